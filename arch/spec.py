@@ -1,0 +1,186 @@
+"""The architecture: a hierarchy of memories and fanouts above a MAC, in base units.
+
+Files spell units out (`108 KiB`, `6 pJ`, `16 B/cycle`); `loader.py` turns them into the base units here:
+bits, picojoules, cycles, hertz. Field names carry the unit.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+
+from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
+
+Keep = Literal["must", "may", "never"]
+Halo = Literal["none", "innermost", "exact"]
+
+
+class Spec(BaseModel):
+    """Base of all specification records: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Keeps(Spec):
+    """Which tensors a memory must, may or must not keep, by role."""
+
+    input: Keep = "must"
+    weight: Keep = "must"
+    output: Keep = "must"
+
+    def __getitem__(self, role: Role) -> Keep:
+        value: Keep = getattr(self, role)
+        return value
+
+
+class Memory(Spec):
+    """One memory level; `fanout`s above it say how many instances there are.
+
+    size_bits        shared by all tensors kept; None is unbounded
+    partition_bits   a private part per role instead (a role without a part uses `size_bits`)
+    read_energy_pj   energy of one access of `access_bits`; other widths cost in proportion
+    *_bits_per_cycle bandwidth of one instance; None is unbounded. `shared` is one port for both directions
+    halo             how much of the tile it holds is kept when the tile slides:
+                     `exact` all of it, `innermost` only along the innermost moving loop, `none` nothing
+    double_buffered  two copies of every tile are charged against the capacity
+    overlaps         transfers overlap compute; if not, their time adds to the latency
+    """
+
+    kind: Literal["memory"] = "memory"
+    name: str
+    size_bits: PositiveInt | None = None
+    partition_bits: dict[Role, PositiveInt] = Field(default_factory=dict)
+    access_bits: PositiveInt
+    read_energy_pj: NonNegativeFloat
+    write_energy_pj: NonNegativeFloat
+    read_bits_per_cycle: PositiveFloat | None = None
+    write_bits_per_cycle: PositiveFloat | None = None
+    shared_bits_per_cycle: PositiveFloat | None = None
+    keeps: Keeps = Keeps()
+    halo: Halo = "innermost"
+    double_buffered: bool = False
+    overlaps: bool = True
+
+    @model_validator(mode="after")
+    def _one_kind_of_port(self) -> Memory:
+        if self.shared_bits_per_cycle and (self.read_bits_per_cycle or self.write_bits_per_cycle):
+            raise ValueError("a shared port and separate ports are given; expected one kind")
+        return self
+
+
+class ArrayAxis(Spec):
+    """One axis of a fanout.
+
+    dims   only these problem dimensions may be spread over it (None: any)
+    reuse  only dimensions that do not move the tensors of this role: `weight` allows loops that share weights,
+           `output` allows reduction loops only
+    """
+
+    size: PositiveInt
+    dims: tuple[str, ...] | None = None
+    reuse: Role | None = None
+
+    def allows(self, problem: Problem, dim: str) -> bool:
+        if self.dims is not None and dim not in self.dims:
+            return False
+        return self.reuse is None or all(dim not in t.dims for t in problem.tensors if t.role == self.reuse)
+
+
+class Fanout(Spec):
+    """A one- or two-dimensional array of instances of everything below it.
+
+    multicast          one read above serves every instance that wants the word in the same step
+    spatial_reduction  partial sums of instances that differ only in reduction dimensions are summed on the way out
+    """
+
+    kind: Literal["fanout"] = "fanout"
+    name: str
+    axes: tuple[ArrayAxis, ...] = Field(min_length=1, max_length=2)
+    multicast: bool = True
+    spatial_reduction: bool = True
+
+    @property
+    def instances(self) -> int:
+        return math.prod(axis.size for axis in self.axes)
+
+
+class Mac(Spec):
+    """The compute unit at the bottom: one per instance of the innermost level."""
+
+    energy_pj: NonNegativeFloat
+    per_cycle: PositiveFloat = 1.0
+
+
+class Architecture(Spec):
+    """An accelerator, outermost level first.
+
+    clock_hz           turns bytes per second into bits per cycle, and cycles into seconds
+    word_bits          width of operands and finished outputs, unless a layer states its own
+    partial_sum_bits   width of partial sums; None is `word_bits`
+    inner_drain_read   a partial-sum tile that leaves is read from the inner memory (False: not charged, as Timeloop)
+    """
+
+    name: str
+    description: str = ""
+    technology: str = ""
+    source: str = ""
+    clock_hz: PositiveFloat
+    word_bits: PositiveInt
+    partial_sum_bits: PositiveInt | None = None
+    inner_drain_read: bool = True
+    levels: tuple[Memory | Fanout, ...]
+    mac: Mac
+
+    @model_validator(mode="after")
+    def _sound(self) -> Architecture:
+        if not self.levels or not isinstance(self.levels[0], Memory):
+            raise ValueError("the outermost level must be a memory")
+        outermost = self.levels[0]
+        if outermost.keeps != Keeps() or outermost.size_bits or outermost.partition_bits:
+            raise ValueError(f"{outermost.name} is the outermost memory: it must keep all tensors and be unbounded")
+        names = [level.name for level in self.levels]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise ValueError(f"two levels are named {', '.join(sorted(twice))}")
+        return self
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        return tuple(level for level in self.levels if isinstance(level, Memory))
+
+    @property
+    def fanouts(self) -> tuple[Fanout, ...]:
+        return tuple(level for level in self.levels if isinstance(level, Fanout))
+
+    @cached_property
+    def depth(self) -> dict[str, int]:
+        """Position of every level in the hierarchy, outermost 0."""
+        return {level.name: i for i, level in enumerate(self.levels)}
+
+    @property
+    def mac_instances(self) -> int:
+        return math.prod(fanout.instances for fanout in self.fanouts)
+
+    def level(self, name: str) -> Memory | Fanout:
+        """The level of that name; ArchitectureError names the nearest one otherwise."""
+        if name not in self.depth:
+            raise ArchitectureError(f"no level {name!r}", where=self.name, hint=did_you_mean(name, self.depth))
+        return self.levels[self.depth[name]]
+
+    def instances(self, name: str) -> int:
+        """Instances of a level: the product of the fanouts above it."""
+        above = self.levels[: self.depth[name]]
+        return math.prod(level.instances for level in above if isinstance(level, Fanout))
+
+    def width_bits(self, tensor: Tensor) -> int:
+        """Width of an operand word or a finished output word."""
+        return tensor.bits or self.word_bits
+
+    def partial_width_bits(self, tensor: Tensor) -> int:
+        """Width of a word while it is accumulated; operands have only one width."""
+        if not tensor.is_output:
+            return self.width_bits(tensor)
+        return tensor.partial_bits or self.partial_sum_bits or self.width_bits(tensor)

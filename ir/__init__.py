@@ -1,0 +1,36 @@
+"""Frozen data shared by every other folder: problems, loop nests, mappings. Nothing here computes a cost."""
+
+from .errors import (
+    ArchitectureError,
+    InfeasibleError,
+    MappingError,
+    ProblemError,
+    TilewrightError,
+    did_you_mean,
+)
+from .mapping import Mapping
+from .nest import Axis, Loop, LoopNest, Node
+from .problem import Problem, Rank, Role, Tensor
+from .tiles import Digit, ceil_div, digits_by_dimension, tile_below
+
+__all__ = [
+    "ArchitectureError",
+    "Axis",
+    "Digit",
+    "InfeasibleError",
+    "Loop",
+    "LoopNest",
+    "Mapping",
+    "MappingError",
+    "Node",
+    "Problem",
+    "ProblemError",
+    "Rank",
+    "Role",
+    "Tensor",
+    "TilewrightError",
+    "ceil_div",
+    "did_you_mean",
+    "digits_by_dimension",
+    "tile_below",
+]

@@ -1,0 +1,60 @@
+"""The one family of errors that tilewright raises for bad input.
+
+    TilewrightError
+      ProblemError         a layer that cannot be understood
+      ArchitectureError    an architecture file that cannot be understood
+      MappingError         a mapping that is malformed, does not cover its problem, or does not fit
+        InfeasibleError    no mapping of the stated space fits; the text is a diagnosis
+
+A message says where, what was found, what was expected, and (as its hint) what to try.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class TilewrightError(Exception):
+    """Base of all errors that a user can cause; the command line prints it and exits with 2."""
+
+    def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
+        self.message = message
+        self.where = where
+        self.hint = hint
+        super().__init__(self.__str__())
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text}\nhint: {self.hint}" if self.hint else text
+
+    def located(self, where: str) -> TilewrightError:
+        """The same error, with a place in front: used by readers that know file and line."""
+        place = f"{where}: {self.where}" if self.where else where
+        return type(self)(self.message, where=place, hint=self.hint)
+
+
+class ProblemError(TilewrightError):
+    """A layer or einsum that cannot be understood."""
+
+
+class ArchitectureError(TilewrightError):
+    """An architecture that cannot be understood."""
+
+
+class MappingError(TilewrightError):
+    """A mapping that is malformed, does not cover its problem, or does not fit its architecture."""
+
+
+class InfeasibleError(MappingError):
+    """No mapping of the stated space fits. The message is a diagnosis: what is too small, and by how much."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest known word, or lists the known ones."""
+    names = list(known)
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    return f"known: {shown}"

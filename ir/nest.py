@@ -1,0 +1,148 @@
+"""The loop nest: one sequence, outermost first, of loops and storage nodes. Its text form parses back.
+
+    DRAM keeps I W O
+    for K in 4
+      GLB keeps I O
+      for P in 4
+        parallel P in 14 on array.x
+          spad keeps I W O
+          for R in 3
+
+Every line is inside the line above it, so indentation is for the eye alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from .errors import MappingError
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis of a fanout: index 0 is x, index 1 is y."""
+
+    fanout: str
+    index: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.fanout}.{'xy'[self.index]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`trips` steps along a problem dimension: in time, or over the instances of a fanout's axis."""
+
+    dim: str
+    trips: int
+    axis: Axis | None = None
+
+    @property
+    def is_spatial(self) -> bool:
+        return self.axis is not None
+
+    def __str__(self) -> str:
+        if self.axis is None:
+            return f"for {self.dim} in {self.trips}"
+        return f"parallel {self.dim} in {self.trips} on {self.axis}"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """From here inwards, every instance of `memory` holds the tile of `tensor` that all loops below touch."""
+
+    memory: str
+    tensor: str
+
+    def __str__(self) -> str:
+        return f"{self.memory} keeps {self.tensor}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopNest:
+    """Loops and storage nodes, outermost first."""
+
+    items: tuple[Loop | Node, ...]
+
+    def __iter__(self) -> Iterator[Loop | Node]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        return tuple(item for item in self.items if isinstance(item, Loop))
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return tuple(item for item in self.items if isinstance(item, Node))
+
+    def node_positions(self, tensor: str) -> tuple[int, ...]:
+        """Positions of the nodes of one tensor, outermost first."""
+        return tuple(i for i, item in enumerate(self.items) if isinstance(item, Node) and item.tensor == tensor)
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        depth = 0
+        for group in _printed_lines(self.items):
+            lines.append("  " * depth + group)
+            depth += group.startswith(("for ", "parallel "))
+        return "\n".join(lines)
+
+    @classmethod
+    def parse(cls, text: str) -> LoopNest:
+        """Read the text form back; MappingError names the line that is not understood."""
+        items: list[Loop | Node] = []
+        for number, line in enumerate(text.splitlines(), 1):
+            stripped = line.split("#", 1)[0].strip()
+            if stripped:
+                items.extend(_parse_line(stripped, number))
+        return cls(tuple(items))
+
+
+def _printed_lines(items: Iterable[Loop | Node]) -> Iterator[str]:
+    """One line per loop, and one per run of nodes of the same memory."""
+    memory: str | None = None
+    tensors: list[str] = []
+    for item in items:
+        if isinstance(item, Node) and item.memory == memory:
+            tensors.append(item.tensor)
+            continue
+        if memory is not None:
+            yield f"{memory} keeps {' '.join(tensors)}"
+            memory = None
+        if isinstance(item, Node):
+            memory, tensors = item.memory, [item.tensor]
+        else:
+            yield str(item)
+    if memory is not None:
+        yield f"{memory} keeps {' '.join(tensors)}"
+
+
+_TEMPORAL = re.compile(r"for (\S+) in (\d+)")
+_SPATIAL = re.compile(r"parallel (\S+) in (\d+) on (\S+)\.([xy])")
+_NODES = re.compile(r"(\S+) keeps (.+)")
+
+
+def _parse_line(line: str, number: int) -> list[Loop | Node]:
+    if match := _TEMPORAL.fullmatch(line):
+        return [Loop(match[1], _trips(match[2], number))]
+    if match := _SPATIAL.fullmatch(line):
+        return [Loop(match[1], _trips(match[2], number), Axis(match[3], "xy".index(match[4])))]
+    if match := _NODES.fullmatch(line):
+        return [Node(match[1], tensor) for tensor in match[2].split()]
+    raise MappingError(
+        f"cannot read {line!r}",
+        where=f"line {number}",
+        hint="write 'for K in 4', 'parallel K in 4 on array.x' or 'GLB keeps I W'",
+    )
+
+
+def _trips(text: str, number: int) -> int:
+    trips = int(text)
+    if trips < 1:
+        raise MappingError(f"a loop of {trips} trips, expected 1 or more", where=f"line {number}")
+    return trips

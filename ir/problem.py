@@ -1,0 +1,149 @@
+"""A tensor operation: iteration dimensions, and tensors as affine projections of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from .errors import ProblemError, did_you_mean
+
+Role = Literal["input", "weight", "output"]
+ROLES: tuple[Role, ...] = ("input", "weight", "output")
+
+Rank = tuple[tuple[str, int], ...]
+"""One axis of a tensor, as a sum of `coefficient * dimension`: (("P", 2), ("R", 1)) is 2p + r."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor as the iteration space sees it.
+
+    ranks         one affine sum per axis; a dimension may appear in one rank only
+    role          what the architecture calls it; placement and widths are given by role
+    bits          width of a word; None takes the architecture's word width
+    partial_bits  width of a partial sum (outputs only); None takes the architecture's
+    """
+
+    name: str
+    ranks: tuple[Rank, ...]
+    role: Role
+    bits: int | None = None
+    partial_bits: int | None = None
+
+    @cached_property
+    def dims(self) -> frozenset[str]:
+        """The dimensions that move this tensor (its relevance set)."""
+        return frozenset(dim for rank in self.ranks for dim, _ in rank)
+
+    @property
+    def is_output(self) -> bool:
+        return self.role == "output"
+
+    def __str__(self) -> str:
+        def term(dim: str, coefficient: int) -> str:
+            return dim.lower() if coefficient == 1 else f"{coefficient}*{dim.lower()}"
+
+        axes = ("+".join(term(*t) for t in rank) or "0" for rank in self.ranks)
+        return f"{self.name}[{', '.join(axes)}]"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One dense affine einsum: `output += product of the operands`, over all points of the dimensions.
+
+    dims     (name, size) in a fixed order; sizes are positive
+    tensors  operands first, the single output last
+
+    Raises ProblemError when sizes, names or projections make no sense.
+    """
+
+    name: str
+    dims: tuple[tuple[str, int], ...]
+    tensors: tuple[Tensor, ...]
+    _sizes: dict[str, int] = field(init=False, repr=False, compare=False, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_sizes", dict(self.dims))
+        _check_dims(self)
+        for tensor in self.tensors:
+            _check_tensor(self, tensor)
+
+    @property
+    def sizes(self) -> MappingABC[str, int]:
+        return self._sizes
+
+    @property
+    def dim_names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.dims)
+
+    @property
+    def operands(self) -> tuple[Tensor, ...]:
+        return tuple(t for t in self.tensors if not t.is_output)
+
+    @property
+    def output(self) -> Tensor:
+        return next(t for t in self.tensors if t.is_output)
+
+    @cached_property
+    def macs(self) -> int:
+        """Points of the iteration space: multiply-accumulates of the whole problem."""
+        return math.prod(size for _, size in self.dims)
+
+    def tensor(self, name: str) -> Tensor:
+        """The tensor of that name; ProblemError names the nearest one otherwise."""
+        for tensor in self.tensors:
+            if tensor.name == name:
+                return tensor
+        names = [t.name for t in self.tensors]
+        raise ProblemError(f"unknown tensor {name!r}", where=self.name, hint=did_you_mean(name, names))
+
+    def __str__(self) -> str:
+        sizes = " ".join(f"{name}={size}" for name, size in self.dims)
+        operands = " * ".join(str(t) for t in self.operands)
+        return f"{self.name}: {self.output} += {operands}  ({sizes})"
+
+
+def _check_dims(problem: Problem) -> None:
+    names = problem.dim_names
+    if not names:
+        raise ProblemError("no dimensions", where=problem.name)
+    if len(set(names)) != len(names):
+        raise ProblemError(f"a dimension is given twice: {', '.join(names)}", where=problem.name)
+    for name, size in problem.dims:
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise ProblemError(f"dimension {name} is {size!r}, expected a whole number", where=problem.name)
+        if size < 1:
+            raise ProblemError(f"dimension {name} is {size}, expected 1 or more", where=problem.name)
+    outputs = [t.name for t in problem.tensors if t.is_output]
+    if len(outputs) != 1:
+        raise ProblemError(f"expected exactly one output tensor, found {len(outputs)}", where=problem.name)
+    if not problem.operands:
+        raise ProblemError("expected at least one operand tensor, found none", where=problem.name)
+    if len({t.name for t in problem.tensors}) != len(problem.tensors):
+        raise ProblemError("two tensors share a name", where=problem.name)
+
+
+def _check_tensor(problem: Problem, tensor: Tensor) -> None:
+    where = f"{problem.name}: tensor {tensor.name}"
+    seen: set[str] = set()
+    for rank in tensor.ranks:
+        for dim, coefficient in rank:
+            if dim not in problem.sizes:
+                raise ProblemError(f"unknown dimension {dim!r}", where=where, hint=did_you_mean(dim, problem.sizes))
+            if coefficient < 1:
+                raise ProblemError(f"coefficient of {dim} is {coefficient}, expected 1 or more", where=where)
+            if dim in seen:
+                raise ProblemError(f"dimension {dim} appears in two ranks or twice in one", where=where)
+            seen.add(dim)
+        if tensor.is_output and (len(rank) != 1 or rank[0][1] != 1):
+            raise ProblemError(
+                "an output axis must be one dimension with coefficient 1",
+                where=where,
+                hint="write the operation as a gather: outputs plain, sums of dimensions in the operands",
+            )
+    for what, bits in (("bits", tensor.bits), ("partial_bits", tensor.partial_bits)):
+        if bits is not None and bits < 1:
+            raise ProblemError(f"{what} is {bits}, expected 1 or more", where=where)
