@@ -1,5 +1,18 @@
 """The architecture specification, its reader, and the library of machines."""
 
+from .loader import list_archs, load_arch, parse_arch
 from .spec import Architecture, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory
 
-__all__ = ["Architecture", "ArrayAxis", "Fanout", "Halo", "Keep", "Keeps", "Mac", "Memory"]
+__all__ = [
+    "Architecture",
+    "ArrayAxis",
+    "Fanout",
+    "Halo",
+    "Keep",
+    "Keeps",
+    "Mac",
+    "Memory",
+    "list_archs",
+    "load_arch",
+    "parse_arch",
+]

@@ -1,1 +1,22 @@
-"""."""
+"""Layers and networks as problems: convolutions, matrix products, einsums, and tables of whole networks."""
+
+from .einsum import einsum
+from .inline import conv_from_text, einsum_from_text, gemm_from_text, parse_sizes
+from .layers import batched_gemm, conv2d, gemm
+from .networks import Network, NetworkLayer, list_networks, load_layer, load_network
+
+__all__ = [
+    "Network",
+    "NetworkLayer",
+    "batched_gemm",
+    "conv2d",
+    "conv_from_text",
+    "einsum",
+    "einsum_from_text",
+    "gemm",
+    "gemm_from_text",
+    "list_networks",
+    "load_layer",
+    "load_network",
+    "parse_sizes",
+]

@@ -1,0 +1,226 @@
+"""A YAML document in which every value knows its file, line and field path, so that every error can name them.
+
+Only the plain core of YAML is read: mappings, lists and text. What a text means (a number, a quantity, true or
+false) is decided by the field that it stands in, not by YAML's own guesses, so `no` and `1e3` hold no surprises.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..ir import ArchitectureError, did_you_mean
+from .units import shown
+
+if TYPE_CHECKING:
+    import yaml
+
+T = TypeVar("T")
+
+_DEEPEST = 20  # levels of nesting; a specification needs five, and deeper ones would only exhaust the stack
+_UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_WHOLE = re.compile(r"[0-9]{1,9}")
+_PLAIN_KEY = re.compile(r"[\w-]{1,60}")
+_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One value of the document and its place.
+
+    value  text, a list, or a mapping
+    line   where the value starts (for a member, its key), counted from 1
+    path   field path from the top, such as `levels[1].read`; empty for the document itself
+    """
+
+    value: str | tuple[Field, ...] | Mapping[str, Field]
+    file: str
+    line: int
+    path: str
+
+    @property
+    def where(self) -> str:
+        """`file:line: field.path`."""
+        place = f"{self.file}:{self.line}"
+        return f"{place}: {self.path}" if self.path else place
+
+    def error(self, message: str, *, key: str | None = None, hint: str | None = None) -> ArchitectureError:
+        """An error at this place, or at the place where its member `key` should stand."""
+        where = self.where if key is None else f"{self.file}:{self.line}: {_child_path(self.path, key)}"
+        return ArchitectureError(message, where=where, hint=hint)
+
+    @property
+    def found(self) -> str:
+        """What the value is, as a message says it."""
+        if isinstance(self.value, str):
+            return shown(self.value) if self.value else "nothing"
+        return "a list" if isinstance(self.value, tuple) else "a mapping"
+
+    def mapping(self, expected: str) -> Mapping[str, Field]:
+        """The members, whatever their names."""
+        if not isinstance(self.value, Mapping):
+            raise self.error(f"found {self.found}, expected {expected}")
+        return self.value
+
+    def members(self, required: Mapping[str, str], optional: Collection[str] = ()) -> Mapping[str, Field]:
+        """The members of a mapping; unknown keys and missing required ones are refused.
+
+        required  what each required key holds, in the words of the message that asks for it
+        """
+        known = [*required, *optional]
+        members = self.mapping(f"a mapping with {', '.join(known)}")
+        for key, member in members.items():
+            if key not in known:
+                raise member.error(f"unknown key {shown(key)}", hint=did_you_mean(key, known))
+        for key, expected in required.items():
+            if key not in members:
+                raise self.error(f"missing, expected {expected}", key=key)
+        return members
+
+    def elements(self, expected: str) -> tuple[Field, ...]:
+        """The elements of a list that is not empty."""
+        if not isinstance(self.value, tuple):
+            raise self.error(f"found {self.found}, expected {expected}")
+        if not self.value:
+            raise self.error(f"the list is empty, expected {expected}")
+        return self.value
+
+    def text(self, expected: str = "a text") -> str:
+        """The text, without line breaks, not empty."""
+        if not isinstance(self.value, str) or not self.value.strip():
+            raise self.error(f"found {self.found}, expected {expected}")
+        return " ".join(self.value.split())
+
+    def quantity(self, parse: Callable[[str], T], expected: str) -> T:
+        """The text read by one of the functions of `units`, with this place put in front of its errors."""
+        text = self.text(expected)
+        try:
+            return parse(text)
+        except ArchitectureError as error:
+            raise error.located(self.where) from None
+
+    def choice(self, options: tuple[str, ...]) -> str:
+        """One of a few words."""
+        expected = " or ".join([", ".join(options[:-1]), options[-1]])
+        text = self.text(expected)
+        if text not in options:
+            near = did_you_mean(text, options)
+            hint = near if near.startswith("did you mean") else None
+            raise self.error(f"found {shown(text)}, expected {expected}", hint=hint)
+        return text
+
+    def boolean(self) -> bool:
+        return self.choice(("true", "false")) == "true"
+
+    def whole(self, expected: str) -> int:
+        """A whole number from 1 to 999,999,999."""
+        text = self.text(expected)
+        if not _WHOLE.fullmatch(text) or int(text) == 0:
+            raise self.error(f"found {shown(text)}, expected {expected}")
+        return int(text)
+
+    def number(self, expected: str) -> float:
+        """A positive number without a unit."""
+        text = self.text(expected)
+        if not _NUMBER.fullmatch(text) or float(text) == 0:
+            raise self.error(f"found {shown(text)}, expected {expected}")
+        return float(text)
+
+
+def read_document(text: str, file: str) -> Field:
+    """The document as a tree of fields; `file` is how messages call it.
+
+    Raises ArchitectureError for text that is not YAML, an empty document, several documents, a key given twice,
+    aliases (a few lines of them can stand for gigabytes) and tags (which could ask for arbitrary objects).
+    """
+    import yaml  # here, so that a program that reads no file does not pay for the import
+
+    text = text.removeprefix("\ufeff")
+    if strange := _UNPRINTABLE.search(text):
+        line = text.count("\n", 0, strange.start()) + 1
+        message = f"found the character {strange[0]!r}, expected a YAML file of plain text"
+        raise ArchitectureError(message, where=f"{file}:{line}")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        _refuse_beyond_core(yaml.parse(text, Loader=loader), file)
+        root = yaml.compose(text, Loader=loader)
+    except yaml.YAMLError as error:
+        raise _not_yaml(error, file) from None
+    if root is None:
+        raise ArchitectureError(
+            "the file is empty, expected an architecture",
+            where=file,
+            hint="start with 'name:', 'clock:', 'word:', 'levels:' and 'mac:'",
+        )
+    return _field(root, file, "", _line(root))
+
+
+def _refuse_beyond_core(events: Iterable[Any], file: str) -> None:
+    """Refuse aliases, tags, deep nesting and second documents, before anything is built from them."""
+    import yaml
+
+    depth = documents = 0
+    for event in events:
+        where = f"{file}:{event.start_mark.line + 1}"
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        if isinstance(event, yaml.AliasEvent):
+            raise ArchitectureError(
+                f"the alias {shown('*' + event.anchor)} is not allowed, expected plain YAML",
+                where=where,
+                hint="write the value out where it is used",
+            )
+        if getattr(event, "tag", None) is not None:
+            raise ArchitectureError(f"the tag {shown(event.tag)} is not allowed, expected plain YAML", where=where)
+        if depth > _DEEPEST:
+            raise ArchitectureError(f"nested more than {_DEEPEST} deep, expected an architecture", where=where)
+        if documents > 1:
+            raise ArchitectureError("a second document starts here, expected one architecture a file", where=where)
+
+
+def _not_yaml(error: yaml.YAMLError, file: str) -> ArchitectureError:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
+    hint = "indent with spaces, not tabs" if "'\\t'" in problem else None
+    where = file if mark is None else f"{file}:{mark.line + 1}"
+    return ArchitectureError(f"not YAML: {problem}", where=where, hint=hint)
+
+
+def _field(node: yaml.Node, file: str, path: str, line: int) -> Field:
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        return Field(_members(node, file, path), file, line, path)
+    if isinstance(node, yaml.SequenceNode):
+        children = enumerate(node.value)
+        elements = tuple(_field(child, file, f"{path}[{i}]", _line(child)) for i, child in children)
+        return Field(elements, file, line, path)
+    return Field(str(node.value), file, line, path)
+
+
+def _members(node: yaml.MappingNode, file: str, path: str) -> dict[str, Field]:
+    import yaml
+
+    members: dict[str, Field] = {}
+    for key_node, value_node in node.value:
+        line = _line(key_node)
+        if not isinstance(key_node, yaml.ScalarNode):
+            here = Field("", file, line, path)
+            raise here.error("a key is a list or a mapping, expected a name")
+        key = str(key_node.value)
+        member = _field(value_node, file, _child_path(path, key), line)
+        if key in members:
+            raise member.error(f"given twice, first in line {members[key].line}")
+        members[key] = member
+    return members
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _child_path(path: str, key: str) -> str:
+    name = key if _PLAIN_KEY.fullmatch(key) else shown(key)
+    return f"{path}.{name}" if path else name

@@ -1,0 +1,361 @@
+"""Architecture files: YAML with the units written out, read into an `Architecture` in base units.
+
+    name: example                # required; every other text about the machine is optional
+    description: one line
+    technology: TSMC 65 nm LP
+    source: where the figures come from
+    clock: 200 MHz               # Hz, kHz, MHz, GHz
+    word: 16 bit                 # width of operands and finished outputs
+    partial_sum: 32 bit          # width of partial sums; a word, if not given
+    inner_drain_read: true       # a partial sum that leaves is read from the inner memory (the default)
+
+    levels:                      # outermost first; the first one is a memory that keeps everything, without a size
+      - memory: DRAM
+        access: 16 bit           # the width that the two energies are for; other widths cost in proportion
+        read: 200 pJ             # aJ, fJ, pJ, nJ, uJ
+        write: 200 pJ
+        bandwidth: 480 MB/s      # of one instance, one port for both directions; unbounded, if not given
+      - memory: GLB
+        size: 108 KiB            # for all tensors together; or a part for each tensor (see spad); or `unbounded`
+        access: 16 bit
+        read: 6 pJ
+        write: 6 pJ
+        bandwidth: {read: 8 B/cycle, write: 4 words/cycle}            # a port for each direction
+        keep: {input: must, weight: never, output: may}               # or one word for all; the default is must
+        halo: innermost          # what a sliding tile keeps: none, innermost (the default), exact
+        double_buffered: false   # true: every tile takes its room twice
+        overlaps: true           # false: its transfers add to the time of the computation
+      - fanout: array            # an array of everything below; one axis or two
+        x: 14                    # any dimension may be spread over it
+        y: {size: 12, dims: [R, C], reuse: output}    # only these, and only those that do not move the outputs
+        multicast: true          # one read above serves every instance that wants the word (the default)
+        spatial_reduction: true  # partial sums are added up on their way out (the default)
+      - memory: spad
+        size: {input: 12 words, weight: 448 B, shared: 64 B}          # `shared` is for tensors without a part
+        access: 16 bit
+        read: 1 pJ
+        write: 1 pJ
+
+    mac: {energy: 1 pJ, per_cycle: 1}                                 # per_cycle is 1, if not given
+
+Sizes are `bit`, `B`, `KiB` (1024 B), `kB` (1000 B) and so on, or `words` of the architecture's width; a bandwidth is a
+size per cycle or per second. Unknown keys, keys given twice, aliases and tags are refused, and every error says
+`file:line: field.path`, what was found and what was expected.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel, ValidationError
+
+from ..ir import ArchitectureError, Role, did_you_mean
+from ..ir.problem import ROLES
+from .document import Field, read_document
+from .spec import Architecture, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory
+from .units import bits_per_cycle, clock_hz, energy_pj, size_bits
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_LIBRARY = Path(__file__).parent / "library"
+_LARGEST_FILE = 2**20  # bytes; a specification takes a few thousand
+
+_A_SIZE = "a size such as 108 KiB"
+_AN_ENERGY = "an energy such as 6 pJ"
+_A_BANDWIDTH = "a bandwidth such as 16 B/cycle"
+_AN_INSTANCE_COUNT = "a whole number of instances such as 16"
+
+_TOP = {
+    "name": "a name such as eyeriss",
+    "clock": "a clock such as 200 MHz",
+    "word": "a width such as 16 bit",
+    "levels": "a list of memories and fanouts, outermost first",
+    "mac": "a mapping such as {energy: 1 pJ}",
+}
+_TOP_OPTIONAL = ("description", "technology", "source", "partial_sum", "inner_drain_read")
+_MEMORY = {
+    "memory": "a name such as DRAM",
+    "access": "the width that the energies are for, such as 16 bit",
+    "read": _AN_ENERGY,
+    "write": _AN_ENERGY,
+}
+_MEMORY_OPTIONAL = ("size", "bandwidth", "keep", "halo", "double_buffered", "overlaps")
+_FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
+_FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction")
+_LEVEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+# Where the file says a thing that the specification calls otherwise; the unit is in the value there.
+_KEY_OF_SPEC = {
+    "access_bits": "access",
+    "clock_hz": "clock",
+    "energy_pj": "energy",
+    "keeps": "keep",
+    "partial_sum_bits": "partial_sum",
+    "partition_bits": "size",
+    "read_energy_pj": "read",
+    "read_bits_per_cycle": "bandwidth",
+    "shared_bits_per_cycle": "bandwidth",
+    "size_bits": "size",
+    "word_bits": "word",
+    "write_bits_per_cycle": "bandwidth",
+    "write_energy_pj": "write",
+}
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """What sizes in words [bit] and bandwidths per second [Hz] are measured with."""
+
+    word_bits: int
+    clock_hz: float
+
+    def size(self, field: Field) -> int:
+        return field.quantity(partial(size_bits, word_bits=self.word_bits), _A_SIZE)
+
+    def bandwidth(self, field: Field) -> float | None:
+        """Bits per cycle; None is unbounded."""
+        if field.value == "unbounded":
+            return None
+        parse = partial(bits_per_cycle, word_bits=self.word_bits, clock_hz=self.clock_hz)
+        return field.quantity(parse, f"{_A_BANDWIDTH}, or unbounded")
+
+
+def list_archs() -> tuple[str, ...]:
+    """Names of the machines in the library, in alphabetical order."""
+    return tuple(sorted(path.stem for path in _LIBRARY.glob("*.yaml")))
+
+
+def load_arch(name_or_path: str | os.PathLike[str]) -> Architecture:
+    """A machine of the library by its name, or an architecture file by its path.
+
+    A text is a path when it ends in .yaml or .yml, holds a path separator, or names an existing file; a library
+    name comes first.
+
+    Raises ArchitectureError when there is no such machine or file, or when the file cannot be understood.
+    """
+    name = os.fspath(name_or_path)
+    known = list_archs()
+    if isinstance(name_or_path, str) and name in known:
+        path = _LIBRARY / f"{name}.yaml"
+        return parse_arch(_read(path, f"library/{path.name}"), f"library/{path.name}")
+    if isinstance(name_or_path, str) and not _is_path(name):
+        raise ArchitectureError(
+            f"no architecture is named {name!r}, expected a library name or a path that ends in .yaml",
+            hint=did_you_mean(name, known),
+        )
+    return parse_arch(_read(Path(name), name), name)
+
+
+def parse_arch(text: str, where: str = "<text>") -> Architecture:
+    """The architecture that a YAML text describes; the format is at the top of this module.
+
+    where  how messages call the text, usually its file name
+
+    Raises ArchitectureError with `where:line: field.path` when the text cannot be understood.
+    """
+    document = read_document(text, where)
+    top = document.members(_TOP, _TOP_OPTIONAL)
+    scale = _Scale(
+        word_bits=top["word"].quantity(size_bits, _TOP["word"]),
+        clock_hz=top["clock"].quantity(clock_hz, _TOP["clock"]),
+    )
+    level_fields = top["levels"].elements(_TOP["levels"])
+    levels = [_level(field, scale, outermost=i == 0) for i, field in enumerate(level_fields)]
+    _refuse_second_name(level_fields)
+    texts = {key: top[key].text() for key in ("name", "description", "technology", "source") if key in top}
+    # What is left to go wrong in a whole architecture is its outermost level, so the error stands there.
+    return _build(
+        Architecture,
+        level_fields[0],
+        **texts,
+        clock_hz=scale.clock_hz,
+        word_bits=scale.word_bits,
+        partial_sum_bits=scale.size(top["partial_sum"]) if "partial_sum" in top else None,
+        inner_drain_read=_flag(top, "inner_drain_read", True),
+        levels=levels,
+        mac=_mac(top["mac"]),
+    )
+
+
+def _is_path(text: str) -> bool:
+    separators = (os.sep, os.altsep or os.sep)
+    return text.endswith((".yaml", ".yml")) or any(s in text for s in separators) or os.path.isfile(text)
+
+
+def _read(path: Path, where: str) -> str:
+    """The text of a file; ArchitectureError when it cannot be had."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+    except FileNotFoundError:
+        hint = f"library names are {', '.join(list_archs())}"
+        raise ArchitectureError("no such file, expected an architecture file", where=where, hint=hint) from None
+    except IsADirectoryError:
+        raise ArchitectureError("this is a directory, expected an architecture file", where=where) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ArchitectureError(f"the file cannot be read: {reason}", where=where) from None
+    if len(data) > _LARGEST_FILE:
+        raise ArchitectureError("larger than 1 MiB, expected an architecture file", where=where)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"byte {data[error.start]:#04x} is not UTF-8 text, expected a YAML file of plain text"
+        raise ArchitectureError(message, where=f"{where}:{line}") from None
+
+
+def _level(field: Field, scale: _Scale, *, outermost: bool) -> Memory | Fanout:
+    members = field.mapping("a memory or a fanout, such as '- memory: DRAM'")
+    kinds = [kind for kind in ("memory", "fanout") if kind in members]
+    if len(kinds) == 1:
+        return _memory(field, scale, outermost) if kinds == ["memory"] else _fanout(field)
+    found = "both a memory and a fanout" if kinds else "neither a memory nor a fanout"
+    raise field.error(f"this level is {found}, expected '- memory: NAME' or '- fanout: NAME'")
+
+
+def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
+    members = field.members(_MEMORY, _MEMORY_OPTIONAL)
+    keeps = _keeps(members["keep"]) if "keep" in members else Keeps()
+    if "size" not in members and not outermost:
+        raise field.error(f"missing, expected {_A_SIZE}, a part for each tensor, or unbounded", key="size")
+    return _build(
+        Memory,
+        field,
+        name=_level_name(members["memory"]),
+        access_bits=scale.size(members["access"]),
+        read_energy_pj=members["read"].quantity(energy_pj, _AN_ENERGY),
+        write_energy_pj=members["write"].quantity(energy_pj, _AN_ENERGY),
+        keeps=keeps,
+        halo=_halo(members),
+        double_buffered=_flag(members, "double_buffered", False),
+        overlaps=_flag(members, "overlaps", True),
+        **(_sizes(members["size"], keeps, scale) if "size" in members else {}),
+        **(_ports(members["bandwidth"], scale) if "bandwidth" in members else {}),
+    )
+
+
+def _fanout(field: Field) -> Fanout:
+    members = field.members(_FANOUT, _FANOUT_OPTIONAL)
+    return _build(
+        Fanout,
+        field,
+        name=_level_name(members["fanout"]),
+        axes=[_axis(members[key]) for key in ("x", "y") if key in members],
+        multicast=_flag(members, "multicast", True),
+        spatial_reduction=_flag(members, "spatial_reduction", True),
+    )
+
+
+def _mac(field: Field) -> Mac:
+    members = field.members({"energy": "an energy such as 1 pJ"}, ("per_cycle",))
+    energy = members["energy"].quantity(energy_pj, "an energy such as 1 pJ")
+    per_cycle = members["per_cycle"].number("a positive number of MACs such as 1") if "per_cycle" in members else 1.0
+    return _build(Mac, field, energy_pj=energy, per_cycle=per_cycle)
+
+
+def _level_name(field: Field) -> str:
+    name = field.text("a name such as DRAM")
+    if not _LEVEL_NAME.fullmatch(name):
+        raise field.error(f"found {name!r}, expected a name of letters, digits, '_' and '-', a letter first")
+    return name
+
+
+def _refuse_second_name(level_fields: tuple[Field, ...]) -> None:
+    first: dict[str, int] = {}
+    for field in level_fields:
+        members = field.mapping("a level")
+        name = members["memory"] if "memory" in members else members["fanout"]
+        text = name.text()
+        if text in first:
+            raise name.error(f"a second level is named {text!r}, the first is in line {first[text]}")
+        first[text] = name.line
+
+
+def _sizes(field: Field, keeps: Keeps, scale: _Scale) -> dict[str, Any]:
+    """`size_bits` and `partition_bits`: one size for all tensors, or a part for each."""
+    if field.value == "unbounded":
+        return {}
+    if isinstance(field.value, str):
+        return {"size_bits": scale.size(field)}
+    members = field.members({}, (*ROLES, "shared"))
+    for role in ROLES:
+        if keeps[role] == "never" and role in members:
+            raise members[role].error(f"the {role} has a part here, and 'keep' says never; expected one of the two")
+        if keeps[role] != "never" and role not in members and "shared" not in members:
+            hint = f"add a part, 'shared: 64 B' for the tensors without one, or 'keep: {{{role}: never}}'"
+            raise field.error(f"missing, expected {_A_SIZE}, since this memory keeps the {role}", key=role, hint=hint)
+    parts = {role: scale.size(members[role]) for role in ROLES if role in members}
+    return {"partition_bits": parts, "size_bits": scale.size(members["shared"]) if "shared" in members else None}
+
+
+def _ports(field: Field, scale: _Scale) -> dict[str, float | None]:
+    """Bandwidth of one shared port, or of separate ports, in bits per cycle."""
+    if isinstance(field.value, str):
+        return {"shared_bits_per_cycle": scale.bandwidth(field)}
+    members = field.members({}, ("read", "write"))
+    return {f"{port}_bits_per_cycle": scale.bandwidth(member) for port, member in members.items()}
+
+
+def _keeps(field: Field) -> Keeps:
+    options = ("must", "may", "never")
+    if isinstance(field.value, str):
+        same = cast(Keep, field.choice(options))
+        return Keeps(input=same, weight=same, output=same)
+    members = field.members({}, ROLES)
+    return _build(Keeps, field, **{role: member.choice(options) for role, member in members.items()})
+
+
+def _halo(members: Mapping[str, Field]) -> Halo:
+    return cast(Halo, members["halo"].choice(("none", "innermost", "exact"))) if "halo" in members else "innermost"
+
+
+def _axis(field: Field) -> ArrayAxis:
+    if isinstance(field.value, str):
+        return _build(ArrayAxis, field, size=field.whole(_AN_INSTANCE_COUNT))
+    members = field.members({"size": _AN_INSTANCE_COUNT}, ("dims", "reuse"))
+    return _build(
+        ArrayAxis,
+        field,
+        size=members["size"].whole(_AN_INSTANCE_COUNT),
+        dims=_dims(members["dims"]) if "dims" in members else None,
+        reuse=cast(Role, members["reuse"].choice(ROLES)) if "reuse" in members else None,
+    )
+
+
+def _dims(field: Field) -> tuple[str, ...]:
+    expected = "a list of dimensions such as [P, Q]"
+    dims: list[str] = []
+    for element in field.elements(expected):
+        dim = element.text("a dimension such as P")
+        if dim in dims:
+            raise element.error(f"dimension {dim!r} is given twice")
+        dims.append(dim)
+    return tuple(dims)
+
+
+def _flag(members: Mapping[str, Field], key: str, default: bool) -> bool:
+    return members[key].boolean() if key in members else default
+
+
+def _build(model: type[Model], field: Field, **values: Any) -> Model:
+    """A part of the specification; what pydantic refuses becomes an error at the place in the file."""
+    try:
+        return model(**values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = next((_KEY_OF_SPEC.get(str(part), str(part)) for part in first["loc"]), None)
+        message = first["msg"].removeprefix("Value error, ")
+        raise _place(field, key).error(message[:1].lower() + message[1:] if key else message) from None
+
+
+def _place(field: Field, key: str | None) -> Field:
+    """The member that an error is about, or the field itself where it is about no single one."""
+    members: Collection[str] = field.value if isinstance(field.value, Mapping) else ()
+    return cast(Mapping[str, Field], members)[key] if key is not None and key in members else field

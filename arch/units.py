@@ -1,0 +1,202 @@
+"""Quantities with their units written out, into the base units: bits, picojoules, hertz, bits per cycle.
+
+    size       108 KiB   24 B   512 bit   12 words        KiB, MiB, GiB are powers of 1024; kB, MB, GB of 1000
+    energy     6 pJ   12 fJ   0.45 nJ
+    clock      200 MHz   1 GHz
+    bandwidth  16 B/cycle   4 words/cycle   480 MB/s      any size per cycle or per second
+
+A number is never read without its unit. Arithmetic is exact until the last step.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..ir import ArchitectureError, did_you_mean
+
+_BYTE = 8
+_SIZES: Mapping[str, int] = {
+    "bit": 1,
+    "bits": 1,
+    "kbit": 10**3,
+    "Mbit": 10**6,
+    "Gbit": 10**9,
+    "Kibit": 2**10,
+    "Mibit": 2**20,
+    "Gibit": 2**30,
+    "B": _BYTE,
+    "kB": _BYTE * 10**3,
+    "MB": _BYTE * 10**6,
+    "GB": _BYTE * 10**9,
+    "TB": _BYTE * 10**12,
+    "KiB": _BYTE * 2**10,
+    "MiB": _BYTE * 2**20,
+    "GiB": _BYTE * 2**30,
+    "TiB": _BYTE * 2**40,
+}
+_WORDS = ("word", "words")
+_ENERGIES: Mapping[str, Fraction] = {
+    "aJ": Fraction(1, 10**6),
+    "fJ": Fraction(1, 1000),
+    "pJ": Fraction(1),
+    "nJ": Fraction(1000),
+    "uJ": Fraction(10**6),
+    "µJ": Fraction(10**6),  # the micro sign ...
+    "μJ": Fraction(10**6),  # ... and the Greek letter, which looks the same
+}
+_CLOCKS: Mapping[str, int] = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
+_PERIODS = ("cycle", "s")
+
+# Spellings that people use for two different things; the nearest name would be a guess.
+_AMBIGUOUS = {
+    "b": "b may be bits or bytes: write bit or B",
+    "K": "write the unit out: KiB is 1024 B, kB is 1000 B, and 1 kbit is 1000 bit",
+    "KB": "KB may be 1024 or 1000 bytes: write KiB for 1024 B or kB for 1000 B",
+    "Kb": "write Kibit or kbit for bits, KiB or kB for bytes",
+    "kb": "write Kibit or kbit for bits, KiB or kB for bytes",
+    "Mb": "write Mibit or Mbit for bits, MiB or MB for bytes",
+    "Gb": "write Gibit or Gbit for bits, GiB or GB for bytes",
+}
+
+# The digits are bounded so that no text, however odd, costs time or memory to read.
+_QUANTITY = re.compile(
+    r"([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?)\s*(.*)", re.DOTALL
+)
+_LARGEST_SIZE = 2**60  # bits; capacities are counted in 64-bit integers further on
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What is being read: its name with an article, an example, and the units that may be written."""
+
+    what: str
+    example: str
+    units: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:
+        return f"expected {self.what} such as {self.example}"
+
+
+def _kind(what: str, example: str, units: Iterable[str]) -> _Kind:
+    return _Kind(what, example, tuple(units))
+
+
+_SIZE = _kind("a size", "108 KiB", ["bit", "B", "KiB", "MiB", "GiB", "words", *_SIZES])
+_ENERGY = _kind("an energy", "6 pJ", ["pJ", "fJ", "nJ", *_ENERGIES])
+_CLOCK = _kind("a clock", "200 MHz", _CLOCKS)
+_BANDWIDTH = _kind(
+    "a bandwidth", "16 B/cycle or 34 GB/s", ["bit/cycle", "B/cycle", "words/cycle", "MB/s", "GB/s", "GiB/s"]
+)
+
+
+def size_bits(text: str, *, word_bits: int | None = None) -> int:
+    """A size such as `108 KiB`, `512 bit` or `12 words`, in bits.
+
+    word_bits  width of a word [bit]; without it `words` is refused
+
+    Raises ArchitectureError for a missing or wrong unit, a number that is not positive, or a part of a bit.
+    """
+    number, unit = _split(text, _SIZE)
+    bits = number * _bits_of(unit, word_bits, text, _SIZE)
+    if bits.denominator != 1:
+        raise ArchitectureError(f"{shown(text)} is {float(bits):g} bits, expected a whole number of bits")
+    if bits > _LARGEST_SIZE:
+        raise ArchitectureError(f"{shown(text)} is too large, {_SIZE.expected}", hint="the largest size is 128 PiB")
+    return int(bits)
+
+
+def energy_pj(text: str) -> float:
+    """An energy such as `6 pJ` or `0.45 nJ`, in picojoules. Zero is an energy: a model may leave a part out.
+
+    Raises ArchitectureError for a missing or wrong unit, or a negative number.
+    """
+    number, unit = _split(text, _ENERGY, zero=True)
+    if unit not in _ENERGIES:
+        raise _wrong_unit(text, unit, _ENERGY)
+    return float(number * _ENERGIES[unit])
+
+
+def clock_hz(text: str) -> float:
+    """A clock such as `200 MHz`, in hertz.
+
+    Raises ArchitectureError for a missing or wrong unit, or a number that is not positive.
+    """
+    number, unit = _split(text, _CLOCK)
+    if unit not in _CLOCKS:
+        raise _wrong_unit(text, unit, _CLOCK)
+    return float(number * _CLOCKS[unit])
+
+
+def bits_per_cycle(text: str, *, word_bits: int | None = None, clock_hz: float | None = None) -> float:
+    """A bandwidth such as `16 B/cycle`, `4 words/cycle` or `480 MB/s`, in bits per cycle.
+
+    word_bits  width of a word [bit]; without it `words` is refused
+    clock_hz   clock [Hz]; without it a bandwidth per second is refused
+
+    Raises ArchitectureError for a missing or wrong unit, or a number that is not positive.
+    """
+    number, unit = _split(text, _BANDWIDTH)
+    amount, _, period = (part.strip() for part in unit.partition("/"))
+    if period not in _PERIODS:
+        raise _wrong_unit(text, unit, _BANDWIDTH)
+    bits = number * _bits_of(amount, word_bits, text, _BANDWIDTH)
+    if period == "cycle":
+        return float(bits)
+    if clock_hz is None:
+        raise ArchitectureError(f"{shown(text)} is per second, and no clock is known; expected one per cycle")
+    return float(bits / Fraction(clock_hz))
+
+
+def shown(text: str, longest: int = 60) -> str:
+    """The text as a message quotes it: in quotation marks, on one line, cut when it is long."""
+    return repr(text if len(text) <= longest else text[: longest - 3] + "...")
+
+
+def _split(text: str, kind: _Kind, *, zero: bool = False) -> tuple[Fraction, str]:
+    """The number and the unit of a quantity; the number is positive, or also zero when `zero`."""
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None:
+        raise ArchitectureError(f"{shown(text)} is not {kind.what}, {kind.expected}")
+    number, unit = Fraction(match[1]), match[2].strip()
+    if not unit:
+        raise ArchitectureError(f"{shown(text)} has no unit, {kind.expected}", hint=_units_hint(kind))
+    if number < 0:
+        raise ArchitectureError(f"{shown(text)} is negative, {kind.expected}")
+    if number == 0 and not zero:
+        raise ArchitectureError(f"{shown(text)} is zero, {kind.expected}")
+    return number, unit
+
+
+def _bits_of(unit: str, word_bits: int | None, text: str, kind: _Kind) -> int:
+    """Bits of one unit of size."""
+    if unit in _WORDS:
+        if word_bits is None:
+            raise ArchitectureError(f"{shown(text)} is in words, and no word width is known here, expected bit or B")
+        return word_bits
+    if unit not in _SIZES:
+        raise _wrong_unit(text, unit, kind)
+    return _SIZES[unit]
+
+
+def _wrong_unit(text: str, unit: str, kind: _Kind) -> ArchitectureError:
+    message = f"{shown(unit)} in {shown(text)} is not a unit of {kind.what.split()[1]}, {kind.expected}"
+    return ArchitectureError(message, hint=_unit_hint(unit, kind))
+
+
+def _unit_hint(unit: str, kind: _Kind) -> str:
+    size = unit.partition("/")[0].strip()
+    if size in _AMBIGUOUS and kind in (_SIZE, _BANDWIDTH):
+        return _AMBIGUOUS[size]
+    for known in kind.units:
+        if known.casefold() == unit.casefold():
+            return f"did you mean {known!r}?"
+    near = did_you_mean(unit, dict.fromkeys(kind.units))
+    return near if near.startswith("did you mean") else _units_hint(kind)
+
+
+def _units_hint(kind: _Kind) -> str:
+    return "units: " + ", ".join(list(dict.fromkeys(kind.units))[:6])

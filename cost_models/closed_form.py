@@ -1,0 +1,335 @@
+"""Words moved, in closed form: the same integers as the simulator, for problems of any size.
+
+The words that cross a boundary are a sum over the loops that can make a move. When loop `l` steps, loops outside
+it stand still, loops inside it wrap from their last value to 0, and each dimension moves on its own. A tile is a
+product over ranks, so the sum over all moves of one loop is a product over ranks and dimensions:
+
+    words(l) = (prod over ranks of wanted  -  prod over ranks of held)  x  prod over other dimensions of steps
+
+where `wanted` and `held` add up the distinct elements along a rank that a group of instances wants, and those that
+all of them hold already (`sets.moved_along_rank`). A ragged edge makes a few kinds of moves per dimension instead of
+one; they are found by their remaining length (`_kinds_of_move`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ..arch import Architecture
+from ..ir import Digit, Loop, Problem, Tensor, digits_by_dimension, tile_below
+from ..ir import Mapping as LoopMapping
+from .boundaries import Boundary, boundaries_of
+from .counts import Accesses, AccessTable, Counts
+from .sets import Move, moved_along_rank
+
+FIRST = -1
+"""Instead of a moving loop's position: the very first step, all temporal loops at 0."""
+EVERY = 1 << 30
+"""Instead of a moving loop's position: every step, each on its own."""
+
+NOTHING: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """A mapping, prepared: loops as digits per dimension."""
+
+    problem: Problem
+    digits: Mapping[str, tuple[Digit, ...]]
+    spatial: tuple[int, ...]
+    temporal: tuple[int, ...]
+    loops: Mapping[int, Loop]
+    tiles: Mapping[int, Mapping[str, int]]
+
+    @classmethod
+    def of(cls, mapping: LoopMapping) -> _Nest:
+        items = mapping.nest.items
+        loops = {i: item for i, item in enumerate(items) if isinstance(item, Loop) and item.trips > 1}
+        edges = [i for i, item in enumerate(items) if not isinstance(item, Loop)] + [len(items)]
+        return cls(
+            problem=mapping.problem,
+            digits={
+                dim: tuple(d for d in digits if d.trips > 1)
+                for dim, digits in digits_by_dimension(mapping.problem, mapping.nest).items()
+            },
+            spatial=tuple(i for i, loop in loops.items() if loop.is_spatial),
+            temporal=tuple(i for i, loop in loops.items() if not loop.is_spatial),
+            loops=loops,
+            tiles={i: tile_below(mapping.problem, mapping.nest, i) for i in edges},
+        )
+
+    def spatial_above(self, position: int) -> frozenset[int]:
+        return frozenset(i for i in self.spatial if i < position)
+
+    def innermost_moving(self, tensor: Tensor, position: int) -> int:
+        """The innermost temporal loop above `position` that moves the tensor; FIRST if none does."""
+        return max((i for i in self.temporal if i < position and self.loops[i].dim in tensor.dims), default=FIRST)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """How the instances at `position` are counted.
+
+    joined    spatial loops whose instances are counted once together (multicast, or reduced)
+    frozen    spatial loops of which only instance 0 is counted
+    lockstep  a move is judged by the nest's nominal place (partial sums), not by what an idle instance held
+    """
+
+    position: int
+    joined: frozenset[int] = NOTHING
+    frozen: frozenset[int] = NOTHING
+    lockstep: bool = False
+
+
+def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
+    """Words that every memory reads and writes, and the compute steps; equal to `simulate(mapping, arch)`.
+
+    Raises MappingError when a node or loop stands where the architecture has no place for it.
+    """
+    nest = _Nest.of(mapping)
+    boundaries = boundaries_of(mapping, arch)
+    counts = Counts(steps=_steps(nest))
+    for boundary in boundaries:
+        for table, busiest in ((counts.total, False), (counts.busiest, True)):
+            if boundary.tensor.is_output:
+                _count_partial_sums(nest, arch, boundaries, boundary, table, busiest)
+            else:
+                _count_operand(nest, boundary, table, busiest)
+    return counts
+
+
+def _account(table: AccessTable, memory: str, tensor: str) -> Accesses:
+    return table.setdefault((memory, tensor), Accesses())
+
+
+def _count_operand(nest: _Nest, boundary: Boundary, table: AccessTable, busiest: bool) -> None:
+    """The outer memory is read once per multicast, every inner instance is written."""
+    position = boundary.inner_position
+    above_outer = nest.spatial_above(boundary.outer_position) if busiest else NOTHING
+    above_inner = nest.spatial_above(position) if busiest else NOTHING
+    outer = _account(table, boundary.outer.name, boundary.tensor.name)
+    if boundary.inner is None:
+        outer.reads += _words(nest, boundary.tensor, EVERY, _Group(position, boundary.multicast, above_outer))[0]
+        return
+    halo = boundary.inner.halo
+    outer.reads += _moved(nest, boundary.tensor, halo, _Group(position, boundary.multicast, above_outer))
+    inner = _account(table, boundary.inner.name, boundary.tensor.name)
+    inner.writes += _moved(nest, boundary.tensor, halo, _Group(position, NOTHING, above_inner))
+
+
+def _count_partial_sums(
+    nest: _Nest, arch: Architecture, boundaries: tuple[Boundary, ...], boundary: Boundary, table: AccessTable, busiest: bool
+) -> None:
+    """Every arrival is a write of the outer memory, and every arrival of a word after its first also a read."""
+    position, tensor = boundary.inner_position, boundary.tensor
+    above_outer = nest.spatial_above(boundary.outer_position) if busiest else NOTHING
+    above_inner = nest.spatial_above(position) if busiest else NOTHING
+    arriving = _Group(position, boundary.reduced, above_outer, lockstep=True)
+    first_arrivals = _distinct(nest, tensor, _Group(boundary.outer_position, frozen=above_outer))
+    outer = _account(table, boundary.outer.name, tensor.name)
+    if boundary.inner is None:
+        arrivals = _words(nest, tensor, EVERY, arriving)[0]
+    else:
+        arrivals = _moved(nest, tensor, "none", arriving)
+        leaving = _Group(position, NOTHING, above_inner, lockstep=True)
+        visits = _moved(nest, tensor, "none", leaving)
+        first_visits = _distinct(nest, tensor, leaving)
+        inner = _account(table, boundary.inner.name, tensor.name)
+        inner.writes += visits - first_visits
+        if arch.inner_drain_read:
+            inner.reads += visits
+            inner.finished_reads += first_visits if _may_finish(nest, boundaries, position) else 0
+        if _may_finish(nest, boundaries, boundary.outer_position):
+            outer.finished_writes += first_arrivals
+    outer.writes += arrivals
+    outer.reads += arrivals - first_arrivals
+
+
+def _may_finish(nest: _Nest, boundaries: tuple[Boundary, ...], position: int) -> bool:
+    """Whether words of this output node are finished at their last arrival.
+
+    Not in the accumulator next to the MAC, and not while several instances each hold a part of the sum.
+    """
+    accumulator = any(b.tensor.is_output and b.inner is None and b.outer_position == position for b in boundaries)
+    shares = any(nest.loops[i].dim not in nest.problem.output.dims for i in nest.spatial_above(position))
+    return not accumulator and not shares
+
+
+def _steps(nest: _Nest) -> int:
+    """Settings of the temporal loops in which instance 0 of everything, the busiest one, has work."""
+    position = len(nest.loops) and max(nest.loops) + 1
+    frozen = frozenset(nest.spatial)
+    return math.prod(
+        sum(kind.count for kind in _kinds(nest, dim, EVERY, _Group(position, frozen=frozen)))
+        for dim in nest.problem.dim_names
+    )
+
+
+def _distinct(nest: _Nest, tensor: Tensor, group: _Group) -> int:
+    """Distinct words of an output that the counted instances ever hold, each instance on its own."""
+    words = 1
+    for dim in nest.problem.dim_names:
+        if dim in tensor.dims:
+            words *= sum(k.count * sum(m.extent for m in k.moves) for k in _kinds(nest, dim, EVERY, group))
+        else:
+            words *= sum(k.count for k in _kinds(nest, dim, FIRST, group))
+    return words
+
+
+def _moved(nest: _Nest, tensor: Tensor, halo: str, group: _Group) -> int:
+    """Words given to the instances at a node over the whole run: the first tile, and what each move changes."""
+    words = _words(nest, tensor, FIRST, group)[0]
+    innermost = nest.innermost_moving(tensor, group.position)
+    for loop in nest.temporal:
+        if loop <= innermost:
+            reuse = halo == "exact" or (halo == "innermost" and loop == innermost)
+            wanted, held = _words(nest, tensor, loop, group, reuse)
+            words += wanted - held
+    return words
+
+
+def _words(nest: _Nest, tensor: Tensor, moving: int, group: _Group, reuse_overlap: bool = False) -> tuple[int, int]:
+    """Words wanted in all steps in which loop `moving` steps, and of those the words that are held already."""
+    wanted = held = 1
+    for rank in tensor.ranks:
+        coefficients = tuple(c for _, c in rank)
+        rank_wanted = rank_held = 0
+        for count, moves in _combinations([_kinds(nest, dim, moving, group) for dim, _ in rank]):
+            new, kept = moved_along_rank(coefficients, moves, reuse_overlap)
+            rank_wanted += count * new
+            rank_held += count * kept
+        wanted *= rank_wanted
+        held *= rank_held
+    steps = math.prod(
+        sum(kind.count for kind in _kinds(nest, dim, moving, group))
+        for dim in nest.problem.dim_names
+        if dim not in tensor.dims
+    )
+    return wanted * steps, held * steps
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Moves of one dimension that look alike: how often they happen, and the move of each joined instance."""
+
+    count: int
+    moves: tuple[Move, ...]
+
+
+def _combinations(kinds: list[tuple[_Kind, ...]]) -> Iterator[tuple[int, tuple[tuple[Move, ...], ...]]]:
+    """One kind per dimension of a rank, in all ways."""
+    if not kinds:
+        yield 1, ()
+        return
+    for head in kinds[0]:
+        for count, moves in _combinations(kinds[1:]):
+            yield head.count * count, (head.moves, *moves)
+
+
+def _kinds(nest: _Nest, dim: str, moving: int, group: _Group) -> tuple[_Kind, ...]:
+    digits = tuple(d for d in nest.digits[dim] if d.position < group.position)
+    tile = math.prod(d.trips for d in nest.digits[dim] if d.position >= group.position)
+    relevant = frozenset(d.position for d in digits)
+    return _kinds_of_move(
+        nest.problem.sizes[dim],
+        digits,
+        min(tile, nest.problem.sizes[dim]),
+        _relative(digits, moving),
+        group.joined & relevant,
+        group.frozen & relevant,
+        group.lockstep,
+    )
+
+
+def _relative(digits: tuple[Digit, ...], moving: int) -> int:
+    """The moving loop as this dimension sees it: its own digit, or the first of its digits that wraps."""
+    if moving in (FIRST, EVERY) or any(d.position == moving for d in digits):
+        return moving
+    inside = [d.position for d in digits if not d.spatial and d.position > moving]
+    return min(inside) - 1 if inside else EVERY - 1
+
+
+@lru_cache(maxsize=1 << 14)
+def _kinds_of_move(
+    size: int,
+    digits: tuple[Digit, ...],
+    tile: int,
+    moving: int,
+    joined: frozenset[int],
+    frozen: frozenset[int],
+    lockstep: bool,
+) -> tuple[_Kind, ...]:
+    """All moves of one dimension when loop `moving` steps, alike ones together.
+
+    Digits outside the moving loop take all their values, the moving one all but its first, those inside it wrap
+    from their last value to 0; spatial digits take all their values, `joined` ones within one move.
+    """
+    moved = next((d for d in digits if d.position == moving and not d.spatial), None)
+    wrapping = tuple(d for d in digits if not d.spatial and d.position > moving) if moving != FIRST else ()
+    counted = [d for d in digits if d not in wrapping and d.position not in joined]
+    if moving == FIRST:
+        counted = [d for d in counted if d.spatial]
+    counted = [d for d in counted if d.position not in frozen]
+    instances = _offsets([d for d in digits if d.position in joined], None)
+    reach = tile + sum((d.trips - 1) * d.tile for d in wrapping)
+    if math.prod(d.trips for d in digits) * tile == size:
+        count = math.prod(d.trips - (d is moved) for d in counted)
+        rows = np.full((1, len(instances) + 1), reach)
+        return (_kind(count, rows[0], instances, tile, moved, wrapping),) if count else ()
+    starts = _offsets(counted, moved)
+    in_time = _offsets(counted, moved, in_time_only=True)
+    left = size - starts[:, None] - instances[None, :]
+    nominal = size - in_time[:, None] if lockstep else np.full((len(starts), 1), reach)
+    rows = np.clip(np.hstack([left, nominal]), 0, reach)
+    rows, counts = np.unique(rows[left[:, 0] > 0], axis=0, return_counts=True)
+    return tuple(
+        _kind(int(count), row, instances, tile, moved, wrapping, lockstep)
+        for count, row in zip(counts, rows, strict=True)
+    )
+
+
+def _offsets(digits: list[Digit], moved: Digit | None, in_time_only: bool = False) -> np.ndarray:
+    """First indices for all values of some digits; the moved digit starts at 1."""
+    offsets = np.zeros(1, dtype=np.int64)
+    for digit in digits:
+        values = np.arange(digit is moved, digit.trips) * (0 if in_time_only and digit.spatial else digit.tile)
+        offsets = (offsets[:, None] + values[None, :]).ravel()
+    return offsets
+
+
+def _kind(
+    count: int,
+    left: np.ndarray,
+    instances: np.ndarray,
+    tile: int,
+    moved: Digit | None,
+    wrapping: tuple[Digit, ...],
+    lockstep: bool = False,
+) -> _Kind:
+    """The moves of the joined instances, given the elements that are left from each one's first index on."""
+    moves = []
+    for offset, rest in zip(instances.tolist(), left[:-1].tolist(), strict=True):
+        if rest <= 0:
+            continue
+        extent = min(tile, rest)
+        if moved is not None:
+            shift, old_extent = moved.tile - sum((d.trips - 1) * d.tile for d in wrapping), tile
+        else:
+            back, remaining = _last_place(int(left[-1]) if lockstep else rest, wrapping)
+            shift, old_extent = -back, min(tile, remaining)
+        moves.append(Move(offset, extent, shift, old_extent))
+    return _Kind(count, tuple(moves))
+
+
+def _last_place(left: int, wrapping: tuple[Digit, ...]) -> tuple[int, int]:
+    """Where wrapping loops stood last, of `left` elements: the offset, and the elements left from there on."""
+    back = 0
+    for digit in wrapping:
+        steps = min(digit.trips - 1, (left - back - 1) // digit.tile)
+        back += steps * digit.tile
+    return back, left - back

@@ -1,0 +1,283 @@
+"""Energy, latency and occupancy of a mapping, from its word counts.
+
+    energy  = sum over memories of (bits read x pJ/bit read + bits written x pJ/bit written) + MACs x pJ/MAC
+    latency = max(compute cycles, port cycles of every overlapping memory) + port cycles of the others
+    cycles of a port = bits through it at the busiest instance / bits per cycle
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass
+from typing import Literal
+
+from ..arch import Architecture, Memory
+from ..ir import Mapping, MappingError, Node, Tensor, tile_below
+from .closed_form import count_words
+from .counts import Accesses, Counts
+from .sets import distinct_sums
+
+Objective = Literal["energy", "latency", "edp"]
+OBJECTIVES: tuple[Objective, ...] = ("energy", "latency", "edp")
+
+
+@dataclass(frozen=True)
+class TensorTraffic:
+    """One tensor at one memory, over all instances.
+
+    tile_words    words of its tile in one instance (0: not kept)
+    reads, writes words
+    """
+
+    memory: str
+    tensor: str
+    tile_words: int
+    reads: int
+    writes: int
+    energy_pj: float
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """One memory level.
+
+    occupied_bits   bits in use in one instance, both copies if double buffered
+    capacity_bits   bits of one instance; None is unbounded
+    cycles          cycles that the busiest port of the busiest instance needs for its words
+    """
+
+    name: str
+    instances: int
+    occupied_bits: int
+    capacity_bits: int | None
+    cycles: float
+    overlaps: bool
+    energy_pj: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a mapping costs on an architecture.
+
+    steps              time steps in which at least one MAC works
+    compute_cycles     steps / MACs per cycle and instance
+    latency_cycles     the whole run; `latency_s` in seconds
+    utilization        MACs / (MAC instances x MACs per cycle x latency)
+    limited_by         what the latency waits for: "compute" or a memory's name
+    """
+
+    macs: int
+    mac_energy_pj: float
+    steps: int
+    compute_cycles: float
+    energy_pj: float
+    latency_cycles: float
+    utilization: float
+    limited_by: str
+    clock_hz: float
+    memories: tuple[MemoryUse, ...]
+    traffic: tuple[TensorTraffic, ...]
+
+    @property
+    def edp(self) -> float:
+        """Energy-delay product, in pJ x cycles."""
+        return self.energy_pj * self.latency_cycles
+
+    @property
+    def latency_s(self) -> float:
+        return self.latency_cycles / self.clock_hz
+
+    def objective(self, objective: Objective) -> float:
+        """The figure that a search minimizes: pJ, cycles, or pJ x cycles."""
+        return objective_value(objective, self.energy_pj, self.latency_cycles)
+
+
+def objective_value(objective: Objective, energy_pj: float, latency_cycles: float) -> float:
+    """Energy in pJ, latency in cycles, or their product; arrays of both work too."""
+    if objective == "energy":
+        return energy_pj
+    return latency_cycles if objective == "latency" else energy_pj * latency_cycles
+
+
+def evaluate(mapping: Mapping, arch: Architecture) -> Cost:
+    """The cost of a mapping, by the closed forms.
+
+    Raises MappingError when the mapping does not fit: a node or loop in the wrong place, an array axis that is too
+    short, a dimension that the axis does not allow, tiles larger than a memory.
+    """
+    check_fit(mapping, arch)
+    return cost_of(mapping, arch, count_words(mapping, arch))
+
+
+def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
+    """The cost of a mapping whose words are already counted."""
+    tensors = {t.name: t for t in mapping.problem.tensors}
+    tiles = tile_words(mapping)
+    traffic = tuple(
+        TensorTraffic(
+            memory=memory.name,
+            tensor=tensor.name,
+            tile_words=tiles.get((memory.name, tensor.name), 0),
+            reads=accesses.reads,
+            writes=accesses.writes,
+            energy_pj=_energy_pj(arch, memory, tensor, accesses),
+        )
+        for memory in arch.memories
+        for tensor in mapping.problem.tensors
+        if (accesses := counts.total.get((memory.name, tensor.name))) is not None
+    )
+    memories = tuple(_memory_use(arch, memory, mapping, counts, tensors, traffic, tiles) for memory in arch.memories)
+    macs = mapping.problem.macs
+    mac_energy = macs * arch.mac.energy_pj
+    compute_cycles = counts.steps / arch.mac.per_cycle
+    overlapped = {"compute": compute_cycles} | {m.name: m.cycles for m in memories if m.overlaps}
+    serial = {m.name: m.cycles for m in memories if not m.overlaps}
+    latency = max(overlapped.values()) + sum(serial.values())
+    return Cost(
+        macs=macs,
+        mac_energy_pj=mac_energy,
+        steps=counts.steps,
+        compute_cycles=compute_cycles,
+        energy_pj=mac_energy + sum(m.energy_pj for m in memories),
+        latency_cycles=latency,
+        utilization=macs / (arch.mac_instances * arch.mac.per_cycle * latency),
+        limited_by=max(overlapped | serial, key=(overlapped | serial).__getitem__),
+        clock_hz=arch.clock_hz,
+        memories=memories,
+        traffic=traffic,
+    )
+
+
+def tile_words(mapping: Mapping) -> dict[tuple[str, str], int]:
+    """Words of the tile that one instance holds, by memory and tensor."""
+    words = {}
+    for position, item in enumerate(mapping.nest.items):
+        if isinstance(item, Node):
+            tile = tile_below(mapping.problem, mapping.nest, position)
+            words[item.memory, item.tensor] = tensor_tile_words(mapping.problem.tensor(item.tensor), tile)
+    return words
+
+
+def tensor_tile_words(tensor: Tensor, tile: MappingABC[str, int]) -> int:
+    """Distinct words of a tensor that a tile touches, given its elements per dimension."""
+    words = 1
+    for rank in tensor.ranks:
+        words *= distinct_sums(tuple(c for _, c in rank), tuple(tile[dim] for dim, _ in rank))
+    return words
+
+
+def _memory_use(
+    arch: Architecture,
+    memory: Memory,
+    mapping: Mapping,
+    counts: Counts,
+    tensors: dict[str, Tensor],
+    traffic: tuple[TensorTraffic, ...],
+    tiles: dict[tuple[str, str], int],
+) -> MemoryUse:
+    read = write = 0
+    for (name, tensor), accesses in counts.busiest.items():
+        if name == memory.name:
+            bits = _bits(arch, tensors[tensor], accesses)
+            read, write = read + bits.read, write + bits.write
+    copies = 2 if memory.double_buffered else 1
+    return MemoryUse(
+        name=memory.name,
+        instances=arch.instances(memory.name),
+        occupied_bits=copies * sum(
+            words * held_width_bits(arch, memory, tensors[tensor]) for (name, tensor), words in tiles.items() if name == memory.name
+        ),
+        capacity_bits=memory.size_bits or sum(memory.partition_bits.values()) or None,
+        cycles=port_cycles(memory, read, write),
+        overlaps=memory.overlaps,
+        energy_pj=sum(t.energy_pj for t in traffic if t.memory == memory.name),
+    )
+
+
+def port_cycles(memory: Memory, read_bits: float, write_bits: float) -> float:
+    """Cycles that one instance's ports need for its words; 0 when unbounded."""
+    if memory.shared_bits_per_cycle:
+        return (read_bits + write_bits) / memory.shared_bits_per_cycle
+    reading = read_bits / memory.read_bits_per_cycle if memory.read_bits_per_cycle else 0.0
+    writing = write_bits / memory.write_bits_per_cycle if memory.write_bits_per_cycle else 0.0
+    return max(reading, writing)
+
+
+@dataclass(frozen=True)
+class _Bits:
+    read: int
+    write: int
+
+
+def _bits(arch: Architecture, tensor: Tensor, accesses: Accesses) -> _Bits:
+    """Bits of some accesses: finished outputs at their own width, the rest as partial sums."""
+    wide, narrow = arch.partial_width_bits(tensor), arch.width_bits(tensor)
+    return _Bits(
+        read=(accesses.reads - accesses.finished_reads) * wide + accesses.finished_reads * narrow,
+        write=(accesses.writes - accesses.finished_writes) * wide + accesses.finished_writes * narrow,
+    )
+
+
+def _energy_pj(arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses) -> float:
+    bits = _bits(arch, tensor, accesses)
+    per_access = memory.access_bits
+    return bits.read / per_access * memory.read_energy_pj + bits.write / per_access * memory.write_energy_pj
+
+
+def held_width_bits(arch: Architecture, memory: Memory, tensor: Tensor) -> int:
+    """Width of a word while a memory holds it: partial sums everywhere but in the outermost memory."""
+    return arch.width_bits(tensor) if memory is arch.memories[0] else arch.partial_width_bits(tensor)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A capacity of one memory instance, and the roles that share it."""
+
+    memory: Memory
+    roles: frozenset[str]
+    bits: int
+
+
+def capacity_parts(memory: Memory) -> tuple[Part, ...]:
+    """The bounded parts of a memory: one per private partition, and the rest as one; none if unbounded."""
+    parts = [Part(memory, frozenset([role]), bits) for role, bits in memory.partition_bits.items()]
+    if memory.size_bits is not None:
+        shared = frozenset(("input", "weight", "output")) - frozenset(memory.partition_bits)
+        parts.append(Part(memory, shared, memory.size_bits))
+    return tuple(parts)
+
+
+def check_fit(mapping: Mapping, arch: Architecture) -> None:
+    """Tiles fit their memories and spatial loops their axes; MappingError says what does not, and by how much."""
+    _check_axes(mapping, arch)
+    tiles = tile_words(mapping)
+    for memory in arch.memories:
+        copies = 2 if memory.double_buffered else 1
+        for part in capacity_parts(memory):
+            bits = {
+                t.name: copies * tiles[memory.name, t.name] * held_width_bits(arch, memory, t)
+                for t in mapping.problem.tensors
+                if t.role in part.roles and (memory.name, t.name) in tiles
+            }
+            if sum(bits.values()) > part.bits:
+                largest = max(bits, key=bits.__getitem__)
+                raise MappingError(
+                    f"tiles of {', '.join(bits)} need {sum(bits.values()) / 8:,.10g} B, capacity is {part.bits / 8:,.10g} B",
+                    where=memory.name,
+                    hint=f"{largest} takes {bits[largest] / 8:,.10g} B: tile it smaller, or keep it further out",
+                )
+
+
+def _check_axes(mapping: Mapping, arch: Architecture) -> None:
+    for fanout in arch.fanouts:
+        for index, axis in enumerate(fanout.axes):
+            used = 1
+            for loop in mapping.nest.loops:
+                if loop.axis is None or (loop.axis.fanout, loop.axis.index) != (fanout.name, index):
+                    continue
+                used *= loop.trips
+                if loop.trips > 1 and not axis.allows(mapping.problem, loop.dim):
+                    raise MappingError(f"{loop.axis} does not allow dimension {loop.dim}", where=fanout.name)
+            if used > axis.size:
+                name = f"{fanout.name}.{'xy'[index]}"
+                raise MappingError(f"parallel loops over {name} need {used} instances, it has {axis.size}")

@@ -1,0 +1,347 @@
+"""The meaning of a mapping: walk the nest step by step, remember what every instance holds, count words moved.
+
+Nothing here is a formula. Elements are points, tiles are sets, and every partial sum carries the number of
+products that it has accumulated, so that a wrong schedule is found out (`SimulationError`) instead of counted.
+Meant for small problems; `closed_form.py` gives the same integers for problems of any size.
+
+A step is one setting of all temporal loops. All instances move in lockstep. An instance whose tile lies beyond
+a ragged edge is idle and keeps the operands that it holds; its partial sums leave with those of its neighbours,
+when the nest moves on to another place.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..arch import Architecture
+from ..ir import Loop, Mapping, Tensor
+from .boundaries import Boundary, boundaries_of
+from .counts import Accesses, Counts
+
+Element = tuple[int, ...]
+Tile = frozenset[Element]
+Coordinates = tuple[int, ...]
+
+
+class SimulationError(AssertionError):
+    """The schedule computed something else than the problem: a defect of tilewright, never of its input."""
+
+
+@dataclass
+class _Holder:
+    """What the instances of one node hold, and what has passed through them."""
+
+    tile: dict[Coordinates, Tile] = field(default_factory=dict)
+    place: dict[Coordinates, Coordinates] = field(default_factory=dict)
+    products: dict[Coordinates, dict[Element, int]] = field(default_factory=lambda: defaultdict(dict))
+    visited: set[tuple[Coordinates, Coordinates]] = field(default_factory=set)
+    updated: set[tuple[Coordinates, Element]] = field(default_factory=set)
+
+
+class _Walk:
+    """One walk over one mapping."""
+
+    def __init__(self, mapping: Mapping, arch: Architecture) -> None:
+        self.problem = mapping.problem
+        self.arch = arch
+        self.items = mapping.nest.items
+        self.boundaries = boundaries_of(mapping, arch)
+        self.tile_of_loop = self._tiles()
+        self.temporal = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and not item.is_spatial]
+        self.spatial = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and item.is_spatial]
+        self.holders: dict[int, _Holder] = {b.outer_position: _Holder() for b in self.boundaries}
+        self.instance_accesses: dict[tuple[str, str, Coordinates], Accesses] = defaultdict(Accesses)
+        self.contributions = {
+            dim: size for dim, size in self.problem.dims if dim not in self.problem.output.dims
+        }
+        self.steps = 0
+        self.moved_loop = -1
+
+    def _tiles(self) -> dict[int, int]:
+        below = dict.fromkeys(self.problem.dim_names, 1)
+        tiles = {}
+        for i in range(len(self.items) - 1, -1, -1):
+            item = self.items[i]
+            if isinstance(item, Loop):
+                tiles[i] = below[item.dim]
+                below[item.dim] *= item.trips
+        return tiles
+
+    # ---- where an instance is ------------------------------------------------------------------------------
+
+    def offsets(self, values: dict[int, int], position: int) -> dict[str, int]:
+        """First index of every dimension, given the loop values of all loops above `position`."""
+        offset = dict.fromkeys(self.problem.dim_names, 0)
+        for i, value in values.items():
+            item = self.items[i]
+            if i < position and isinstance(item, Loop):
+                offset[item.dim] += value * self.tile_of_loop[i]
+        return offset
+
+    def extents(self, offset: dict[str, int], position: int) -> dict[str, int]:
+        extent = dict.fromkeys(self.problem.dim_names, 1)
+        for item in self.items[position:]:
+            if isinstance(item, Loop):
+                extent[item.dim] *= item.trips
+        return {d: min(extent[d], self.problem.sizes[d] - offset[d]) for d in extent}
+
+    def elements(self, tensor: Tensor, offset: dict[str, int], extent: dict[str, int]) -> Tile:
+        axes = []
+        for rank in tensor.ranks:
+            ranges = [[c * (offset[d] + x) for x in range(extent[d])] for d, c in rank]
+            axes.append(sorted({sum(point) for point in itertools.product(*ranges)}))
+        return frozenset(itertools.product(*axes))
+
+    def instances(self, above: int) -> Iterator[dict[int, int]]:
+        """Loop values of all spatial loops above a position: one instance each."""
+        loops = [i for i in self.spatial if i < above]
+        for values in itertools.product(*(range(self.items[i].trips) for i in loops)):  # type: ignore[union-attr]
+            yield dict(zip(loops, values, strict=True))
+
+    def coordinates(self, values: dict[int, int], above: int) -> Coordinates:
+        return tuple(values[i] for i in self.spatial if i < above)
+
+    def account(self, boundary: Boundary, outer: Coordinates) -> Accesses:
+        return self.instance_accesses[boundary.outer.name, boundary.tensor.name, outer]
+
+    def account_inner(self, boundary: Boundary, inner: Coordinates) -> Accesses:
+        assert boundary.inner is not None
+        return self.instance_accesses[boundary.inner.name, boundary.tensor.name, inner]
+
+    # ---- the walk ------------------------------------------------------------------------------------------
+
+    def run(self) -> Counts:
+        previous: Coordinates | None = None
+        trips = [range(self.items[i].trips) for i in self.temporal]  # type: ignore[union-attr]
+        for values in itertools.product(*trips):
+            time = dict(zip(self.temporal, values, strict=True))
+            first = self.offsets(time, len(self.items))
+            if any(first[d] >= self.problem.sizes[d] for d in first):
+                continue
+            self.moved_loop = -1 if previous is None else self._outermost_change(previous, values)
+            previous = values
+            self.step(time)
+        for boundary in reversed(self.boundaries):
+            if boundary.tensor.is_output and boundary.inner is not None:
+                self.drain(boundary, sorted(self.holders[boundary.inner_position].tile))
+        self._check_result()
+        return self._counts()
+
+    def _outermost_change(self, previous: Coordinates, values: Coordinates) -> int:
+        return next(i for i, old, new in zip(self.temporal, previous, values, strict=True) if old != new)
+
+    def step(self, time: dict[int, int]) -> None:
+        self.steps += 1
+        for boundary in reversed(self.boundaries):
+            if boundary.tensor.is_output and boundary.inner is not None:
+                self.drain(boundary, self._moved_on(boundary, time))
+        for boundary in self.boundaries:
+            if boundary.inner is None:
+                self.compute(boundary, time)
+            elif boundary.tensor.is_output:
+                self.admit(boundary, time)
+            else:
+                self.fill(boundary, time)
+
+    def _places(self, boundary: Boundary, time: dict[int, int]) -> Iterator[tuple[dict[int, int], dict[str, int]]]:
+        """Every inner instance with the offset that the nest gives it in this step."""
+        for space in self.instances(boundary.inner_position):
+            yield space, self.offsets({**time, **space}, boundary.inner_position)
+
+    def _inside(self, offset: dict[str, int]) -> bool:
+        return all(offset[d] < self.problem.sizes[d] for d in offset)
+
+    def groups(self, boundary: Boundary, joined: frozenset[int], space: dict[int, int]) -> Coordinates:
+        """Inner instances with equal groups share one transfer: they differ only along `joined` loops."""
+        return tuple(
+            v for i, v in sorted(space.items()) if i < boundary.inner_position and i not in joined
+        )
+
+    # ---- operands ------------------------------------------------------------------------------------------
+
+    def fill(self, boundary: Boundary, time: dict[int, int]) -> None:
+        holder = self.holders[boundary.inner_position]
+        wanted: dict[tuple[Coordinates, Coordinates], set[Element]] = defaultdict(set)
+        for space, offset in self._places(boundary, time):
+            if not self._inside(offset):
+                continue
+            inner = self.coordinates(space, boundary.inner_position)
+            tile = self.elements(boundary.tensor, offset, self.extents(offset, boundary.inner_position))
+            new = self._new_elements(boundary, holder.tile.get(inner), tile)
+            holder.tile[inner] = tile
+            self.account_inner(boundary, inner).writes += len(new)
+            outer = self.coordinates(space, boundary.outer_position)
+            wanted[outer, self.groups(boundary, boundary.multicast, space)] |= new
+        for (outer, _), elements in wanted.items():
+            self._check_held(boundary, outer, elements)
+            self.account(boundary, outer).reads += len(elements)
+
+    def _new_elements(self, boundary: Boundary, held: Tile | None, tile: Tile) -> Tile:
+        assert boundary.inner is not None
+        if held is None:
+            return tile
+        if held == tile:
+            return frozenset()
+        if boundary.inner.halo == "exact":
+            return tile - held
+        if boundary.inner.halo == "innermost" and self.moved_loop == self._innermost_moving(boundary):
+            return tile - held
+        return tile
+
+    def _innermost_moving(self, boundary: Boundary) -> int:
+        for i in reversed(self.temporal):
+            item = self.items[i]
+            if i < boundary.inner_position and isinstance(item, Loop) and item.trips > 1:
+                if item.dim in boundary.tensor.dims:
+                    return i
+        return -1
+
+    def _check_held(self, boundary: Boundary, outer: Coordinates, elements: set[Element]) -> None:
+        held = self.holders[boundary.outer_position].tile.get(outer)
+        if held is not None and not elements <= held:
+            raise SimulationError(f"{boundary.outer.name} is read for {boundary.tensor.name} that it does not hold")
+
+    # ---- partial sums --------------------------------------------------------------------------------------
+
+    def _moved_on(self, boundary: Boundary, time: dict[int, int]) -> list[Coordinates]:
+        holder = self.holders[boundary.inner_position]
+        leaving = []
+        for space, offset in self._places(boundary, time):
+            inner = self.coordinates(space, boundary.inner_position)
+            if inner in holder.tile and holder.place[inner] != self._place(boundary, offset):
+                leaving.append(inner)
+        return leaving
+
+    def _place(self, boundary: Boundary, offset: dict[str, int]) -> Coordinates:
+        return tuple(offset[d] for d in self.problem.dim_names if d in boundary.tensor.dims)
+
+    def admit(self, boundary: Boundary, time: dict[int, int]) -> None:
+        """Give every instance that starts on a new tile its partial sums: nothing on the first visit."""
+        holder, outer_holder = self.holders[boundary.inner_position], self.holders[boundary.outer_position]
+        returned: dict[Coordinates, set[Element]] = defaultdict(set)
+        for space, offset in self._places(boundary, time):
+            inner = self.coordinates(space, boundary.inner_position)
+            if inner in holder.tile or not self._inside(offset):
+                continue
+            tile = self.elements(boundary.tensor, offset, self.extents(offset, boundary.inner_position))
+            place = self._place(boundary, offset)
+            holder.tile[inner], holder.place[inner] = tile, place
+            holder.products[inner] = dict.fromkeys(tile, 0)
+            outer = self.coordinates(space, boundary.outer_position)
+            if (inner, place) in holder.visited:
+                self.account_inner(boundary, inner).writes += len(tile)
+                for element in tile - returned[outer]:
+                    sums = outer_holder.products[outer]
+                    holder.products[inner][element] = sums.get(element, 0)
+                    sums[element] = 0
+                returned[outer] |= tile
+            holder.visited.add((inner, place))
+        for outer, elements in returned.items():
+            self.account(boundary, outer).reads += len(elements)
+
+    def drain(self, boundary: Boundary, leaving: list[Coordinates]) -> None:
+        """Partial-sum tiles go outwards, together: reduced on the way where the fanout can, accumulated otherwise."""
+        holder = self.holders[boundary.inner_position]
+        loops = [i for i in self.spatial if i < boundary.inner_position]
+        arriving: dict[tuple[Coordinates, Coordinates], dict[Element, int]] = defaultdict(lambda: defaultdict(int))
+        for inner in leaving:
+            space = dict(zip(loops, inner, strict=True))
+            outer = self.coordinates(space, boundary.outer_position)
+            group = arriving[outer, self.groups(boundary, boundary.reduced, space)]
+            account = self.account_inner(boundary, inner)
+            for element in holder.tile.pop(inner):
+                products = holder.products[inner].pop(element)
+                group[element] += products
+                if self.arch.inner_drain_read:
+                    account.reads += 1
+                    account.finished_reads += self._finished(products) and self._may_finish(boundary.inner_position)
+        self._arrive(boundary, arriving)
+
+    def _may_finish(self, position: int) -> bool:
+        """Whether a node may know a word as finished: it is not the accumulator next to the MAC, and its
+        instances do not each hold a part of the same sum."""
+        accumulator = any(b.tensor.is_output and b.inner is None and b.outer_position == position for b in self.boundaries)
+        shares = any(i < position and self._reduces(i) for i in self.spatial)
+        return not accumulator and not shares
+
+    def _reduces(self, loop_position: int) -> bool:
+        item = self.items[loop_position]
+        return isinstance(item, Loop) and item.trips > 1 and item.dim in self.contributions
+
+    def _finished(self, products: int) -> bool:
+        return products == math.prod(self.contributions.values())
+
+    def _arrive(
+        self, boundary: Boundary, arriving: dict[tuple[Coordinates, Coordinates], dict[Element, int]]
+    ) -> None:
+        seen: set[tuple[Coordinates, Element]] = set()
+        may_finish = self._may_finish(boundary.outer_position)
+        for (outer, _), sums in arriving.items():
+            account = self.account(boundary, outer)
+            stored = self.holders[boundary.outer_position].products[outer]
+            for element, products in sums.items():
+                if (outer, element) in seen:
+                    account.reads += 1
+                seen.add((outer, element))
+                stored[element] = stored.get(element, 0) + products
+                account.writes += 1
+                account.finished_writes += self._finished(stored[element]) and may_finish
+
+    # ---- the MAC -------------------------------------------------------------------------------------------
+
+    def compute(self, boundary: Boundary, time: dict[int, int]) -> None:
+        joined = boundary.reduced if boundary.tensor.is_output else boundary.multicast
+        wanted: dict[tuple[Coordinates, Coordinates], dict[Element, int]] = defaultdict(lambda: defaultdict(int))
+        for space, offset in self._places(boundary, time):
+            if self._inside(offset):
+                outer = self.coordinates(space, boundary.outer_position)
+                (element,) = self.elements(boundary.tensor, offset, dict.fromkeys(offset, 1))
+                wanted[outer, self.groups(boundary, joined, space)][element] += 1
+        for (outer, _), elements in wanted.items():
+            self._check_held(boundary, outer, set(elements))
+            account = self.account(boundary, outer)
+            if boundary.tensor.is_output:
+                self._update(boundary, outer, elements)
+            else:
+                account.reads += len(elements)
+
+    def _update(self, boundary: Boundary, outer: Coordinates, elements: dict[Element, int]) -> None:
+        account, holder = self.account(boundary, outer), self.holders[boundary.outer_position]
+        sums = holder.products[outer]
+        for element, products in elements.items():
+            account.reads += (outer, element) in holder.updated
+            account.writes += 1
+            holder.updated.add((outer, element))
+            sums[element] = sums.get(element, 0) + products
+
+    # ---- results -------------------------------------------------------------------------------------------
+
+    def _check_result(self) -> None:
+        position = next(b.outer_position for b in self.boundaries if b.tensor.is_output)
+        sums = self.holders[position].products[()]
+        zero = dict.fromkeys(self.problem.dim_names, 0)
+        expected = self.elements(self.problem.output, zero, dict(self.problem.sizes))
+        if set(sums) != expected or not all(self._finished(products) for products in sums.values()):
+            raise SimulationError("the nest did not accumulate every product of every output exactly once")
+
+    def _counts(self) -> Counts:
+        counts = Counts(steps=self.steps)
+        for (memory, tensor, _), accesses in self.instance_accesses.items():
+            total = counts.total.setdefault((memory, tensor), Accesses())
+            busiest = counts.busiest.setdefault((memory, tensor), Accesses())
+            for name, words in vars(accesses).items():
+                setattr(total, name, getattr(total, name) + words)
+                setattr(busiest, name, max(getattr(busiest, name), words))
+        return counts
+
+
+def simulate(mapping: Mapping, arch: Architecture) -> Counts:
+    """Walk a mapping and count the words that every memory reads and writes.
+
+    Raises MappingError when a node or loop stands where the architecture has no place for it.
+    """
+    return _Walk(mapping, arch).run()

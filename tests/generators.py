@@ -1,0 +1,188 @@
+"""Random problems, architectures and mappings, small enough for the simulator and for brute force."""
+
+from __future__ import annotations
+
+import random
+
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
+from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, Tensor, ceil_div
+
+
+def tensor(name: str, role: str, *ranks: object) -> Tensor:
+    """`tensor("I", "input", "N", {"P": 2, "R": 1})`: a rank is a dimension, or coefficients by dimension."""
+    spelled = tuple(((r, 1),) if isinstance(r, str) else tuple(r.items()) for r in ranks)  # type: ignore[attr-defined]
+    return Tensor(name, spelled, role)  # type: ignore[arg-type]
+
+
+def random_problem(rng: random.Random, largest: int = 5) -> Problem:
+    def size(limit: int = largest) -> int:
+        return rng.randint(1, limit)
+
+    kind = rng.choice(["gemm", "batched", "conv1d", "conv2d", "grouped", "three operands", "three-way sum"])
+    if kind == "gemm":
+        dims = {"M": size(7), "N": size(7), "K": size(7)}
+        tensors = (tensor("A", "input", "M", "K"), tensor("W", "weight", "K", "N"), tensor("O", "output", "M", "N"))
+    elif kind == "batched":
+        dims = {"B": size(3), "M": size(), "N": size(), "K": size()}
+        tensors = (
+            tensor("A", "input", "B", "M", "K"),
+            tensor("W", "weight", "B", "K", "N"),
+            tensor("O", "output", "B", "M", "N"),
+        )
+    elif kind == "conv1d":
+        dims = {"K": size(3), "C": size(3), "P": size(7), "R": size(4)}
+        window = {"P": rng.randint(1, 3), "R": rng.randint(1, 3)}
+        tensors = (tensor("I", "input", "C", window), tensor("W", "weight", "K", "C", "R"), tensor("O", "output", "K", "P"))
+    elif kind == "conv2d":
+        dims = {"K": size(2), "C": size(2), "P": size(4), "Q": size(4), "R": size(2), "S": size(3)}
+        rows = {"P": rng.randint(1, 2), "R": rng.randint(1, 2)}
+        columns = {"Q": rng.randint(1, 2), "S": rng.randint(1, 2)}
+        tensors = (
+            tensor("I", "input", "C", rows, columns),
+            tensor("W", "weight", "K", "C", "R", "S"),
+            tensor("O", "output", "K", "P", "Q"),
+        )
+    elif kind == "grouped":
+        dims = {"G": size(3), "K": size(2), "C": size(2), "P": size(5), "R": size(3)}
+        window = {"P": rng.randint(1, 2), "R": 1}
+        tensors = (
+            tensor("I", "input", "G", "C", window),
+            tensor("W", "weight", "G", "K", "C", "R"),
+            tensor("O", "output", "G", "K", "P"),
+        )
+    elif kind == "three operands":
+        dims = {"I": size(4), "J": size(4), "L": size(4)}
+        tensors = (
+            tensor("A", "input", "I", "L"),
+            tensor("B", "weight", "L", "J"),
+            tensor("C", "weight", "J"),
+            tensor("O", "output", "I"),
+        )
+    else:
+        dims = {"P": size(4), "R": size(3), "S": size(3), "K": size(2)}
+        window = {"P": rng.randint(1, 2), "R": 1, "S": rng.randint(1, 3)}
+        tensors = (tensor("I", "input", window), tensor("W", "weight", "K", "R", "S"), tensor("O", "output", "K", "P"))
+    return Problem(kind, tuple(dims.items()), tensors)
+
+
+def memory(name: str, rng: random.Random | None = None, **changes: object) -> Memory:
+    """A memory in plain numbers; with `rng`, random energies, halo and keeping."""
+    fields: dict[str, object] = {"name": name, "access_bits": 8, "read_energy_pj": 1.0, "write_energy_pj": 1.0}
+    if rng is not None:
+        fields |= {
+            "read_energy_pj": float(rng.randint(1, 9)),
+            "write_energy_pj": float(rng.randint(1, 9)),
+            "halo": rng.choice(["none", "innermost", "exact"]),
+        }
+    return Memory.model_validate(fields | changes)
+
+
+def random_architecture(rng: random.Random, memories: int | None = None, capacity: int | None = None) -> Architecture:
+    """DRAM, up to three more memories, up to two fanouts anywhere below DRAM; all keep what they like."""
+    levels: list[Memory | Fanout] = [memory("DRAM", rng, shared_bits_per_cycle=float(rng.choice([8, 16, 64])))]
+    may = Keeps(input="may", weight="may", output="may")
+    count = memories if memories is not None else rng.randint(1, 3)
+    for i in range(count):
+        size = None if capacity is None else 8 * rng.randint(max(3, capacity // 2 ** (i + 1)), max(4, capacity // 2**i))
+        port = rng.choice(["shared_bits_per_cycle", "read_bits_per_cycle", "write_bits_per_cycle"])
+        levels.append(
+            memory(f"L{i + 1}", rng, keeps=may, size_bits=size, **{port: float(rng.choice([8, 16, 32, 128]))})
+        )
+    for i in range(rng.randint(0, 2)):
+        axes = tuple(ArrayAxis(size=rng.randint(2, 4)) for _ in range(rng.randint(1, 2)))
+        fanout = Fanout(
+            name=f"array{i + 1}",
+            axes=axes,
+            multicast=rng.random() < 0.7,
+            spatial_reduction=rng.random() < 0.7,
+        )
+        levels.insert(rng.randint(1, len(levels)), fanout)
+    mac = Mac(energy_pj=float(rng.randint(0, 3)))
+    return Architecture(name="random", clock_hz=1e9, word_bits=8, levels=tuple(levels), mac=mac)
+
+
+def random_trips(rng: random.Random, size: int, ragged: bool) -> list[int]:
+    """Trip counts of one dimension, outermost first, that cover `size`."""
+    left, trips = size, []
+    while left > 1:
+        factor = rng.choice([f for f in range(1, left + 1) if ragged or left % f == 0])
+        trips.append(factor)
+        left = ceil_div(left, factor)
+    return [t for t in reversed(trips) if t > 1]
+
+
+def random_mapping(rng: random.Random, problem: Problem, arch: Architecture, ragged: bool = True) -> Mapping:
+    """Any nest that the hierarchy allows: nodes at their own depths, loops of a dimension anywhere, no capacity."""
+    chosen = {
+        t.name: [m.name for m in arch.memories if m is arch.memories[0] or rng.random() < 0.7] for t in problem.tensors
+    }
+    segments: list[list[Loop | Node]] = [[]]
+    fanout_after: list[Fanout] = []
+    for level in arch.levels:
+        if isinstance(level, Fanout):
+            segments.append([])
+            fanout_after.append(level)
+            continue
+        for t in problem.tensors:
+            if level.name in chosen[t.name]:
+                segments[-1].append(Node(level.name, t.name))
+    for segment in segments[1:]:
+        _shuffle_keeping_tensor_order(rng, segment)
+    free = {f.name: [axis.size for axis in f.axes] for f in fanout_after}
+    items: list[Loop | Node] = list(segments[0])
+    anchors = [len(items)]
+    for segment in segments[1:]:
+        anchors.append(len(items))
+        items.extend(segment)
+    nest: list[list[Loop | Node]] = [[item] for item in items] + [[]]
+    slots: list[tuple[int, int, Loop]] = []
+    for dim, size in problem.dims:
+        trips = random_trips(rng, size, ragged)
+        where = sorted(rng.randint(len(segments[0]), len(items)) for _ in trips)
+        for count, slot in zip(trips, where, strict=True):
+            slots.append((slot, rng.random() < 0.5, Loop(dim, count)))
+    before: dict[int, list[Loop]] = {}
+    for slot, spatial, loop in slots:
+        placed = loop
+        if spatial and fanout_after:
+            i = rng.randrange(len(fanout_after))
+            axes = free[fanout_after[i].name]
+            axis = rng.randrange(len(axes))
+            same = [s for s, _, other in slots if other.dim == loop.dim]
+            if axes[axis] >= loop.trips and len(same) == 1 or (axes[axis] >= loop.trips and anchors[i + 1] == slot):
+                axes[axis] //= loop.trips
+                placed = Loop(loop.dim, loop.trips, Axis(fanout_after[i].name, axis))
+                slot = anchors[i + 1]
+        before.setdefault(slot, []).append(placed)
+    out: list[Loop | Node] = []
+    for slot in range(len(items) + 1):
+        group = before.get(slot, [])
+        order = list(range(len(group)))
+        rng.shuffle(order)
+        dims_seen: dict[str, list[Loop]] = {}
+        for loop in group:
+            dims_seen.setdefault(loop.dim, []).append(loop)
+        shuffled = [dims_seen[group[i].dim].pop(0) for i in order]
+        out.extend(_fanouts_in_order(shuffled, fanout_after))
+        out.extend(nest[slot])
+    return Mapping(problem, LoopNest(tuple(out)))
+
+
+def _fanouts_in_order(loops: list[Loop], fanouts: list[Fanout]) -> list[Loop]:
+    """Spatial loops of an outer fanout before those of an inner one, in the places that spatial loops have."""
+    rank = {f.name: i for i, f in enumerate(fanouts)}
+    spatial = sorted((x for x in loops if x.axis is not None), key=lambda x: rank[x.axis.fanout])  # type: ignore[union-attr]
+    if any(a.dim == b.dim for a in spatial for b in loops if a is not b):
+        return sorted(loops, key=lambda x: (x.dim, loops.index(x))) if len({x.axis for x in spatial}) <= 1 else loops
+    source = iter(spatial)
+    return [next(source) if x.axis is not None else x for x in loops]
+
+
+def _shuffle_keeping_tensor_order(rng: random.Random, nodes: list[Loop | Node]) -> None:
+    order: dict[str, list[Node]] = {}
+    for node in nodes:
+        assert isinstance(node, Node)
+        order.setdefault(node.tensor, []).append(node)
+    names = [node.tensor for node in nodes if isinstance(node, Node)]
+    rng.shuffle(names)
+    nodes[:] = [order[name].pop(0) for name in names]

@@ -1,0 +1,225 @@
+"""Networks as tables of layers: the shipped ones, and files in the same form (networks/README.md)."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from ..ir import Problem, ProblemError, did_you_mean
+from .arguments import check_keys, pair, whole
+from .layers import batched_gemm, conv2d, gemm
+
+_NETWORK_KEYS = (("network", "layers"), ("source", "batch", "published"))
+_PUBLISHED_KEYS = (("what", "value", "source"), ("minus", "kind", "select", "scale"))
+# By op: the keys that a row must have, those it may have, and of these the arguments of the layer's function.
+_ROW_REQUIRED = {"conv": ("K", "C", "P", "Q", "R", "S"), "gemm": ("M", "N", "K", "weight")}
+_ROW_OPTIONAL = {"conv": ("N", "groups", "stride", "dilation", "pad", "H", "W"), "gemm": ("B",)}
+_CONV_ARGUMENTS = ("K", "C", "P", "Q", "R", "S", "N", "groups", "stride", "dilation")
+_KINDS: dict[type, str] = {str: "a text", list: "a list", bool: "true or false", dict: "keys with values"}
+
+
+@dataclass(frozen=True)
+class NetworkLayer:
+    """One row of a network.
+
+    problem    one occurrence of the layer, named "network:layer"
+    repeat     occurrences in the network, each with its own weights
+    is_weight  the weight-role operand is a stored parameter (False: an activation, as in attention)
+    name       unique in its network
+    """
+
+    problem: Problem
+    repeat: int
+    is_weight: bool
+    name: str
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of all occurrences."""
+        return self.repeat * self.problem.macs
+
+    @property
+    def weights(self) -> int:
+        """Stored parameters, in words, of all occurrences."""
+        if not self.is_weight:
+            return 0
+        words = (
+            math.prod(self.problem.sizes[dim] for dim in tensor.dims)
+            for tensor in self.problem.operands
+            if tensor.role == "weight"
+        )
+        return self.repeat * sum(words)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network: its layers in order, and where their shapes come from."""
+
+    name: str
+    source: str
+    layers: tuple[NetworkLayer, ...]
+
+    @cached_property
+    def macs(self) -> int:
+        """Multiply-accumulates of the whole network, repeats counted."""
+        return sum(layer.macs for layer in self.layers)
+
+    @cached_property
+    def weights(self) -> int:
+        """Stored parameters of the whole network, in words, repeats counted."""
+        return sum(layer.weights for layer in self.layers)
+
+    def layer(self, name: str) -> NetworkLayer:
+        """The layer of that name; ProblemError names the nearest one otherwise."""
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        names = [layer.name for layer in self.layers]
+        raise ProblemError(f"unknown layer {name!r}", where=f"network {self.name}", hint=did_you_mean(name, names))
+
+
+def list_networks() -> tuple[str, ...]:
+    """Names of the shipped networks, sorted."""
+    names = (entry.name for entry in _shipped().iterdir())
+    return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
+
+
+def load_network(name_or_path: str | os.PathLike[str]) -> Network:
+    """A shipped network by name ("resnet50"), or any by the path of its YAML file ("nets/mine.yaml").
+
+    Raises ProblemError for an unknown name, an unreadable file, and keys that are unknown, missing or of a wrong type.
+    """
+    path = os.fspath(name_or_path)
+    if not isinstance(name_or_path, str) or path.endswith((".yaml", ".yml")) or Path(path).name != path:
+        return _read_network(Path(path), path)
+    known = list_networks()
+    if path not in known:
+        hint = f"{did_you_mean(path, known)} A file of your own must end in .yaml"
+        raise ProblemError(f"unknown network {path!r}", hint=hint)
+    return _read_network(_shipped() / f"{path}.yaml", f"{path}.yaml")
+
+
+def load_layer(reference: str) -> Problem:
+    """The problem of one layer, "resnet50:layer1.0.conv2"; the network may be a path, "nets/mine.yaml:conv1".
+
+    Raises ProblemError for an unknown network or layer, for a network alone, and as `load_network` does.
+    """
+    # From the right, since a path may have a colon and a layer name has none.
+    network_name, colon, layer_name = reference.rpartition(":")
+    if colon and network_name and layer_name:
+        return load_network(network_name).layer(layer_name).problem
+    alone = reference.strip(":")
+    network = load_network(alone)
+    raise ProblemError(
+        f"{reference!r} is a whole network, expected one layer, network:layer",
+        hint=f"write {alone}:{network.layers[0].name}; it has {len(network.layers)} layers",
+    )
+
+
+def _shipped() -> Traversable:
+    return resources.files(__package__) / "networks"
+
+
+def _read_network(file: Traversable | Path, where: str) -> Network:
+    data = _table(_read_yaml(file, where), where, *_NETWORK_KEYS)
+    name = _typed(data, "network", str, where)
+    whole("batch", data.get("batch", 1), where)
+    for number, figure in enumerate(_typed(data, "published", list, where, []), 1):
+        _check_figure(figure, f"{where}: published figure {number}")
+    rows = _typed(data, "layers", list, where)
+    if not rows:
+        raise ProblemError("no layers, expected one or more", where=where)
+    layers = tuple(_read_row(row, name, where, number) for number, row in enumerate(rows, 1))
+    names = [layer.name for layer in layers]
+    twice = [layer for layer in names if names.count(layer) > 1]
+    if twice:
+        raise ProblemError(f"two layers are named {twice[0]!r}", where=where, hint="use repeat for equal layers")
+    return Network(name, _typed(data, "source", str, where, ""), layers)
+
+
+def _read_yaml(file: Traversable | Path, where: str) -> object:
+    # The parser takes longer to import than most layers take to build.
+    import yaml
+
+    try:
+        return yaml.load(file.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except FileNotFoundError:
+        raise ProblemError(
+            "no such file", where=where, hint=f"shipped networks: {', '.join(list_networks())}"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ProblemError(f"cannot be read: {error}", where=where) from error
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ProblemError(f"not valid YAML: {error.problem}", where=f"{where}{line}") from error
+    except yaml.YAMLError as error:
+        raise ProblemError(f"not valid YAML: {error}", where=where) from error
+
+
+def _table(data: object, where: str, required: Collection[str], optional: Collection[str]) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise ProblemError(f"found {type(data).__name__}, expected {_KINDS[dict]}", where=where)
+    check_keys(data, where, required, optional)
+    return data
+
+
+def _check_figure(figure: object, where: str) -> None:
+    """Figures are for readers and tests; here only their keys and types are checked."""
+    data = _table(figure, where, *_PUBLISHED_KEYS)
+    for key, value in data.items():
+        if key not in ("value", "minus"):
+            _typed(data, key, str, where)
+        elif isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ProblemError(f"key {key} is {value!r}, expected a number", where=where)
+
+
+def _typed(data: dict[str, Any], key: str, kind: type, where: str, default: object = None) -> Any:
+    value = data.get(key, default)
+    if not isinstance(value, kind):
+        hint = "put it in quotes" if kind is str else None
+        raise ProblemError(f"key {key} is {value!r}, expected {_KINDS[kind]}", where=where, hint=hint)
+    return value
+
+
+def _read_row(row: object, network: str, file: str, number: int) -> NetworkLayer:
+    """One layer; errors carry the file and the layer's name, or its number where it has none yet."""
+    where = f"{file}: layer {number}"
+    if not isinstance(row, dict):
+        raise ProblemError(f"found {row!r}, expected {_KINDS[dict]}", where=where)
+    check_keys({key: row[key] for key in row if key in ("name", "op")}, where, ("name", "op"), ())
+    name = _typed(row, "name", str, where)
+    where = f"{file}: layer {name}"
+    if not name or ":" in name:
+        raise ProblemError("a layer's name must not be empty or hold a colon", where=where)
+    op = _typed(row, "op", str, where)
+    if op not in _ROW_REQUIRED:
+        raise ProblemError(f"key op is {op!r}, unknown", where=where, hint=did_you_mean(op, _ROW_REQUIRED))
+    check_keys(row, where, ("name", "op", *_ROW_REQUIRED[op]), (*_ROW_OPTIONAL[op], "repeat"))
+    repeat = whole("repeat", row.get("repeat", 1), where)
+    is_weight = _typed(row, "weight", bool, where, True)
+    try:
+        problem = _conv(row, f"{network}:{name}") if op == "conv" else _gemm(row, f"{network}:{name}")
+    except ProblemError as error:
+        raise error.located(file) from None
+    return NetworkLayer(problem, repeat, is_weight, name)
+
+
+def _conv(row: dict[str, Any], title: str) -> Problem:
+    """H, W and pad say where P and Q come from; only their types are checked."""
+    for key in ("H", "W"):
+        whole(key, row.get(key, 1), title)
+    pair("pad", row.get("pad", 0), title, minimum=0)
+    return conv2d(**{key: row[key] for key in _CONV_ARGUMENTS if key in row}, name=title)
+
+
+def _gemm(row: dict[str, Any], title: str) -> Problem:
+    batch = whole("B", row.get("B", 1), title)
+    shape = {key: row[key] for key in ("M", "N", "K")}
+    return gemm(**shape, name=title) if batch == 1 else batched_gemm(batch, **shape, name=title)
