@@ -168,7 +168,7 @@ def _refuse_beyond_core(events: Iterable[Any], file: str) -> None:
         documents += isinstance(event, yaml.DocumentStartEvent)
         if isinstance(event, yaml.AliasEvent):
             raise ArchitectureError(
-                f"the alias {shown('*' + event.anchor)} is not allowed, expected plain YAML",
+                f"the alias {shown(f'*{event.anchor}')} is not allowed, expected plain YAML",
                 where=where,
                 hint="write the value out where it is used",
             )

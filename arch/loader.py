@@ -214,10 +214,14 @@ def _read(path: Path, where: str) -> str:
 def _level(field: Field, scale: _Scale, *, outermost: bool) -> Memory | Fanout:
     members = field.mapping("a memory or a fanout, such as '- memory: DRAM'")
     kinds = [kind for kind in ("memory", "fanout") if kind in members]
-    if len(kinds) == 1:
-        return _memory(field, scale, outermost) if kinds == ["memory"] else _fanout(field)
-    found = "both a memory and a fanout" if kinds else "neither a memory nor a fanout"
-    raise field.error(f"this level is {found}, expected '- memory: NAME' or '- fanout: NAME'")
+    if len(kinds) != 1:
+        found = "both a memory and a fanout" if kinds else "neither a memory nor a fanout"
+        raise field.error(f"this level is {found}, expected '- memory: NAME' or '- fanout: NAME'")
+    if kinds == ["memory"]:
+        return _memory(field, scale, outermost)
+    if outermost:
+        raise field.error("the outermost level is a fanout, expected a memory that keeps everything, such as DRAM")
+    return _fanout(field)
 
 
 def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:

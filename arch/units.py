@@ -141,7 +141,7 @@ def bits_per_cycle(text: str, *, word_bits: int | None = None, clock_hz: float |
     """
     number, unit = _split(text, _BANDWIDTH)
     amount, _, period = (part.strip() for part in unit.partition("/"))
-    if period not in _PERIODS:
+    if period not in _PERIODS or amount not in (*_SIZES, *_WORDS):
         raise _wrong_unit(text, unit, _BANDWIDTH)
     bits = number * _bits_of(amount, word_bits, text, _BANDWIDTH)
     if period == "cycle":
@@ -188,6 +188,8 @@ def _wrong_unit(text: str, unit: str, kind: _Kind) -> ArchitectureError:
 
 
 def _unit_hint(unit: str, kind: _Kind) -> str:
+    if unit[0] in ",_'":
+        return "write the number without separators, such as 1024"
     size = unit.partition("/")[0].strip()
     if size in _AMBIGUOUS and kind in (_SIZE, _BANDWIDTH):
         return _AMBIGUOUS[size]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, Tensor, ceil_div
@@ -112,77 +114,47 @@ def random_trips(rng: random.Random, size: int, ragged: bool) -> list[int]:
 
 
 def random_mapping(rng: random.Random, problem: Problem, arch: Architecture, ragged: bool = True) -> Mapping:
-    """Any nest that the hierarchy allows: nodes at their own depths, loops of a dimension anywhere, no capacity."""
-    chosen = {
-        t.name: [m.name for m in arch.memories if m is arch.memories[0] or rng.random() < 0.7] for t in problem.tensors
-    }
-    segments: list[list[Loop | Node]] = [[]]
-    fanout_after: list[Fanout] = []
-    for level in arch.levels:
-        if isinstance(level, Fanout):
-            segments.append([])
-            fanout_after.append(level)
-            continue
-        for t in problem.tensors:
-            if level.name in chosen[t.name]:
-                segments[-1].append(Node(level.name, t.name))
-    for segment in segments[1:]:
-        _shuffle_keeping_tensor_order(rng, segment)
-    free = {f.name: [axis.size for axis in f.axes] for f in fanout_after}
-    items: list[Loop | Node] = list(segments[0])
-    anchors = [len(items)]
-    for segment in segments[1:]:
-        anchors.append(len(items))
-        items.extend(segment)
-    nest: list[list[Loop | Node]] = [[item] for item in items] + [[]]
-    slots: list[tuple[int, int, Loop]] = []
+    """Any nest that the hierarchy allows: nodes at their own depths, loops of a dimension anywhere, no capacity.
+
+    Places for loops are the gaps between nodes, and each fanout; a loop at a fanout is spatial if the axis has room.
+    """
+    outermost, *rest = _places(rng, problem, arch)
+    free = {Axis(f.name, i): axis.size for f in arch.fanouts for i, axis in enumerate(f.axes)}
+    loops: list[list[Loop]] = [[] for _ in rest]
     for dim, size in problem.dims:
         trips = random_trips(rng, size, ragged)
-        where = sorted(rng.randint(len(segments[0]), len(items)) for _ in trips)
-        for count, slot in zip(trips, where, strict=True):
-            slots.append((slot, rng.random() < 0.5, Loop(dim, count)))
-    before: dict[int, list[Loop]] = {}
-    for slot, spatial, loop in slots:
-        placed = loop
-        if spatial and fanout_after:
-            i = rng.randrange(len(fanout_after))
-            axes = free[fanout_after[i].name]
-            axis = rng.randrange(len(axes))
-            same = [s for s, _, other in slots if other.dim == loop.dim]
-            if axes[axis] >= loop.trips and len(same) == 1 or (axes[axis] >= loop.trips and anchors[i + 1] == slot):
-                axes[axis] //= loop.trips
-                placed = Loop(loop.dim, loop.trips, Axis(fanout_after[i].name, axis))
-                slot = anchors[i + 1]
-        before.setdefault(slot, []).append(placed)
-    out: list[Loop | Node] = []
-    for slot in range(len(items) + 1):
-        group = before.get(slot, [])
-        order = list(range(len(group)))
-        rng.shuffle(order)
-        dims_seen: dict[str, list[Loop]] = {}
-        for loop in group:
-            dims_seen.setdefault(loop.dim, []).append(loop)
-        shuffled = [dims_seen[group[i].dim].pop(0) for i in order]
-        out.extend(_fanouts_in_order(shuffled, fanout_after))
-        out.extend(nest[slot])
-    return Mapping(problem, LoopNest(tuple(out)))
+        for count, place in zip(trips, sorted(rng.choices(range(len(rest)), k=len(trips))), strict=True):
+            fanout = rest[place]
+            axis = Axis(fanout.name, rng.randrange(len(fanout.axes))) if isinstance(fanout, Fanout) else None
+            if axis is not None and free[axis] >= count:
+                free[axis] //= count
+                loops[place].append(Loop(dim, count, axis))
+            else:
+                loops[place].append(Loop(dim, count))
+    items: list[Loop | Node] = list(outermost)
+    for place, here in zip(rest, loops, strict=True):
+        items += _mixed(rng, here, key=lambda loop: loop.dim)
+        items += place if isinstance(place, list) else []
+    return Mapping(problem, LoopNest(tuple(items)))
 
 
-def _fanouts_in_order(loops: list[Loop], fanouts: list[Fanout]) -> list[Loop]:
-    """Spatial loops of an outer fanout before those of an inner one, in the places that spatial loops have."""
-    rank = {f.name: i for i, f in enumerate(fanouts)}
-    spatial = sorted((x for x in loops if x.axis is not None), key=lambda x: rank[x.axis.fanout])  # type: ignore[union-attr]
-    if any(a.dim == b.dim for a in spatial for b in loops if a is not b):
-        return sorted(loops, key=lambda x: (x.dim, loops.index(x))) if len({x.axis for x in spatial}) <= 1 else loops
-    source = iter(spatial)
-    return [next(source) if x.axis is not None else x for x in loops]
+def _places(rng: random.Random, problem: Problem, arch: Architecture) -> list[list[Node] | Fanout]:
+    """The hierarchy as a list: the outermost memory's nodes, then nodes one by one (empty gaps too) and fanouts."""
+    places: list[list[Node] | Fanout] = [[Node(arch.memories[0].name, t.name) for t in problem.tensors]]
+    nodes: list[Node] = []
+    for level in (*arch.levels[1:], None):
+        if isinstance(level, Memory):
+            nodes += [Node(level.name, t.name) for t in problem.tensors if rng.random() < 0.7]
+            continue
+        places += [[node] for node in _mixed(rng, nodes, key=lambda node: node.tensor)]
+        places += [[], level, []] if level is not None else [[]]
+        nodes = []
+    return places
 
 
-def _shuffle_keeping_tensor_order(rng: random.Random, nodes: list[Loop | Node]) -> None:
-    order: dict[str, list[Node]] = {}
-    for node in nodes:
-        assert isinstance(node, Node)
-        order.setdefault(node.tensor, []).append(node)
-    names = [node.tensor for node in nodes if isinstance(node, Node)]
-    rng.shuffle(names)
-    nodes[:] = [order[name].pop(0) for name in names]
+def _mixed(rng: random.Random, things: list[Any], key: Callable[[Any], str]) -> list[Any]:
+    """Shuffled, but things with equal keys stay in their order."""
+    keys = [key(thing) for thing in things]
+    rng.shuffle(keys)
+    left = {k: [thing for thing in things if key(thing) == k] for k in keys}
+    return [left[k].pop(0) for k in keys]

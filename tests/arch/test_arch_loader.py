@@ -176,7 +176,11 @@ BAD_EDITS = [
     ("memory: spad", "memory: GLB", ":28: levels[3].memory: a second level is named 'GLB', the first is in line 13"),
     ("memory: DRAM", "memory: DRAM\n    size: 1 GiB", ":8: levels[0]: DRAM is the outermost memory: it must keep all"),
     ("memory: DRAM", "memory: DRAM\n    keep: may", ":8: levels[0]: DRAM is the outermost memory: it must keep all"),
-    ("levels:\n", "levels:\n  - fanout: f\n    x: 2\n", ":8: levels[0]: the outermost level must be a memory"),
+    (
+        "levels:\n",
+        "levels:\n  - fanout: f\n    x: 2\n",
+        ":8: levels[0]: the outermost level is a fanout, expected a memory that",
+    ),
     (
         "levels:\n",
         "levels:\n  - 3\n",
@@ -358,10 +362,12 @@ def test_yaml_like_text_is_read_or_refused(text: str) -> None:
 
 @given(st.integers(0, len(GOOD)), st.integers(0, 30), st.text(max_size=12))
 def test_damaged_file_is_read_or_refused(start: int, length: int, put: str) -> None:
+    message = "toy.yaml"
     try:
         parse_arch(GOOD[:start] + put + GOOD[start + length :], "toy.yaml")
     except ArchitectureError as error:
-        assert str(error).startswith("toy.yaml")
+        message = str(error)
+    assert message.startswith("toy.yaml")
 
 
 @pytest.mark.parametrize("name", list_archs())

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,7 +87,7 @@ BANDWIDTH = "expected a bandwidth such as 16 B/cycle or 34 GB/s"
         (size_bits, "-3 KiB", f"'-3 KiB' is negative, {SIZE}"),
         (size_bits, "0 B", f"'0 B' is zero, {SIZE}"),
         (size_bits, "large", f"'large' is not a size, {SIZE}"),
-        (size_bits, "1,024 B", f"',024 B' in '1,024 B' is not a unit of size, {SIZE}"),
+        (size_bits, "1,024 B", f"',024 B' in '1,024 B' is not a unit of size, {SIZE}\nhint: write the number without"),
         (size_bits, "6 MHz", f"'MHz' in '6 MHz' is not a unit of size, {SIZE}\nhint: units: bit, B,"),
         (size_bits, "4 KB", "hint: KB may be 1024 or 1000 bytes: write KiB for 1024 B or kB for 1000 B"),
         (size_bits, "4 b", "hint: b may be bits or bytes: write bit or B"),
@@ -112,7 +114,7 @@ BANDWIDTH = "expected a bandwidth such as 16 B/cycle or 34 GB/s"
         (bits_per_cycle, "4 MB/s", "'4 MB/s' is per second, and no clock is known; expected one per cycle"),
     ],
 )
-def test_bad_quantity(read, text: str, message: str) -> None:
+def test_bad_quantity(read: Callable[[str], float], text: str, message: str) -> None:
     with pytest.raises(ArchitectureError) as caught:
         read(text)
     assert message in str(caught.value)
@@ -129,10 +131,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     for read in (size_bits, energy_pj, clock_hz, bits_per_cycle):
         try:
             value = read(text)
-        except ArchitectureError as error:
-            assert "expected" in str(error)
-        else:
-            assert value > 0 or read is energy_pj
+        except ArchitectureError:
+            continue
+        assert value > 0 or read is energy_pj
 
 
 @given(st.integers(1, 2**40), st.sampled_from(["bit", "B", "KiB", "kB"]))
