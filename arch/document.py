@@ -147,7 +147,7 @@ def read_document(text: str, file: str) -> Field:
         _refuse_beyond_core(yaml.parse(text, Loader=loader), file)
         root = yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
-        raise _not_yaml(error, file) from None
+        raise _not_yaml(error, text, file) from None
     if root is None:
         raise ArchitectureError(
             "the file is empty, expected an architecture",
@@ -180,11 +180,15 @@ def _refuse_beyond_core(events: Iterable[Any], file: str) -> None:
             raise ArchitectureError("a second document starts here, expected one architecture a file", where=where)
 
 
-def _not_yaml(error: yaml.YAMLError, file: str) -> ArchitectureError:
+def _not_yaml(error: yaml.YAMLError, text: str, file: str) -> ArchitectureError:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
-    hint = "indent with spaces, not tabs" if "'\\t'" in problem else None
-    where = file if mark is None else f"{file}:{mark.line + 1}"
+    if mark is None:
+        return ArchitectureError(f"not YAML: {problem}", where=file)
+    line = (text.splitlines()[mark.line : mark.line + 1] or [""])[0]
+    indentation = line[: len(line) - len(line.lstrip())]
+    hint = "indent with spaces, not tabs" if "\t" in indentation else None
+    where = f"{file}:{mark.line + 1}"
     return ArchitectureError(f"not YAML: {problem}", where=where, hint=hint)
 
 

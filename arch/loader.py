@@ -47,7 +47,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -184,8 +184,8 @@ def parse_arch(text: str, where: str = "<text>") -> Architecture:
 
 
 def _is_path(text: str) -> bool:
-    separators = (os.sep, os.altsep or os.sep)
-    return text.endswith((".yaml", ".yml")) or any(s in text for s in separators) or os.path.isfile(text)
+    separated = os.sep in text or (os.altsep is not None and os.altsep in text)
+    return separated or text.endswith((".yaml", ".yml")) or os.path.isfile(text)
 
 
 def _read(path: Path, where: str) -> str:
@@ -356,10 +356,5 @@ def _build(model: type[Model], field: Field, **values: Any) -> Model:
         first = error.errors(include_url=False)[0]
         key = next((_KEY_OF_SPEC.get(str(part), str(part)) for part in first["loc"]), None)
         message = first["msg"].removeprefix("Value error, ")
-        raise _place(field, key).error(message[:1].lower() + message[1:] if key else message) from None
-
-
-def _place(field: Field, key: str | None) -> Field:
-    """The member that an error is about, or the field itself where it is about no single one."""
-    members: Collection[str] = field.value if isinstance(field.value, Mapping) else ()
-    return cast(Mapping[str, Field], members)[key] if key is not None and key in members else field
+        place = field.value.get(key, field) if key and isinstance(field.value, Mapping) else field
+        raise place.error(message[:1].lower() + message[1:] if key else message) from None

@@ -25,7 +25,7 @@ from ..ir import Digit, Loop, Problem, Tensor, digits_by_dimension, tile_below
 from ..ir import Mapping as LoopMapping
 from .boundaries import Boundary, boundaries_of
 from .counts import Accesses, AccessTable, Counts
-from .sets import Move, moved_along_rank
+from .sets import IntArray, Move, moved_along_rank
 
 FIRST = -1
 """Instead of a moving loop's position: the very first step, all temporal loops at 0."""
@@ -77,13 +77,11 @@ class _Group:
 
     joined    spatial loops whose instances are counted once together (multicast, or reduced)
     frozen    spatial loops of which only instance 0 is counted
-    lockstep  a move is judged by the nest's nominal place (partial sums), not by what an idle instance held
     """
 
     position: int
     joined: frozenset[int] = NOTHING
     frozen: frozenset[int] = NOTHING
-    lockstep: bool = False
 
 
 def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
@@ -129,14 +127,14 @@ def _count_partial_sums(
     position, tensor = boundary.inner_position, boundary.tensor
     above_outer = nest.spatial_above(boundary.outer_position) if busiest else NOTHING
     above_inner = nest.spatial_above(position) if busiest else NOTHING
-    arriving = _Group(position, boundary.reduced, above_outer, lockstep=True)
+    arriving = _Group(position, boundary.reduced, above_outer)
     first_arrivals = _distinct(nest, tensor, _Group(boundary.outer_position, frozen=above_outer))
     outer = _account(table, boundary.outer.name, tensor.name)
     if boundary.inner is None:
         arrivals = _words(nest, tensor, EVERY, arriving)[0]
     else:
         arrivals = _moved(nest, tensor, "none", arriving)
-        leaving = _Group(position, NOTHING, above_inner, lockstep=True)
+        leaving = _Group(position, NOTHING, above_inner)
         visits = _moved(nest, tensor, "none", leaving)
         first_visits = _distinct(nest, tensor, leaving)
         inner = _account(table, boundary.inner.name, tensor.name)
@@ -187,20 +185,20 @@ def _moved(nest: _Nest, tensor: Tensor, halo: str, group: _Group) -> int:
     innermost = nest.innermost_moving(tensor, group.position)
     for loop in nest.temporal:
         if loop <= innermost:
-            reuse = halo == "exact" or (halo == "innermost" and loop == innermost)
-            wanted, held = _words(nest, tensor, loop, group, reuse)
-            words += wanted - held
+            wanted, held = _words(nest, tensor, loop, group)
+            keeps_overlap = halo == "exact" or (halo == "innermost" and loop == innermost)
+            words += wanted - (held if keeps_overlap else 0)
     return words
 
 
-def _words(nest: _Nest, tensor: Tensor, moving: int, group: _Group, reuse_overlap: bool = False) -> tuple[int, int]:
+def _words(nest: _Nest, tensor: Tensor, moving: int, group: _Group) -> tuple[int, int]:
     """Words wanted in all steps in which loop `moving` steps, and of those the words that are held already."""
     wanted = held = 1
     for rank in tensor.ranks:
         coefficients = tuple(c for _, c in rank)
         rank_wanted = rank_held = 0
         for count, moves in _combinations([_kinds(nest, dim, moving, group) for dim, _ in rank]):
-            new, kept = moved_along_rank(coefficients, moves, reuse_overlap)
+            new, kept = moved_along_rank(coefficients, moves)
             rank_wanted += count * new
             rank_held += count * kept
         wanted *= rank_wanted
@@ -242,7 +240,6 @@ def _kinds(nest: _Nest, dim: str, moving: int, group: _Group) -> tuple[_Kind, ..
         _relative(digits, moving),
         group.joined & relevant,
         group.frozen & relevant,
-        group.lockstep,
     )
 
 
@@ -262,7 +259,6 @@ def _kinds_of_move(
     moving: int,
     joined: frozenset[int],
     frozen: frozenset[int],
-    lockstep: bool,
 ) -> tuple[_Kind, ...]:
     """All moves of one dimension when loop `moving` steps, alike ones together.
 
@@ -279,48 +275,43 @@ def _kinds_of_move(
     reach = tile + sum((d.trips - 1) * d.tile for d in wrapping)
     if math.prod(d.trips for d in digits) * tile == size:
         count = math.prod(d.trips - (d is moved) for d in counted)
-        rows = np.full((1, len(instances) + 1), reach)
-        return (_kind(count, rows[0], instances, tile, moved, wrapping),) if count else ()
+        row = np.full(len(instances), reach)
+        return (_kind(count, row, instances, tile, moved, wrapping),) if count else ()
     starts = _offsets(counted, moved)
-    in_time = _offsets(counted, moved, in_time_only=True)
     left = size - starts[:, None] - instances[None, :]
-    nominal = size - in_time[:, None] if lockstep else np.full((len(starts), 1), reach)
-    rows = np.clip(np.hstack([left, nominal]), 0, reach)
-    rows, counts = np.unique(rows[left[:, 0] > 0], axis=0, return_counts=True)
+    rows, counts = np.unique(np.clip(left[left[:, 0] > 0], 0, reach), axis=0, return_counts=True)
     return tuple(
-        _kind(int(count), row, instances, tile, moved, wrapping, lockstep)
-        for count, row in zip(counts, rows, strict=True)
+        _kind(int(count), row, instances, tile, moved, wrapping) for count, row in zip(counts, rows, strict=True)
     )
 
 
-def _offsets(digits: list[Digit], moved: Digit | None, in_time_only: bool = False) -> np.ndarray:
+def _offsets(digits: list[Digit], moved: Digit | None) -> IntArray:
     """First indices for all values of some digits; the moved digit starts at 1."""
     offsets = np.zeros(1, dtype=np.int64)
     for digit in digits:
-        values = np.arange(digit is moved, digit.trips) * (0 if in_time_only and digit.spatial else digit.tile)
+        values = np.arange(digit is moved, digit.trips) * digit.tile
         offsets = (offsets[:, None] + values[None, :]).ravel()
     return offsets
 
 
 def _kind(
     count: int,
-    left: np.ndarray,
-    instances: np.ndarray,
+    left: IntArray,
+    instances: IntArray,
     tile: int,
     moved: Digit | None,
     wrapping: tuple[Digit, ...],
-    lockstep: bool = False,
 ) -> _Kind:
     """The moves of the joined instances, given the elements that are left from each one's first index on."""
     moves = []
-    for offset, rest in zip(instances.tolist(), left[:-1].tolist(), strict=True):
+    for offset, rest in zip(instances.tolist(), left.tolist(), strict=True):
         if rest <= 0:
             continue
         extent = min(tile, rest)
         if moved is not None:
             shift, old_extent = moved.tile - sum((d.trips - 1) * d.tile for d in wrapping), tile
         else:
-            back, remaining = _last_place(int(left[-1]) if lockstep else rest, wrapping)
+            back, remaining = _last_place(rest, wrapping)
             shift, old_extent = -back, min(tile, remaining)
         moves.append(Move(offset, extent, shift, old_extent))
     return _Kind(count, tuple(moves))

@@ -6,12 +6,15 @@ as the range; with several (`2p + r`) sums may coincide, or leave gaps, and only
 
 from __future__ import annotations
 
+import itertools
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-Sums = np.ndarray
+Sums = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
 
 
 class Move(NamedTuple):
@@ -48,14 +51,11 @@ def _indicator(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> Sums:
 
 
 @lru_cache(maxsize=1 << 16)
-def moved_along_rank(
-    coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...], reuse_overlap: bool
-) -> tuple[int, int]:
+def moved_along_rank(coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...]) -> tuple[int, int]:
     """Elements along a rank that a group of instances wants, and those that no instance has to be given.
 
-    instances      per dimension of the rank, the moves of the group's instances (the group is their product)
-    reuse_overlap  an instance keeps the part of its old tile that the new one overlaps; else only an equal tile
-    returns        (distinct elements wanted, elements that every instance wanting them already holds)
+    instances  per dimension of the rank, the moves of the group's instances (the group is their product)
+    returns    (distinct elements wanted, elements that every instance wanting them already holds)
 
     The second number is what makes unions exact: along each rank on its own, an element needs no transfer when
     all instances that want it hold it, and a point of the tile needs none when that is so in every rank.
@@ -63,28 +63,26 @@ def moved_along_rank(
     if len(coefficients) == 1:
         moves = instances[0]
         return sum(m.extent for m in moves), sum(m.extent for m in moves if m.shift == 0)
-    wanting, holding = _wanting_and_holding(coefficients, instances, reuse_overlap)
+    wanting, holding = _wanting_and_holding(coefficients, instances)
     return int(np.count_nonzero(wanting)), int(np.count_nonzero((wanting > 0) & (wanting == holding)))
 
 
 def _wanting_and_holding(
-    coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...], reuse_overlap: bool
-) -> tuple[Sums, Sums]:
+    coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...]
+) -> tuple[IntArray, IntArray]:
     """Per element: how many instances want it, and how many of those hold it already."""
-    span = 1 + sum(c * max(m.offset + m.extent - 1 for m in moves) for c, moves in zip(coefficients, instances, strict=True))
+    reach = (max(m.offset + m.extent - 1 for m in moves) for moves in instances)
+    span = 1 + sum(c * last for c, last in zip(coefficients, reach, strict=True))
     wanting, holding = np.zeros(span, dtype=np.int64), np.zeros(span, dtype=np.int64)
-    combinations: list[tuple[Move, ...]] = [()]
-    for moves in instances:
-        combinations = [(*chosen, move) for chosen in combinations for move in moves]
-    for chosen in combinations:
+    for chosen in itertools.product(*instances):
         start = sum(c * m.offset for c, m in zip(coefficients, chosen, strict=True))
-        new, kept = _new_and_kept(coefficients, chosen, reuse_overlap)
+        new, kept = _new_and_kept(coefficients, chosen)
         wanting[start : start + len(new)] += new
         holding[start : start + len(new)] += kept
     return wanting, holding
 
 
-def _new_and_kept(coefficients: tuple[int, ...], move: tuple[Move, ...], reuse_overlap: bool) -> tuple[Sums, Sums]:
+def _new_and_kept(coefficients: tuple[int, ...], move: tuple[Move, ...]) -> tuple[Sums, Sums]:
     """Indicators over the new tile's hull: the new tile, and the part of it that is still held."""
     new = _indicator(coefficients, tuple(m.extent for m in move))
     old = _indicator(coefficients, tuple(m.old_extent for m in move))
@@ -93,6 +91,4 @@ def _new_and_kept(coefficients: tuple[int, ...], move: tuple[Move, ...], reuse_o
     first, last = max(0, -shift), min(len(new), len(old) - shift)
     if first < last:
         held[first:last] = old[first + shift : last + shift]
-    if not reuse_overlap and not (shift == 0 and len(old) == len(new) and bool((held == new).all())):
-        held[:] = False
     return new, new & held

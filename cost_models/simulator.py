@@ -4,9 +4,10 @@ Nothing here is a formula. Elements are points, tiles are sets, and every partia
 products that it has accumulated, so that a wrong schedule is found out (`SimulationError`) instead of counted.
 Meant for small problems; `closed_form.py` gives the same integers for problems of any size.
 
-A step is one setting of all temporal loops. All instances move in lockstep. An instance whose tile lies beyond
-a ragged edge is idle and keeps the operands that it holds; its partial sums leave with those of its neighbours,
-when the nest moves on to another place.
+A step is one setting of all temporal loops. All instances move in lockstep. A node is served whenever the innermost
+temporal loop above it that moves its tensor, or any loop outside that one, steps: loops inside it revisit the same
+tile and cost nothing (stationarity). An instance whose tile lies beyond a ragged edge is idle: it wants nothing, and
+keeps the operands that it holds; its partial sums leave with those of its neighbours.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ Element = tuple[int, ...]
 Tile = frozenset[Element]
 Coordinates = tuple[int, ...]
 
+FIRST_STEP = -1
+"""Instead of the position of the loop that stepped: the walk begins."""
+
 
 class SimulationError(AssertionError):
     """The schedule computed something else than the problem: a defect of tilewright, never of its input."""
@@ -36,7 +40,6 @@ class _Holder:
     """What the instances of one node hold, and what has passed through them."""
 
     tile: dict[Coordinates, Tile] = field(default_factory=dict)
-    place: dict[Coordinates, Coordinates] = field(default_factory=dict)
     products: dict[Coordinates, dict[Element, int]] = field(default_factory=lambda: defaultdict(dict))
     visited: set[tuple[Coordinates, Coordinates]] = field(default_factory=set)
     updated: set[tuple[Coordinates, Element]] = field(default_factory=set)
@@ -59,7 +62,7 @@ class _Walk:
             dim: size for dim, size in self.problem.dims if dim not in self.problem.output.dims
         }
         self.steps = 0
-        self.moved_loop = -1
+        self.moved_loop = FIRST_STEP
 
     def _tiles(self) -> dict[int, int]:
         below = dict.fromkeys(self.problem.dim_names, 1)
@@ -122,7 +125,7 @@ class _Walk:
             first = self.offsets(time, len(self.items))
             if any(first[d] >= self.problem.sizes[d] for d in first):
                 continue
-            self.moved_loop = -1 if previous is None else self._outermost_change(previous, values)
+            self.moved_loop = FIRST_STEP if previous is None else self._outermost_change(previous, values)
             previous = values
             self.step(time)
         for boundary in reversed(self.boundaries):
@@ -138,7 +141,8 @@ class _Walk:
         self.steps += 1
         for boundary in reversed(self.boundaries):
             if boundary.tensor.is_output and boundary.inner is not None:
-                self.drain(boundary, self._moved_on(boundary, time))
+                if self.moved_loop != FIRST_STEP and self._is_served(boundary):
+                    self.drain(boundary, sorted(self.holders[boundary.inner_position].tile))
         for boundary in self.boundaries:
             if boundary.inner is None:
                 self.compute(boundary, time)
@@ -164,6 +168,8 @@ class _Walk:
     # ---- operands ------------------------------------------------------------------------------------------
 
     def fill(self, boundary: Boundary, time: dict[int, int]) -> None:
+        if not self._is_served(boundary):
+            return
         holder = self.holders[boundary.inner_position]
         wanted: dict[tuple[Coordinates, Coordinates], set[Element]] = defaultdict(set)
         for space, offset in self._places(boundary, time):
@@ -182,15 +188,13 @@ class _Walk:
 
     def _new_elements(self, boundary: Boundary, held: Tile | None, tile: Tile) -> Tile:
         assert boundary.inner is not None
-        if held is None:
-            return tile
-        if held == tile:
-            return frozenset()
-        if boundary.inner.halo == "exact":
-            return tile - held
-        if boundary.inner.halo == "innermost" and self.moved_loop == self._innermost_moving(boundary):
-            return tile - held
-        return tile
+        halo = boundary.inner.halo
+        slides = halo == "innermost" and self.moved_loop == self._innermost_moving(boundary)
+        return tile - held if held is not None and (halo == "exact" or slides) else tile
+
+    def _is_served(self, boundary: Boundary) -> bool:
+        """Whether the loop that just stepped reaches this node: the mover of its tile, or a loop outside it."""
+        return self.moved_loop <= self._innermost_moving(boundary)
 
     def _innermost_moving(self, boundary: Boundary) -> int:
         for i in reversed(self.temporal):
@@ -198,7 +202,7 @@ class _Walk:
             if i < boundary.inner_position and isinstance(item, Loop) and item.trips > 1:
                 if item.dim in boundary.tensor.dims:
                     return i
-        return -1
+        return FIRST_STEP
 
     def _check_held(self, boundary: Boundary, outer: Coordinates, elements: set[Element]) -> None:
         held = self.holders[boundary.outer_position].tile.get(outer)
@@ -206,15 +210,6 @@ class _Walk:
             raise SimulationError(f"{boundary.outer.name} is read for {boundary.tensor.name} that it does not hold")
 
     # ---- partial sums --------------------------------------------------------------------------------------
-
-    def _moved_on(self, boundary: Boundary, time: dict[int, int]) -> list[Coordinates]:
-        holder = self.holders[boundary.inner_position]
-        leaving = []
-        for space, offset in self._places(boundary, time):
-            inner = self.coordinates(space, boundary.inner_position)
-            if inner in holder.tile and holder.place[inner] != self._place(boundary, offset):
-                leaving.append(inner)
-        return leaving
 
     def _place(self, boundary: Boundary, offset: dict[str, int]) -> Coordinates:
         return tuple(offset[d] for d in self.problem.dim_names if d in boundary.tensor.dims)
@@ -229,7 +224,7 @@ class _Walk:
                 continue
             tile = self.elements(boundary.tensor, offset, self.extents(offset, boundary.inner_position))
             place = self._place(boundary, offset)
-            holder.tile[inner], holder.place[inner] = tile, place
+            holder.tile[inner] = tile
             holder.products[inner] = dict.fromkeys(tile, 0)
             outer = self.coordinates(space, boundary.outer_position)
             if (inner, place) in holder.visited:

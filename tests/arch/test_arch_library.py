@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tilewright.arch import ArrayAxis, Keeps, Memory, list_archs, load_arch
 
 KIB = 1024 * 8
@@ -92,6 +93,7 @@ class TestTpu:
 
     def test_bandwidths(self) -> None:
         weights = memory("tpu_v1", "DRAM").shared_bits_per_cycle
+        assert weights is not None
         assert weights == pytest.approx(34e9 * 8 / 700e6)
         assert load_arch("tpu_v1").mac_instances / (weights / 8) == pytest.approx(1349, abs=1)  # MACs a weight byte
         buffer = memory("tpu_v1", "unified_buffer")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tilewright.arch.units import bits_per_cycle, clock_hz, energy_pj, size_bits
 from tilewright.ir import ArchitectureError
 
