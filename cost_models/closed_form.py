@@ -196,19 +196,47 @@ def _words(nest: _Nest, tensor: Tensor, moving: int, group: _Group) -> tuple[int
     wanted = held = 1
     for rank in tensor.ranks:
         coefficients = tuple(c for _, c in rank)
-        rank_wanted = rank_held = 0
-        for count, moves in _combinations([_kinds(nest, dim, moving, group) for dim, _ in rank]):
-            new, kept = moved_along_rank(coefficients, moves)
-            rank_wanted += count * new
-            rank_held += count * kept
-        wanted *= rank_wanted
-        held *= rank_held
+        new, kept = _rank_words(coefficients, [_kinds(nest, dim, moving, group) for dim, _ in rank])
+        wanted *= new
+        held *= kept
     steps = math.prod(
         sum(kind.count for kind in _kinds(nest, dim, moving, group))
         for dim in nest.problem.dim_names
         if dim not in tensor.dims
     )
     return wanted * steps, held * steps
+
+
+def _rank_words(coefficients: tuple[int, ...], kinds: list[tuple[_Kind, ...]]) -> tuple[int, int]:
+    """Words wanted and held along one rank, over all combinations of its dimensions' moves."""
+    wanted = held = 0
+    for count, moves in _combinations(kinds):
+        new, kept = moved_along_rank(coefficients, moves)
+        wanted += count * new
+        held += count * kept
+    return wanted, held
+
+
+def rank_words(
+    coefficients: tuple[int, ...],
+    sizes: tuple[int, ...],
+    digits: tuple[tuple[Digit, ...], ...],
+    tiles: tuple[int, ...],
+    moving: int | None,
+    joined: frozenset[int],
+) -> tuple[int, int]:
+    """Words along one rank that a node's instances want, and those they hold already.
+
+    digits  per dimension, its loops above the node, outermost first; tiles: the node's tile per dimension
+    moving  position of the loop that steps, all others standing still; None: every place once, nothing held
+    joined  positions of spatial loops whose instances are served together
+    """
+    step = EVERY if moving is None else moving
+    kinds = [
+        _kinds_of_move(size, loops, tile, _relative(loops, step), joined & {x.position for x in loops}, NOTHING)
+        for size, loops, tile in zip(sizes, digits, tiles, strict=True)
+    ]
+    return _rank_words(coefficients, kinds)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,44 @@
+"""What a search proves, and what it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..cost_models import Objective
+from .tilings import Tiling
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The proof record of a search.
+
+    value        objective of the mapping found (pJ, cycles, or pJ x cycles)
+    lower_bound  no mapping of the space has a lower one
+    space_size   mappings in the space, before capacities are looked at
+    evaluated    complete mappings whose cost was computed
+    pruned       partial mappings left aside, by rule
+    """
+
+    objective: Objective
+    tiling: Tiling
+    value: float
+    lower_bound: float
+    space_size: int
+    placements: int
+    evaluated: int
+    pruned: dict[str, int]
+    seconds: float
+
+    @property
+    def proven(self) -> bool:
+        """Whether the bound meets the value (to the rounding of float arithmetic)."""
+        return self.lower_bound >= self.value * (1 - RELATIVE_TOLERANCE)
+
+    @property
+    def gap(self) -> float:
+        """How much better than this mapping another one could be at most, as a fraction of the value."""
+        return max(0.0, 1 - self.lower_bound / self.value) if self.value else 0.0
+
+
+RELATIVE_TOLERANCE = 1e-9
+"""Objectives closer than this are one: sums of floats in another order differ by less."""

@@ -1,0 +1,211 @@
+"""The schedule of a mapping, as a numpy program executes it.
+
+Loops fall in three kinds: temporal loops that stay Python loops, spatial loops, which are axes of the buffers below
+them, and the loops of the innermost tile, which are axes of one contraction.
+
+    for k0 in ...             temporal, above a node
+        # GLB keeps I         a buffer, filled here
+        (parallel ...)        an axis of the buffers below
+        for c1 in ...
+            # spad keeps I W O
+            (for r, s)        axes of the contraction
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...arch import Architecture
+from ...cost_models.boundaries import Boundary, boundaries_of
+from ...ir import Digit, Loop, Mapping, Problem, Rank, Tensor, digits_by_dimension
+
+
+@dataclass(frozen=True)
+class Step:
+    """A loop as a digit of its dimension's index: one trip advances the index by `tile`."""
+
+    position: int
+    dim: str
+    trips: int
+    tile: int
+    spatial: bool
+
+    @property
+    def extent(self) -> int:
+        return self.trips * self.tile
+
+
+@dataclass(frozen=True)
+class Label:
+    """An axis of the contraction: one spatial loop above a node, or neighbouring digits of a dimension below all."""
+
+    dim: str
+    trips: int
+    tile: int
+    position: int
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """What the instances of one storage node hold.
+
+    boundary  towards the next node outwards; None for the outermost node
+    below     elements of each dimension that one instance's tile spans, ragged edges included
+    spatial   loops above the node: one axis of the buffer each
+    """
+
+    tensor: Tensor
+    memory: str
+    position: int
+    boundary: Boundary | None
+    below: dict[str, int]
+    spatial: tuple[Step, ...]
+
+    @property
+    def tile(self) -> tuple[int, ...]:
+        """Extent per tensor axis; a sum of dimensions spans its whole range."""
+        return tuple(span(rank, self.below) for rank in self.tensor.ranks)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (*(step.trips for step in self.spatial), *self.tile)
+
+
+def span(rank: Rank, extents: dict[str, int]) -> int:
+    """Elements from the first to the last that a tile touches along one tensor axis."""
+    return 1 + sum(c * (extents[dim] - 1) for dim, c in rank)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A mapping, sorted into what each part of the program needs."""
+
+    mapping: Mapping
+    arch: Architecture
+    steps: tuple[Step, ...]
+    boundaries: tuple[Boundary, ...]
+
+    @classmethod
+    def of(cls, mapping: Mapping, arch: Architecture) -> Plan:
+        """Raises MappingError when a node or loop stands where the architecture has no place for it."""
+        digits = digits_by_dimension(mapping.problem, mapping.nest)
+        steps = [_step(dim, digit) for dim, found in digits.items() for digit in found if digit.trips > 1]
+        boundaries = boundaries_of(mapping, arch)
+        return cls(mapping, arch, tuple(sorted(steps, key=lambda s: s.position)), boundaries)
+
+    @property
+    def problem(self) -> Problem:
+        return self.mapping.problem
+
+    @cached_property
+    def nominal(self) -> dict[str, int]:
+        """Elements per dimension when the ragged last tile is counted as a whole one."""
+        return self.extents(self.steps)
+
+    def extents(self, steps: Iterable[Step]) -> dict[str, int]:
+        """Elements per dimension that some loops cover together."""
+        found = dict.fromkeys(self.problem.dim_names, 1)
+        for step in steps:
+            found[step.dim] *= step.trips
+        return found
+
+    @cached_property
+    def last_node(self) -> int:
+        return max(b.outer_position for b in self.boundaries)
+
+    @cached_property
+    def python_loops(self) -> tuple[Step, ...]:
+        """Temporal loops above the innermost node, but for those just above that move no tile of the nodes below.
+
+        Such a loop makes nothing move, so the nodes may as well be filled before it, and it joins the contraction.
+        """
+        above = {s.position: s for s in self.steps if not s.spatial and s.position < self.last_node}
+        kept = dict(above)
+        moving: set[str] = set()
+        items = self.mapping.nest.items
+        for position in range(self.last_node, -1, -1):
+            item = items[position]
+            if not isinstance(item, Loop):
+                moving |= self.problem.tensor(item.tensor).dims
+            elif position in above:
+                if item.dim in moving:
+                    break
+                del kept[position]
+        return tuple(kept.values())
+
+    @cached_property
+    def spatial(self) -> tuple[Step, ...]:
+        return tuple(s for s in self.steps if s.spatial)
+
+    @cached_property
+    def inner_time(self) -> tuple[Step, ...]:
+        """Temporal loops that are part of the contraction."""
+        python = set(self.python_loops)
+        return tuple(s for s in self.steps if not s.spatial and s not in python)
+
+    @cached_property
+    def buffers(self) -> dict[int, Buffer]:
+        """By position of the node, outermost first."""
+        inner = {b.inner_position: b for b in self.boundaries}
+        found = {b.outer_position: self._buffer(b, inner.get(b.outer_position)) for b in self.boundaries}
+        return dict(sorted(found.items()))
+
+    def _buffer(self, below: Boundary, above: Boundary | None) -> Buffer:
+        """The outermost node holds the whole tensor, wherever it stands."""
+        position = below.outer_position
+        return Buffer(
+            tensor=below.tensor,
+            memory=below.outer.name,
+            position=position,
+            boundary=above,
+            below=self.extents(s for s in self.steps if above is None or s.position > position),
+            spatial=tuple(s for s in self.spatial if s.position < position),
+        )
+
+    @cached_property
+    def innermost(self) -> dict[str, Buffer]:
+        """Of each tensor, the buffer next to the MAC."""
+        return {b.tensor.name: self.buffers[b.outer_position] for b in self.boundaries if b.inner is None}
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...]:
+        """The axes of the contraction."""
+        python = set(self.python_loops)
+        found: list[Label] = []
+        for step in sorted(self.steps, key=lambda s: (self.problem.dim_names.index(s.dim), -s.tile)):
+            if step in python:
+                continue
+            above_node = step.spatial and step.position < self.last_node
+            label = Label(step.dim, step.trips, step.tile, step.position if above_node else -1)
+            last = found[-1] if found else None
+            if last and last.position == label.position == -1 and last.dim == step.dim and last.tile == step.extent:
+                found[-1] = Label(step.dim, last.trips * step.trips, step.tile, -1)
+            else:
+                found.append(label)
+        return tuple(found)
+
+    def is_ragged(self, dim: str) -> bool:
+        return self.nominal[dim] > self.problem.sizes[dim]
+
+    def masked(self) -> tuple[str, ...]:
+        """Dimensions whose end no operand's zeros mark, or that move no operand: they need an operand of ones."""
+        plain = {rank[0][0] for t in self.problem.operands for rank in t.ranks if len(rank) == 1}
+        any_rank = {dim for t in self.problem.operands for dim in t.dims}
+        output = self.problem.output.dims
+        return tuple(
+            dim
+            for dim in self.problem.dim_names
+            if (dim not in any_rank and self.nominal[dim] > 1)
+            or (dim not in plain and dim not in output and self.is_ragged(dim))
+        )
+
+    def reductions(self) -> int:
+        """Products that are summed in one output element."""
+        return math.prod(n for dim, n in self.problem.dims if dim not in self.problem.output.dims)
+
+
+def _step(dim: str, digit: Digit) -> Step:
+    return Step(digit.position, dim, digit.trips, digit.tile, digit.spatial)

@@ -1,0 +1,197 @@
+"""A mapping as a self-contained numpy program: it executes the schedule, counts what moves, and checks itself.
+
+The program is text: a header, the tables of the layer, `run` (the schedule), `direct` (the same operation without
+one), the runtime that every program has in common (`numpy_runtime.py`, pasted), and `main`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from ...arch import Architecture
+from ...cost_models import count_words
+from ...ir import Mapping
+from . import numpy_runtime
+from .direct import direct_lines, operand_shapes
+from .names import Names, comment, quoted
+from .numpy_meters import meter_lines
+from .numpy_plan import Plan
+from .numpy_schedule import Schedule
+
+TITLE = '''"""One layer on one accelerator, executed by the schedule below, with the words that it moves counted.
+
+Written by tilewright. It needs nothing but numpy. Run it:
+
+    python reference.py [seed]
+
+It computes the layer twice, by the schedule and directly, compares both, and compares the words moved with those that
+the cost model expects. It exits with 0 if all agree. `run(operands)` may be imported and called on its own.
+"""
+'''
+
+IMPORTS = """from __future__ import annotations
+
+import itertools
+import math
+import sys
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+"""
+
+MAIN = '''
+# ---- main ------------------------------------------------------------------------------------------------------------
+
+
+def check(seed: int = 0) -> tuple[str, dict[tuple[str, str], tuple[int, int]]]:
+    """Run on random operands: what is wrong with the output (nothing if all is well), and the words moved."""
+    operands = random_operands(OPERANDS, seed)
+    output, moved = run(operands)
+    return difference(output, direct(operands)), moved
+
+
+def main() -> int:
+    """Print the check's result; 0 if output and words are as they should be."""
+    begun = time.perf_counter()
+    wrong, moved = check(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    print("\\n".join(words_table(moved, EXPECTED)))
+    if wrong:
+        print(f"FAILED: {wrong}")
+    if moved != EXPECTED:
+        print("FAILED: the words moved are not those expected")
+    if wrong or moved != EXPECTED:
+        return 1
+    print(f"OK: output and words moved agree ({time.perf_counter() - begun:.1f} s)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+'''
+
+RUN_HEAD = '''def run(operands: dict[str, np.ndarray]) -> tuple[np.ndarray, dict[tuple[str, str], tuple[int, int]]]:
+    """Execute the schedule: the output, and the words (read, written) by (memory, tensor).
+
+    Loop variables are the first index of a tile, as the first instance sees it. Loops over instances (`parallel`) are
+    axes of the buffers, so that one statement moves or computes for all instances.
+    """'''
+
+MODULE_NAMES = (
+    "check",
+    "main",
+    "meters",
+    "counted",
+    "time",
+    "sys",
+    "math",
+    "annotations",
+    "any",
+    "expected",
+    "returns",
+)
+
+
+def emit_numpy(mapping: Mapping, arch: Architecture) -> str:
+    """The text of a program that executes `mapping`, counts the words it moves, and checks both.
+
+    Raises MappingError when a node or loop stands where the architecture has no place for it, or when the nest is
+    deeper than Python and numpy can express.
+    """
+    taken = (*MODULE_NAMES, *vars(numpy_runtime))
+    schedule = Schedule(mapping, arch, taken)
+    direct_names = Names((*taken, "operands", "kind", "result", "np", "itertools"))
+    parts = [
+        [TITLE],
+        _header_lines(mapping, arch),
+        ["", IMPORTS],
+        _table_lines(mapping, arch),
+        ["", ""],
+        [RUN_HEAD],
+        _run_lines(schedule),
+        ["", ""],
+        meter_lines(schedule),
+        ["", ""],
+        direct_lines(mapping.problem, direct_names),
+        ["", ""],
+        [runtime_text(), MAIN],
+    ]
+    return "\n".join(line for part in parts for line in part)
+
+
+def program_steps(mapping: Mapping, arch: Architecture) -> int:
+    """How often the program's innermost statement runs, at most; a step takes tens of microseconds and more.
+
+    Raises MappingError when a node or loop stands where the architecture has no place for it.
+    """
+    return math.prod(step.trips for step in Plan.of(mapping, arch).python_loops)
+
+
+@cache
+def runtime_text() -> str:
+    """What all programs share: the source of `numpy_runtime` below its imports."""
+    source = inspect.getsource(numpy_runtime)
+    return source[source.index("# ---- buffers") :]
+
+
+def _header_lines(mapping: Mapping, arch: Architecture) -> Iterator[str]:
+    yield from comment(f"Layer         {mapping.problem}")
+    yield from comment(f"Architecture  {arch.name}")
+    if arch.description:
+        yield from comment(f"              {arch.description}")
+    yield from comment("Mapping")
+    for line in str(mapping.nest).split("\n"):
+        yield from comment(f"    {line}")
+
+
+def _table_lines(mapping: Mapping, arch: Architecture) -> Iterator[str]:
+    """Constants of the module: shapes, and the words that the cost model expects."""
+    yield from comment("Shape of every operand: one axis per rank.")
+    shapes = operand_shapes(mapping.problem)
+    spelled = ", ".join(f"{quoted(name)}: {shape}" for name, shape in shapes.items())
+    yield f"OPERANDS: dict[str, tuple[int, ...]] = {{{spelled}}}"
+    yield from comment("Words read and written, by memory and tensor, as the cost model has them.")
+    yield "EXPECTED: dict[tuple[str, str], tuple[int, int]] = {"
+    for (memory, tensor), words in count_words(mapping, arch).total.items():
+        yield f"    ({quoted(memory)}, {quoted(tensor)}): ({words.reads}, {words.writes}),"
+    yield "}"
+
+
+def _run_lines(schedule: Schedule) -> Iterator[str]:
+    output = schedule.problem.output
+    buffer = next(b for b in schedule.plan.buffers.values() if b.tensor is output and b.boundary is None)
+    yield f"    kind, output_kind = number_types(operands, {schedule.plan.reductions()})"
+    yield from _indented(schedule.buffer_lines())
+    yield ""
+    yield "    # Views: the tiles of a buffer, by first index per tensor axis."
+    yield from _indented(schedule.view_lines())
+    yield ""
+    names = (*schedule.meter.values(), "macs")
+    yield f"    counted = {', '.join(names)}{',' * (len(names) == 1)} = meters()"
+    yield from _indented(schedule.drain_lines())
+    yield ""
+    loops = list(schedule.loop_lines())
+    schedule.check_depth(loops)
+    yield from _indented(loops)
+    yield ""
+    yield from _indented(_final_drains(schedule))
+    sizes = [f":{schedule.problem.sizes[rank[0][0]]}" for rank in output.ranks]
+    name = schedule.buffer[buffer.position]
+    yield f"    result = {name}[{', '.join(sizes) or '()'}].astype(output_kind)"
+    yield "    return np.asarray(result), words_moved(counted)"
+
+
+def _final_drains(schedule: Schedule) -> Iterator[str]:
+    """Partial sums that are still inside leave, innermost first."""
+    for position, buffer in reversed(schedule.plan.buffers.items()):
+        if buffer.tensor.is_output and buffer.boundary:
+            yield f"{schedule.drain[position]}()"
+
+
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        yield f"    {line}" if line else ""

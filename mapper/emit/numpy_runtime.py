@@ -1,0 +1,418 @@
+"""The part of an emitted numpy program that is the same in every one: views of buffers, and meters that count words.
+
+`numpy_program.py` pastes everything below the imports into its output, so nothing here may import from tilewright.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+# ---- buffers ---------------------------------------------------------------------------------------------------------
+
+
+def number_types(operands: dict[str, np.ndarray], products: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Types to compute in and to return. Integers become floats, which numpy multiplies fast, if every sum is exact."""
+    given = np.result_type(*operands.values())
+    if given.kind not in "iub":
+        return given, given
+    whole = np.dtype(np.int64)
+    bound = products
+    for array in operands.values():
+        bound *= max(abs(int(array.max())), abs(int(array.min())), 1)
+    if bound < 2**24:
+        return np.dtype(np.float32), whole
+    return np.dtype(np.float64) if bound < 2**53 else whole, whole
+
+
+def padded(array: np.ndarray, expected: tuple[int, ...], shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray:
+    """An operand in the outermost memory, with zeros up to whole tiles: ragged last tiles read zeros there."""
+    if array.shape != expected:
+        raise ValueError(f"an operand has shape {array.shape}, expected {expected}")
+    whole = np.zeros(shape, kind)
+    whole[tuple(slice(n) for n in expected)] = array
+    return whole
+
+
+def tiles(
+    buffer: np.ndarray, instances: int, spread: list[tuple[int, int | None, int]], tile: tuple[int, ...]
+) -> np.ndarray:
+    """All tiles of a buffer as a view: one axis per tensor axis for the tile's first index, instances, the tile.
+
+    instances  number of leading axes of the buffer that stand for its instances
+    spread     (trips, tensor axis or None, step) of loops below the buffer that are axes of the view
+    tile       extent of the tile per tensor axis; () where the loops in `spread` are the tile
+    """
+    sizes, strides = buffer.shape[instances:], buffer.strides[instances:]
+    reach = [extent - 1 for extent in tile] or [0] * len(sizes)
+    steps = []
+    for trips, axis, step in spread:
+        steps.append(0 if axis is None else step * strides[axis])
+        if axis is not None:
+            reach[axis] += step * (trips - 1)
+    starts = [size - last for size, last in zip(sizes, reach, strict=True)]
+    return as_strided(
+        buffer,
+        (*starts, *buffer.shape[:instances], *(trips for trips, _, _ in spread), *tile),
+        (*strides, *buffer.strides[:instances], *steps, *(strides if tile else ())),
+    )
+
+
+# ---- counting --------------------------------------------------------------------------------------------------------
+#
+# A tile is a product over tensor axes, and instances stand at a product of offsets over dimensions. So what an instance
+# holds and what it wants is compared one dimension (or one sum of dimensions) at a time. Equal moves are compared once
+# and looked up from then on.
+
+
+class Move(NamedTuple):
+    """One instance, one dimension: the range that it wants, and the range that it held when it last worked.
+
+    shift is None if it holds nothing yet.
+    """
+
+    offset: int
+    extent: int
+    shift: int | None
+    held: int
+
+
+Group = tuple[Move, ...]
+
+
+class Along:
+    """One dimension, as the instances of a buffer (or the MACs) stand along it.
+
+    size      of the dimension
+    tile      elements of it in one instance's tile
+    loops     (trips, step, kind) of each loop that deals out tiles. The kind says how the instances along it reach the
+              buffer outside: `outer` each its own buffer, `apart` each its own transfer, `joined` one common transfer
+    remember  whether a move starts from what an instance held when it last worked, or from nothing
+    """
+
+    def __init__(
+        self, size: int, tile: int, loops: tuple[tuple[int, int, str], ...] = (), remember: bool = False
+    ) -> None:
+        places = list(itertools.product(*(range(trips) for trips, _, _ in loops)))
+        self.size, self.tile, self.remember = size, tile, remember
+        self.offsets = [sum(i * step for i, (_, step, _) in zip(p, loops, strict=True)) for p in places]
+        self.members = {
+            "alone": [[i] for i in range(len(places))],
+            "transfer": _grouped(places, loops, ("outer", "apart")),
+            "outer": _grouped(places, loops, ("outer",)),
+        }
+        self.moves: list[tuple[Move | None, ...]] = []
+        self._states: list[tuple[int | None, ...]] = [(None,) * len(places)]
+        self._state = 0
+        self._known: dict[tuple[int, int], tuple[int, int]] = {}
+        self._move_ids: dict[tuple[Move | None, ...], int] = {}
+        self._state_ids = {self._states[0]: 0}
+        self._groups: dict[tuple[int, str], dict[Group, int]] = {}
+
+    def move_to(self, start: int) -> int:
+        """All instances move, the first one to `start`; returns a number that equal moves share."""
+        key = (self._state, start)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._move(start)
+        if self.remember:
+            self._state = found[0]
+        return found[1]
+
+    def _move(self, start: int) -> tuple[int, int]:
+        moves: list[Move | None] = []
+        after: list[int | None] = []
+        for offset, old in zip(self.offsets, self._states[self._state], strict=True):
+            extent = min(self.tile, self.size - start - offset)
+            idle = extent <= 0
+            if idle:
+                moves.append(None)
+            elif old is None:
+                moves.append(Move(offset, extent, None, 0))
+            else:
+                moves.append(Move(offset, extent, start - old, min(self.tile, self.size - old - offset)))
+            after.append(old if idle else start)
+        state = _number(tuple(after), self._state_ids, self._states)
+        return state, _number(tuple(moves), self._move_ids, self.moves)
+
+    def groups(self, move: int, by: str) -> dict[Group, int]:
+        """Instances at work that share a transfer (or a buffer), and how many groups look like that."""
+        if (move, by) not in self._groups:
+            found: dict[Group, int] = {}
+            for members in self.members[by]:
+                working = [m for m in (self.moves[move][i] for i in members) if m is not None]
+                if working:
+                    group = tuple(m._replace(offset=m.offset - working[0].offset) for m in working)
+                    found[group] = found.get(group, 0) + 1
+            self._groups[move, by] = found
+        return self._groups[move, by]
+
+    def number_of_groups(self, move: int, by: str) -> int:
+        """Groups with at least one instance at work."""
+        return sum(self.groups(move, by).values())
+
+
+def _grouped(
+    places: list[tuple[int, ...]], loops: tuple[tuple[int, int, str], ...], kinds: tuple[str, ...]
+) -> list[list[int]]:
+    """Instances with equal coordinates along all loops of these kinds, together."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for number, place in enumerate(places):
+        key = tuple(i for i, (_, _, kind) in zip(place, loops, strict=True) if kind in kinds)
+        found.setdefault(key, []).append(number)
+    return list(found.values())
+
+
+def _number(item: Any, numbers: dict[Any, int], items: list[Any]) -> int:
+    """The number of an item; new items are added."""
+    if item not in numbers:
+        numbers[item] = len(items)
+        items.append(item)
+    return numbers[item]
+
+
+def _sums(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> np.ndarray:
+    """Distinct values of `sum(coefficient * i)` for all i below the extents."""
+    reached = np.zeros(1, np.int64)
+    for coefficient, extent in zip(coefficients, extents, strict=True):
+        reached = np.unique(reached[:, None] + coefficient * np.arange(extent))
+    return reached
+
+
+def _wanted_and_held(coefficients: tuple[int, ...], groups: tuple[Group, ...]) -> tuple[int, int]:
+    """Along one tensor axis: elements that the group wants, and those that all who want them hold already."""
+    last = sum(c * max(m.offset + m.extent - 1 for m in g) for c, g in zip(coefficients, groups, strict=True))
+    wanting, holding = np.zeros(last + 1, np.int64), np.zeros(last + 1, np.int64)
+    for moves in itertools.product(*groups):
+        base = sum(c * m.offset for c, m in zip(coefficients, moves, strict=True))
+        new = _sums(coefficients, tuple(m.extent for m in moves))
+        wanting[base + new] += 1
+        shifts = [m.shift for m in moves if m.shift is not None]
+        if len(shifts) == len(moves):
+            shift = sum(c * s for c, s in zip(coefficients, shifts, strict=True))
+            old = _sums(coefficients, tuple(m.held for m in moves)) - shift
+            holding[base + np.intersect1d(old, new)] += 1
+    return int(np.count_nonzero(wanting)), int(np.count_nonzero((wanting > 0) & (wanting == holding)))
+
+
+class Tensor:
+    """One tensor at one place of the schedule.
+
+    place   its dimensions
+    others  further dimensions over which there are instances
+    ranks   per tensor axis, (index into place, coefficient) of each dimension that moves along it
+    """
+
+    def __init__(self, place: list[Along], others: list[Along], ranks: list[list[tuple[int, int]]]) -> None:
+        self.place, self.others, self.ranks = place, others, ranks
+        self.along = [*place, *others]
+        self._known: dict[tuple[int, tuple[int, ...], str], tuple[int, int]] = {}
+
+    def moves(self, starts: tuple[int, ...]) -> tuple[int, ...]:
+        """Move all dimensions; their moves by number."""
+        return tuple([along.move_to(start) for along, start in zip(self.along, starts, strict=True)])
+
+    def words(self, moves: tuple[int, ...], by: str, reuse: bool = False) -> int:
+        """Words to be transferred: the product of what is wanted; with reuse, less the product of what is held."""
+        wanted, held = 1, int(reuse and bool(self.place))
+        for axis in range(len(self.ranks)):
+            rank_wanted, rank_held = self._along_axis(axis, moves, by)
+            wanted, held = wanted * rank_wanted, held * rank_held
+        others = zip(self.others, moves[len(self.place) :], strict=True)
+        return (wanted - held) * math.prod(along.number_of_groups(move, by) for along, move in others)
+
+    def _along_axis(self, axis: int, moves: tuple[int, ...], by: str) -> tuple[int, int]:
+        rank = self.ranks[axis]
+        key = (axis, tuple(moves[i] for i, _ in rank), by)
+        if key not in self._known:
+            coefficients = tuple(c for _, c in rank)
+            wanted = held = 0
+            for combination in itertools.product(*(self.place[i].groups(moves[i], by).items() for i, _ in rank)):
+                number = math.prod(n for _, n in combination)
+                found = _wanted_and_held(coefficients, tuple(group for group, _ in combination))
+                wanted, held = wanted + number * found[0], held + number * found[1]
+            self._known[key] = wanted, held
+        return self._known[key]
+
+
+class Fills:
+    """Counts what enters the buffers of one operand: `outer` is read, `inner` is written."""
+
+    def __init__(self, outer: tuple[str, str], inner: tuple[str, str], halo: str, tensor: Tensor) -> None:
+        self.outer, self.inner, self.halo, self.tensor = outer, inner, halo, tensor
+        self.place: tuple[int, ...] | None = None
+        self.outside: tuple[int, ...] | None = None
+        self.reads = self.writes = 0
+        self._known: dict[tuple[tuple[int, ...], bool], tuple[int, int]] = {}
+
+    def fill(self, place: tuple[int, ...], others: tuple[int, ...] = (), outside: tuple[int, ...] = ()) -> bool:
+        """Whether the tile moves; if it does, count what the instances at work do not hold yet.
+
+        place    where the tile begins, per dimension of the tensor
+        others   where further dimensions stand
+        outside  where the loops outside the innermost moving one stand. If they stood still, that one moves the tile,
+                 and the tile slides; if they did not, the tile is transferred, whatever it was before
+        """
+        slides = outside == self.outside
+        if slides and place == self.place:
+            return False
+        self.place, self.outside = place, outside
+        moves = self.tensor.moves(place + others)
+        reuse = self.halo == "exact" or (self.halo == "innermost" and slides)
+        key = (moves, reuse)
+        words = self._known.get(key)
+        if words is None:
+            words = self.tensor.words(moves, "transfer", reuse), self.tensor.words(moves, "alone", reuse)
+            self._known[key] = words
+        self.reads += words[0]
+        self.writes += words[1]
+        return True
+
+    def totals(self) -> list[tuple[tuple[str, str], int, int]]:
+        """(memory and tensor, reads, writes)."""
+        return [(self.outer, self.reads, 0), (self.inner, 0, self.writes)]
+
+
+class Sums:
+    """Counts what enters and leaves the buffers of partial sums: `inner` are drained to `outer`, and come back.
+
+    drain_read  whether the inner read of a drain counts
+    """
+
+    def __init__(self, outer: tuple[str, str], inner: tuple[str, str], drain_read: bool, tensor: Tensor) -> None:
+        self.outer, self.inner, self.drain_read, self.tensor = outer, inner, drain_read, tensor
+        self.now: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+        self.at: tuple[int, ...] = ()
+        self.visited: set[tuple[int, ...]] = set()
+        self.outer_reads = self.outer_writes = self.inner_reads = self.inner_writes = 0
+        self._holding: tuple[int, int, int] | None = None
+        self._known: dict[tuple[int, ...], tuple[int, int, int]] = {}
+
+    def moves(self, place: tuple[int, ...], outside: tuple[int, ...] = ()) -> bool:
+        """Whether the tile moves: its place changes, or a loop outside the innermost moving one steps."""
+        before, self.now = self.now, (place, outside)
+        return before != self.now
+
+    def enter(self, place: tuple[int, ...], others: tuple[int, ...], at: tuple[int, ...]) -> bool:
+        """Begin on a tile; whether it was here before, so that its sums come back. `at` is where it lies outside."""
+        self.at = at
+        moves = self.tensor.moves(place + others)
+        if moves not in self._known:
+            alone, arriving, distinct = (self.tensor.words(moves, by) for by in ("alone", "transfer", "outer"))
+            self._known[moves] = alone, arriving, distinct
+        self._holding = self._known[moves]
+        returns = place in self.visited
+        self.visited.add(place)
+        if returns:
+            self.inner_writes += self._holding[0]
+            self.outer_reads += self._holding[2]
+        return returns
+
+    def leave(self) -> bool:
+        """Count the drain of the tile; False if nothing is held."""
+        if self._holding is None:
+            return False
+        alone, arriving, distinct = self._holding
+        self._holding = None
+        self.inner_reads += alone * self.drain_read
+        self.outer_writes += arriving
+        self.outer_reads += arriving - distinct
+        return True
+
+    def totals(self) -> list[tuple[tuple[str, str], int, int]]:
+        """(memory and tensor, reads, writes)."""
+        return [(self.outer, self.outer_reads, self.outer_writes), (self.inner, self.inner_reads, self.inner_writes)]
+
+
+class Macs:
+    """Counts what the MACs read and update: every operand for every step, and the sums.
+
+    tensors  (memory and tensor, where its instances and steps stand, edges), the output last. The edges say which of
+             the starts given to `step` belong to the tensor's dimensions; None: it never ends within a tile
+    """
+
+    def __init__(self, tensors: list[tuple[tuple[str, str], Tensor, list[int | None]]]) -> None:
+        self.operands, self.sums = tensors[:-1], tensors[-1]
+        self.steps: dict[tuple[int, ...], int] = {}
+        self.first: dict[tuple[int, ...], int] = {}
+        self.updated: set[tuple[int, ...]] = set()
+
+    def step(self, edges: tuple[int, ...], place: tuple[int, ...]) -> None:
+        """One pass over the innermost tiles. The first update of a sum reads nothing."""
+        self.steps[edges] = self.steps.get(edges, 0) + 1
+        if place not in self.updated:
+            self.updated.add(place)
+            self.first[edges] = self.first.get(edges, 0) + 1
+
+    def totals(self) -> list[tuple[tuple[str, str], int, int]]:
+        """(memory and tensor, reads, writes)."""
+        found = [(name, _accesses(tensor, edges, self.steps, "transfer"), 0) for name, tensor, edges in self.operands]
+        name, tensor, edges = self.sums
+        updates = _accesses(tensor, edges, self.steps, "transfer")
+        return [*found, (name, updates - _accesses(tensor, edges, self.first, "outer"), updates)]
+
+
+def _accesses(tensor: Tensor, edges: list[int | None], steps: dict[tuple[int, ...], int], by: str) -> int:
+    """Words over all steps: alike steps are counted once and multiplied."""
+    alike: dict[tuple[int, ...], int] = {}
+    for starts, times in steps.items():
+        moves = tensor.moves(tuple(0 if i is None else starts[i] for i in edges))
+        alike[moves] = alike.get(moves, 0) + times
+    return sum(times * tensor.words(moves, by) for moves, times in alike.items())
+
+
+def words_moved(meters: tuple[Fills | Sums | Macs, ...]) -> dict[tuple[str, str], tuple[int, int]]:
+    """Words read and written, by memory and tensor."""
+    moved: dict[tuple[str, str], tuple[int, int]] = {}
+    for meter in meters:
+        for name, reads, writes in meter.totals():
+            before = moved.get(name, (0, 0))
+            moved[name] = before[0] + reads, before[1] + writes
+    return moved
+
+
+# ---- the check -------------------------------------------------------------------------------------------------------
+
+
+def random_operands(shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, np.ndarray]:
+    """Small integers, so that sums are exact and do not depend on their order."""
+    rng = np.random.default_rng(seed)
+    return {name: rng.integers(-4, 5, shape) for name, shape in shapes.items()}
+
+
+def difference(output: np.ndarray, reference: np.ndarray) -> str:
+    """What is wrong with the output; nothing if all is well."""
+    if output.shape != reference.shape:
+        return f"the output has shape {output.shape}, expected {reference.shape}"
+    wrong = np.argwhere(output != reference)
+    if not len(wrong):
+        return ""
+    first = tuple(wrong[0].tolist())
+    return f"{len(wrong)} of {output.size} outputs differ; at {first}: {output[first]}, expected {reference[first]}"
+
+
+Words = dict[tuple[str, str], tuple[int, int]]
+
+
+def words_table(moved: Words, expected: Words) -> list[str]:
+    """One line per memory and tensor: words moved beside words expected."""
+    heads = ("memory", "tensor", "reads", "expected", "writes", "expected")
+    rows: list[tuple[str, ...]] = [heads]
+    for name in dict.fromkeys((*expected, *moved)):
+        got, want = moved.get(name, (0, 0)), expected.get(name, (0, 0))
+        labels = (ascii(part)[1:-1] for part in name)
+        rows.append(
+            (*labels, *(f"{n:,}" for n in (got[0], want[0], got[1], want[1])), "" if got == want else "  <-- differs")
+        )
+    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+    return [
+        "  ".join(
+            [text.ljust(w) if i < 2 else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths, strict=False))]
+            + list(row[len(heads) :])
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,71 @@
+"""Run an emitted program and report whether it computes the layer and moves the words that the cost model counts."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from ...arch import Architecture
+from ...ir import Mapping
+from .numpy_program import emit_numpy
+
+Words = dict[tuple[str, str], tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What came of running a program.
+
+    agrees        the output equals that of the direct computation
+    words_agree   the words moved equal those expected, reads and writes of every memory and tensor
+    seconds       of the run, the direct computation included
+    moved         words (read, written) by (memory, tensor), as the program counted them
+    expected      the same, as the cost model has them
+    message       one line that says what disagrees, or that all agrees
+    """
+
+    agrees: bool
+    words_agree: bool
+    seconds: float
+    moved: Words
+    expected: Words
+    message: str
+
+    def __bool__(self) -> bool:
+        return self.agrees and self.words_agree
+
+
+def verify_numpy(mapping: Mapping, arch: Architecture, seed: int = 0) -> Verification:
+    """Emit the program of a mapping, run it on random operands, and compare.
+
+    The text is executed in a namespace of its own, inside this process: a new interpreter would spend longer on
+    importing numpy than most programs take to run. Nothing in the text comes from users but numbers and escaped names.
+
+    Raises MappingError when no program can be written for the mapping.
+    """
+    program: dict[str, Any] = {"__name__": "tilewright_reference"}
+    exec(compile(emit_numpy(mapping, arch), "<reference program>", "exec"), program)
+    begun = time.perf_counter()
+    wrong, moved = program["check"](seed)
+    seconds = time.perf_counter() - begun
+    expected: Words = program["EXPECTED"]
+    differing = [name for name in {**expected, **moved} if expected.get(name) != moved.get(name)]
+    return Verification(
+        agrees=not wrong,
+        words_agree=not differing,
+        seconds=seconds,
+        moved=moved,
+        expected=expected,
+        message=_message(wrong, differing, moved, expected),
+    )
+
+
+def _message(wrong: str, differing: list[tuple[str, str]], moved: Words, expected: Words) -> str:
+    parts = [wrong] if wrong else []
+    for memory, tensor in differing:
+        parts.append(
+            f"{memory} reads and writes {moved.get((memory, tensor))} words of {tensor}, "
+            f"expected {expected.get((memory, tensor))}"
+        )
+    return "; ".join(parts) or "output and words moved agree"

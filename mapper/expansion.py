@@ -1,0 +1,259 @@
+"""Growing partial mappings by one gap: the tile of the next block, and the order of the loops between.
+
+A batch holds labels of one skeleton at the same gap with the same tensors waiting. Expanding it at gap k tries, for
+every label, every tile of block k that contains the label's array tile and fits, and every charging order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..cost_models import Objective
+from ..ir import ceil_div
+from .bounds import Bounds
+from .inner_stage import Labels
+from .ledger import CrossingCosts
+from .orders import Order, charging_orders
+from .skeleton import MAC, Crossing
+from .tilings import factors, grow
+from .traffic import Charge, Floats, Ints, Rows
+
+
+@dataclass
+class Batch:
+    """Labels at the arrays of gap `gap`, sorted by bound.
+
+    waiting  crossings that no loop has charged yet
+    orders   (rows, gaps done) index into `orders_of` of the order chosen in gaps 1, 2, ...
+    """
+
+    gap: int
+    waiting: tuple[Crossing, ...]
+    labels: Labels
+    orders: Ints
+
+    def take(self, index: np.ndarray) -> Batch:
+        return Batch(self.gap, self.waiting, self.labels.take(index), self.orders[index])
+
+    def __len__(self) -> int:
+        return len(self.labels.bound)
+
+
+class Expansion:
+    """Expands batches of one skeleton."""
+
+    def __init__(self, bounds: Bounds, objective: Objective, pruned: Counter[str]) -> None:
+        self.bounds = bounds
+        self.objective = objective
+        self.pruned = pruned
+        self.costs: CrossingCosts = bounds.costs
+        self.skeleton = bounds.skeleton
+        self.problem = self.skeleton.problem
+        self.model = self.costs.model
+        self.sizes = [size for _, size in self.problem.dims]
+        self.order_lists: dict[tuple[int, tuple[Crossing, ...]], tuple[Order, ...]] = {}
+        self.all_orders: list[Order] = []
+        self._order_number: dict[Order, int] = {}
+
+    def start(self, labels: Labels) -> Batch:
+        """The first batch: all crossings of block 0 wait."""
+        waiting = tuple(c for c in self.skeleton.crossings if c.inner == 0)
+        return Batch(min(1, self.skeleton.blocks - 1), waiting, labels, np.zeros((len(labels.bound), 0), dtype=np.int64))
+
+    @property
+    def last_gap(self) -> int:
+        return self.skeleton.blocks - 1
+
+    def expand(self, batch: Batch, below: float) -> Iterator[Batch]:
+        """Every way to complete the batch's gap whose bound stays below the cutoff, by the tensors still waiting."""
+        parents, tiles = self._tiles_of_block(batch, below)
+        if not len(parents):
+            return
+        grown = batch.take(parents)
+        array_tiles = self.model.array_tile(grown.labels.rows, batch.gap)
+        grown.labels.rows.tiles.append(tiles)
+        found: dict[tuple[Crossing, ...], list[Batch]] = {}
+        for order in self._orders(batch):
+            for piece in self._charge(grown, array_tiles, order, below):
+                found.setdefault(piece.waiting, []).append(piece)
+        for pieces in found.values():
+            yield _merge(pieces)
+
+    # ---- tiles ---------------------------------------------------------------------------------------------
+
+    def _tiles_of_block(self, batch: Batch, below: float) -> tuple[Ints, Ints]:
+        """(parents, tiles): the label each child comes from, and the tile (children, dims) of block `gap`."""
+        start = self.model.array_tile(batch.labels.rows, batch.gap)
+        if batch.gap == self.last_gap:
+            whole = np.broadcast_to(np.array(self.sizes, dtype=np.int64), start.shape).copy()
+            return np.arange(len(batch)), whole
+        parents, tiles = np.arange(len(batch)), start.copy()
+        for d in range(len(self.sizes)):
+            which, grown = self._grown(tiles[:, d], batch.gap, d)
+            parents, tiles = parents[which], tiles[which]
+            tiles[:, d] = grown
+            fits = self.model.fits(batch.gap, tiles)
+            self.pruned["capacity"] += int(np.count_nonzero(~fits))
+            parents, tiles = parents[fits], tiles[fits]
+        keep = self._outlook(batch, parents, tiles) < below
+        self.pruned["bound"] += int(np.count_nonzero(~keep))
+        return parents[keep], tiles[keep]
+
+    def _grown(self, tiles: Ints, gap: int, d: int) -> tuple[Ints, Ints]:
+        """All tiles that may follow along one dimension: (index of the tile grown from, new tile)."""
+        known, which = np.unique(tiles, return_inverse=True)
+        lists = [np.array(self._followers(int(tile), gap, d), dtype=np.int64) for tile in known]
+        counts = np.array([len(x) for x in lists])[which]
+        index = np.repeat(np.arange(len(tiles)), counts)
+        grown = np.concatenate([lists[w] for w in which]) if len(which) else np.zeros(0, dtype=np.int64)
+        return index, grown
+
+    def _followers(self, tile: int, gap: int, d: int) -> list[int]:
+        """Tiles of block `gap` along one dimension, grown from `tile`, that leave room for the outer arrays."""
+        size, lattice = self.sizes[d], self.bounds.lattice
+        found = []
+        for factor in factors(ceil_div(size, tile), lattice.tiling, lattice.even[d]):
+            grown, fits = grow(tile, factor, size), True
+            left = ceil_div(size, grown)
+            for place in self.model.fanouts:
+                if place.gap > gap:
+                    wanted = int(self.bounds.outer_arrays[place.index][d])
+                    exact = left % wanted == 0 if lattice.tiling == "perfect" else left >= wanted
+                    fits, left = fits and exact, ceil_div(left, wanted)
+            if fits:
+                found.append(grown)
+        return found
+
+    def _outlook(self, batch: Batch, parents: Ints, tiles: Ints) -> Floats:
+        """(children,) bound from the parent's costs and everything from block `gap` outwards."""
+        place = tuple(self.bounds.lattice.places[d][tiles[:, d]] for d in range(len(self.sizes)))
+        start = self.model.array_tile(batch.labels.rows, batch.gap)
+        before = tuple(self.bounds.lattice.places[d][start[parents, d]] for d in range(len(self.sizes)))
+        ahead = self.bounds.from_tile(batch.gap, before, place)
+        costs = batch.labels.costs[:, parents] + ahead
+        return self.costs.ledger.objective(self.objective, costs, batch.labels.steps[parents])
+
+    # ---- orders --------------------------------------------------------------------------------------------
+
+    def _orders(self, batch: Batch) -> tuple[Order, ...]:
+        key = (batch.gap, batch.waiting)
+        if key not in self.order_lists:
+            tensors = [self.problem.tensors[c.tensor] for c in batch.waiting]
+            sliding = [self._sliding(c) for c in batch.waiting]
+            self.order_lists[key] = charging_orders(
+                self.problem.dim_names, tuple(t.dims for t in tensors), tuple(sliding)
+            )
+        return self.order_lists[key]
+
+    def _sliding(self, crossing: Crossing) -> frozenset[str]:
+        """Dimensions along which the inner block reuses overlaps."""
+        tensor = self.problem.tensors[crossing.tensor]
+        if tensor.is_output or self.skeleton.memories[crossing.inner].halo != "innermost":
+            return frozenset()
+        return frozenset(dim for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank)
+
+    def _number(self, order: Order) -> int:
+        if order not in self._order_number:
+            self._order_number[order] = len(self.all_orders)
+            self.all_orders.append(order)
+        return self._order_number[order]
+
+    def _charge(self, grown: Batch, array_tiles: Ints, order: Order, below: float) -> Iterator[Batch]:
+        """Charge what the loops of the gap, in this order, move; split by the tensors that go on waiting."""
+        rows, gap = grown.labels.rows, grown.gap
+        real = -(-rows.tiles[gap] // array_tiles) > 1
+        costs = grown.labels.costs.copy()
+        movers = {c.tensor: self._first_mover(real, order, c.tensor) for c in grown.waiting}
+        for crossing in grown.waiting:
+            position = movers[crossing.tensor]
+            self._add_charges(costs, rows, crossing, array_tiles, order, position, gap)
+        pattern = np.zeros(len(grown), dtype=np.int64)
+        for bit, tensor in enumerate(movers):
+            pattern |= (movers[tensor] < 0).astype(np.int64) << bit
+        bound = self._bound_after(grown, costs)
+        orders = np.column_stack([grown.orders, np.full(len(grown), self._number(order))])
+        for value in np.unique(pattern):
+            keep = np.flatnonzero((pattern == value) & (bound < below))
+            self.pruned["bound"] += int(np.count_nonzero(pattern == value)) - len(keep)
+            if not len(keep):
+                continue
+            still = {t for bit, t in enumerate(movers) if value >> bit & 1}
+            yield self._next_batch(grown, keep, costs, bound, orders, still)
+
+    def _first_mover(self, real: np.ndarray, order: Order, tensor: int) -> Ints:
+        """(rows,) position in the order of the first loop, with more than one trip, that moves the tensor; or -1."""
+        relevant = self.problem.tensors[tensor].dims
+        position = np.full(len(real), -1, dtype=np.int64)
+        for place in range(len(order) - 1, -1, -1):
+            if order[place] in relevant:
+                position[real[:, self.model.dim_index[order[place]]]] = place
+        return position
+
+    def _add_charges(
+        self,
+        costs: Floats,
+        rows: Rows,
+        crossing: Crossing,
+        array_tiles: Ints,
+        order: Order,
+        position: Ints,
+        gap: int,
+    ) -> None:
+        last = gap == self.last_gap
+        sliding = self._sliding(crossing)
+        tile = array_tiles.copy()
+        for place, dim in enumerate(order):
+            d = self.model.dim_index[dim]
+            stays = (position > place) | (position < 0)
+            tile[stays, d] = rows.tiles[gap][stays, d]
+        places = np.unique(position)
+        plain = [p for p in places if p < 0 or order[p] not in sliding]
+        groups = [np.isin(position, plain)] + [position == p for p in places if p not in plain]
+        slides = [None, *(order[p] for p in places if p not in plain)]
+        for mask, dim in zip(groups, slides, strict=True):
+            index = np.flatnonzero(mask & ((position >= 0) | last))
+            if len(index):
+                slide = None
+                if dim is not None:
+                    d = self.model.dim_index[dim]
+                    slide = (d, rows.tiles[gap][index, d])
+                charge = Charge(gap, tile[index], slide)
+                costs[:, index] += self.costs.charged(rows.take(index), crossing, charge)
+
+    def _bound_after(self, grown: Batch, costs: Floats) -> Floats:
+        if grown.gap < self.last_gap:
+            rows = grown.labels.rows
+            above = self.model.array_tile(rows, grown.gap + 1)
+            place = tuple(self.bounds.lattice.places[d][above[:, d]] for d in range(len(self.sizes)))
+            costs = costs + self.bounds.around[grown.gap + 1][(slice(None), *place)]
+        return self.costs.ledger.objective(self.objective, costs, grown.labels.steps)
+
+    def _next_batch(
+        self, grown: Batch, keep: Ints, costs: Floats, bound: Floats, orders: Ints, still: set[int]
+    ) -> Batch:
+        waiting = tuple(c for c in grown.waiting if c.tensor in still)
+        if grown.gap < self.last_gap:
+            waiting += tuple(c for c in self.skeleton.crossings if c.inner == grown.gap and c.inner != MAC)
+        labels = Labels(grown.labels.rows.take(keep), costs[:, keep], grown.labels.steps[keep], bound[keep])
+        return Batch(grown.gap + 1, waiting, labels, orders[keep])
+
+
+def _merge(pieces: list[Batch]) -> Batch:
+    """One batch of several with the same waiting tensors, sorted by bound; equal completions once."""
+    first = pieces[0]
+    rows = Rows(
+        [np.concatenate(t) for t in zip(*(p.labels.rows.tiles for p in pieces), strict=True)],
+        [np.concatenate(a) for a in zip(*(p.labels.rows.arrays for p in pieces), strict=True)],
+    )
+    labels = Labels(
+        rows,
+        np.concatenate([p.labels.costs for p in pieces], axis=1),
+        np.concatenate([p.labels.steps for p in pieces]),
+        np.concatenate([p.labels.bound for p in pieces]),
+    )
+    merged = Batch(first.gap, first.waiting, labels, np.concatenate([p.orders for p in pieces]))
+    return merged.take(np.argsort(merged.labels.bound, kind="stable"))

@@ -1,0 +1,59 @@
+"""From the rows of the search to a mapping: tiles, arrays and orders written out as loops and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ir import Axis, Loop, LoopNest, Mapping, Node, ceil_div
+from .arrays import split_over_axes
+from .orders import Order
+from .skeleton import Skeleton
+from .tilings import Tiling
+
+
+def build_mapping(
+    skeleton: Skeleton,
+    tiling: Tiling,
+    even: Sequence[bool],
+    tiles: Sequence[Sequence[int]],
+    arrays: Sequence[Sequence[int]],
+    orders: Sequence[Order],
+) -> Mapping:
+    """The nest of one complete row.
+
+    tiles   per block, innermost first, elements per dimension
+    arrays  per fanout, gap by gap outwards and inner fanouts first, instances per dimension
+    orders  per gap, innermost first, the dimensions of its temporal loops, innermost loop first
+    """
+    problem = skeleton.problem
+    sizes = [size for _, size in problem.dims]
+    below = [1] * len(sizes)
+    parts: list[list[Loop | Node]] = []
+    flat = 0
+    for gap in range(skeleton.blocks):
+        inner: list[Loop | Node] = []
+        for fanout in reversed(skeleton.gap_fanouts[gap]):
+            lefts = [ceil_div(size, tile) for size, tile in zip(sizes, below, strict=True)]
+            pairs = split_over_axes(problem, fanout, lefts, arrays[flat], tiling, even)
+            inner = [*_spatial_loops(problem.dim_names, fanout.name, lefts, pairs), *inner]
+            below = [min(t * n, s) for t, n, s in zip(below, arrays[flat], sizes, strict=True)]
+            flat += 1
+        trips = dict(zip(problem.dim_names, (ceil_div(t, b) for t, b in zip(tiles[gap], below, strict=True)), strict=True))
+        temporal = [Loop(dim, trips[dim]) for dim in reversed(orders[gap]) if trips[dim] > 1]
+        nodes = [Node(skeleton.memories[gap].name, problem.tensors[t].name) for t in skeleton.kept[gap]]
+        parts.append([*nodes, *temporal, *inner])
+        below = list(tiles[gap])
+    return Mapping(problem, LoopNest(tuple(item for part in reversed(parts) for item in part)))
+
+
+def _spatial_loops(
+    dims: Sequence[str], fanout: str, lefts: Sequence[int], pairs: Sequence[tuple[int, int]]
+) -> list[Loop | Node]:
+    """Loops over axis y outside those over axis x; where they cover all that is left, y has just enough trips."""
+    outer = [
+        Loop(dim, min(y, ceil_div(left, x)), Axis(fanout, 1))
+        for dim, left, (x, y) in zip(dims, lefts, pairs, strict=True)
+        if min(y, ceil_div(left, x)) > 1
+    ]
+    inner = [Loop(dim, x, Axis(fanout, 0)) for dim, (x, _) in zip(dims, pairs, strict=True) if x > 1]
+    return [*outer, *inner]

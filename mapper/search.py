@@ -1,0 +1,208 @@
+"""Exact search: best first over all placements, tiles, arrays and orders, until no bound is below the best mapping.
+
+One queue holds what is still open, by its bound: skeletons whose labels are not all enumerated, and batches of
+labels at some gap. The entry with the lowest bound is taken; when that bound reaches the best mapping found, nothing
+open can be better, and that is the proof.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..arch import Architecture
+from ..cost_models import Cost, Objective, evaluate
+from ..ir import InfeasibleError, Loop, LoopNest, Mapping, Problem
+from .arrays import array_choices
+from .bounds import Bounds
+from .certificate import RELATIVE_TOLERANCE, Certificate
+from .diagnosis import explain_infeasible
+from .expansion import Batch, Expansion
+from .inner_stage import InnerStage
+from .ledger import CrossingCosts, Ledger
+from .nest_builder import build_mapping
+from .skeleton import Skeleton, skeletons
+from .space_size import count_mappings
+from .tilings import Tiling, even_growth
+from .traffic import Ints, TrafficModel
+
+LABELS_AT_ONCE = 256
+"""Labels expanded together: enough to fill vectors, few enough to stop early."""
+
+WIDENING = 1.15
+"""The inner stage is enumerated in bands of bounds, each this much wider than the last."""
+
+
+@dataclass
+class _Branch:
+    """A skeleton with its outer arrays fixed: the unit whose labels are enumerated together."""
+
+    inner: InnerStage
+    expansion: Expansion
+    listed_up_to: float
+
+
+@dataclass
+class _Best:
+    """The best mapping so far."""
+
+    value: float = float("inf")
+    mapping: Mapping | None = None
+    cost: Cost | None = None
+
+
+@dataclass
+class ExactSearch:
+    """One search. Raises InfeasibleError, with a diagnosis, when no mapping of the space fits."""
+
+    problem: Problem
+    arch: Architecture
+    objective: Objective
+    tiling: Tiling
+    pruned: Counter[str] = field(default_factory=Counter)
+    evaluated: int = 0
+    placements: int = 0
+    best: _Best = field(default_factory=_Best)
+    _queue: list[tuple[float, int, _Branch, Batch | None]] = field(default_factory=list)
+    _ticket: Iterator[int] = field(default_factory=itertools.count)
+
+    def run(self) -> tuple[Mapping, Cost, Certificate]:
+        """The best mapping, its cost, and the proof."""
+        started = time.perf_counter()
+        even = tuple(even_growth(self.problem, dim) for dim in self.problem.dim_names)
+        for skeleton in skeletons(self.problem, self.arch):
+            self.placements += 1
+            for arrays in _outer_arrays(skeleton, self.tiling, even):
+                self._open(skeleton, arrays)
+        while self._queue and self._queue[0][0] < self._cutoff():
+            bound, _, branch, batch = heapq.heappop(self._queue)
+            if batch is None:
+                self._list_labels(branch, bound)
+            else:
+                self._work_on(branch, batch)
+        if self.best.mapping is None or self.best.cost is None:
+            raise InfeasibleError(*explain_infeasible(self.problem, self.arch))
+        return self.best.mapping, self.best.cost, self._certificate(time.perf_counter() - started)
+
+    def _certificate(self, seconds: float) -> Certificate:
+        open_bound = self._queue[0][0] if self._queue else float("inf")
+        return Certificate(
+            objective=self.objective,
+            tiling=self.tiling,
+            value=self.best.value,
+            lower_bound=min(self.best.value, max(open_bound, self._cutoff())),
+            space_size=count_mappings(self.problem, self.arch, self.tiling),
+            placements=self.placements,
+            evaluated=self.evaluated,
+            pruned=dict(sorted(self.pruned.items())),
+            seconds=seconds,
+        )
+
+    def _cutoff(self) -> float:
+        """Bounds from here on cannot lead to a better mapping."""
+        return self.best.value * (1 - RELATIVE_TOLERANCE)
+
+    def _push(self, bound: float, branch: _Branch, batch: Batch | None) -> None:
+        if bound < self._cutoff():
+            heapq.heappush(self._queue, (bound, next(self._ticket), branch, batch))
+
+    def _open(self, skeleton: Skeleton, outer_arrays: dict[int, Ints]) -> None:
+        costs = CrossingCosts(TrafficModel(skeleton), Ledger.of(self.arch))
+        bounds = Bounds(costs, self.tiling, outer_arrays)
+        inner = InnerStage(bounds, self.objective, self.pruned)
+        bound = inner.root_bound()
+        if bound < float("inf"):
+            self._push(bound, _Branch(inner, Expansion(bounds, self.objective, self.pruned), bound), None)
+
+    def _list_labels(self, branch: _Branch, bound: float) -> None:
+        """Enumerate the labels of the next band of bounds, and leave the rest for later."""
+        upper = min(max(bound * WIDENING, bound + 1e-9), self._cutoff())
+        for labels in branch.inner.labels(branch.listed_up_to if bound > branch.listed_up_to else bound, upper):
+            batch = branch.expansion.start(labels)
+            batch = batch.take(np.argsort(labels.bound, kind="stable"))
+            self._push(float(batch.labels.bound[0]), branch, batch)
+        branch.listed_up_to = upper
+        self._push(upper, branch, None)
+
+    def _work_on(self, branch: _Branch, batch: Batch) -> None:
+        if batch.gap >= branch.expansion.skeleton.blocks or (branch.expansion.skeleton.blocks == 1):
+            self._finish(branch, batch)
+            return
+        head = batch.take(np.arange(min(LABELS_AT_ONCE, len(batch))))
+        rest = batch.take(np.arange(len(head), len(batch)))
+        if len(rest):
+            self._push(float(rest.labels.bound[0]), branch, rest)
+        for grown in branch.expansion.expand(head, self._cutoff()):
+            self._push(float(grown.labels.bound[0]), branch, grown)
+
+    def _finish(self, branch: _Branch, batch: Batch) -> None:
+        """Evaluate complete rows by the cost model, in the order of their bounds, while they may be better."""
+        for row, bound in enumerate(batch.labels.bound.tolist()):
+            if bound >= self._cutoff():
+                self.pruned["bound"] += len(batch) - row
+                return
+            for mapping in self._mappings(branch, batch, row):
+                self.evaluated += 1
+                cost = evaluate(mapping, self.arch)
+                value = cost.objective(self.objective)
+                if value < self._cutoff():
+                    self.best = _Best(value, mapping, cost)
+
+    def _mappings(self, branch: _Branch, batch: Batch, row: int) -> Iterator[Mapping]:
+        """The mapping of a complete row; all its loop orders, where an exact halo makes every order count."""
+        expansion = branch.expansion
+        rows = batch.labels.rows
+        orders = [self.problem.dim_names, *(expansion.all_orders[i] for i in batch.orders[row].tolist())]
+        mapping = build_mapping(
+            expansion.skeleton,
+            self.tiling,
+            branch.inner.bounds.lattice.even,
+            [t[row].tolist() for t in rows.tiles],
+            [a[row].tolist() for a in rows.arrays],
+            orders,
+        )
+        yield from all_orders(mapping) if _has_exact_halo(expansion.skeleton) else (mapping,)
+
+
+def _has_exact_halo(skeleton: Skeleton) -> bool:
+    inner = skeleton.memories[:-1]
+    return any(
+        memory.halo == "exact" and any(not skeleton.problem.tensors[t].is_output for t in kept)
+        for memory, kept in zip(inner, skeleton.kept, strict=False)
+    )
+
+
+def all_orders(mapping: Mapping) -> Iterator[Mapping]:
+    """Every mapping that differs only in the order of temporal loops between the same nodes and spatial loops."""
+    runs: list[list[tuple[object, ...]]] = []
+    for temporal, group in itertools.groupby(mapping.nest.items, key=lambda x: isinstance(x, Loop) and not x.is_spatial):
+        items = tuple(group)
+        runs.append(list(itertools.permutations(items)) if temporal else [items])
+    for chosen in itertools.product(*runs):
+        yield Mapping(mapping.problem, LoopNest(tuple(itertools.chain.from_iterable(chosen))))  # type: ignore[arg-type]
+
+
+def _outer_arrays(skeleton: Skeleton, tiling: Tiling, even: tuple[bool, ...]) -> Iterator[dict[int, Ints]]:
+    """All ways to spread dimensions over the fanouts of gap 2 and further out."""
+    outer = []
+    index = 0
+    for gap, fanouts in enumerate(skeleton.gap_fanouts):
+        for fanout in reversed(fanouts):
+            if gap >= 2:
+                outer.append((index, list(array_choices(skeleton.problem, fanout, tiling, even))))
+            index += 1
+    for chosen in itertools.product(*(choices for _, choices in outer)):
+        yield {i: np.array(array, dtype=np.int64) for (i, _), array in zip(outer, chosen, strict=True)}
+
+
+def search_exact(
+    problem: Problem, arch: Architecture, objective: Objective = "edp", tiling: Tiling = "ragged"
+) -> tuple[Mapping, Cost, Certificate]:
+    """The proven best mapping of the even space. Raises InfeasibleError, with a diagnosis, when nothing fits."""
+    return ExactSearch(problem, arch, objective, tiling).run()
