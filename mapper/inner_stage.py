@@ -109,6 +109,7 @@ class InnerStage:
         self.order = sorted(range(len(self.sizes)), key=lambda d: -len(self.choices[d].tile))
         self.projections = self._projections()
         self.mac_costs, self.part_costs = self._mac_bound()
+        self.next_bound = float("inf")
         self.free_instances = float(math.prod(f.instances for f in self.fanouts))
 
     # ---- choices of one dimension --------------------------------------------------------------------------
@@ -233,11 +234,14 @@ class InnerStage:
         )
 
     def labels(self, at_least: float, below: float) -> Iterator[Labels]:
-        """All labels whose bound lies in [at_least, below), in pieces."""
+        """All labels whose bound lies in [at_least, below), in pieces.
+
+        Afterwards `next_bound` is the least bound that was left aside: there is nothing more below it.
+        """
+        self.next_bound = float("inf")
         for partial in self._grow(self._start(), 0, below):
             labels = self._complete(partial)
-            keep = np.flatnonzero((labels.bound >= at_least) & (labels.bound < below))
-            self.pruned["bound"] += int(np.count_nonzero(labels.bound >= below))
+            keep = np.flatnonzero((labels.bound >= at_least) & self._below(labels.bound, below))
             if len(keep):
                 yield labels.take(keep)
 
@@ -270,14 +274,20 @@ class InnerStage:
         if self.skeleton.blocks > 1:
             axis = self.bounds.lattice.places[d]
             grown.place = grown.place * self.bounds.lattice.shape[d] + axis[choices.array_tile[picks]]
-        keep = self._bound(grown, done + 1) < below
-        self.pruned["bound"] += int(np.count_nonzero(~keep))
-        grown = grown.take(np.flatnonzero(keep))
+        grown = grown.take(np.flatnonzero(self._below(self._bound(grown, done + 1), below)))
         if self.skeleton.blocks > 1:
             fits = self.costs.model.fits(0, grown.tiles)
             self.pruned["capacity"] += int(np.count_nonzero(~fits))
             grown = grown.take(np.flatnonzero(fits))
         return grown
+
+    def _below(self, bounds: Floats, below: float) -> np.ndarray:
+        keep = bounds < below
+        cut = bounds[~keep]
+        self.pruned["bound"] += len(cut)
+        if len(cut):
+            self.next_bound = min(self.next_bound, float(cut.min()))
+        return keep
 
     def _within_axes(self, partial: _Partial, choices: DimensionChoices) -> tuple[Ints, Ints, Ints]:
         """Pairs of (partial, choice) that the array axes allow, and the axes' states after them."""

@@ -123,12 +123,12 @@ class ExactSearch:
     def _list_labels(self, branch: _Branch, bound: float) -> None:
         """Enumerate the labels of the next band of bounds, and leave the rest for later."""
         upper = min(max(bound * WIDENING, bound + 1e-9), self._cutoff())
-        for labels in branch.inner.labels(branch.listed_up_to if bound > branch.listed_up_to else bound, upper):
+        for labels in branch.inner.labels(branch.listed_up_to, upper):
             batch = branch.expansion.start(labels)
             batch = batch.take(np.argsort(labels.bound, kind="stable"))
             self._push(float(batch.labels.bound[0]), branch, batch)
         branch.listed_up_to = upper
-        self._push(upper, branch, None)
+        self._push(branch.inner.next_bound, branch, None)
 
     def _work_on(self, branch: _Branch, batch: Batch) -> None:
         if batch.gap >= branch.expansion.skeleton.blocks or (branch.expansion.skeleton.blocks == 1):

@@ -24,13 +24,10 @@ def factors(left: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
         return tuple(f for f in range(1, left + 1) if left % f == 0)
     if not even:
         return tuple(range(1, left + 1))
-    found, tiles = [], left
-    while True:
-        factor = ceil_div(left, tiles)
-        found.append(factor)
-        if tiles == 1:
-            return tuple(found)
-        tiles = ceil_div(left, factor + 1)
+    found = [1]
+    while (tiles := ceil_div(left, found[-1])) > 1:
+        found.append(ceil_div(left, tiles - 1))
+    return tuple(found)
 
 
 def even_growth(problem: Problem, dim: str) -> bool:

@@ -6,6 +6,7 @@ It shares the cost model with the search, and nothing else: no orders left out, 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 
 from tilewright.arch import Architecture, Fanout, Memory
@@ -79,16 +80,21 @@ def _nests(problem: Problem, parts: list[list[Node] | Axis | str], slots: list[i
         yield Mapping(problem, LoopNest(tuple(itertools.chain.from_iterable(nest))))
 
 
-def count_upper_bound(problem: Problem, arch: Architecture, ragged: bool) -> int:
-    """Factorizations times placements: how long `best` would take, roughly."""
+def count(problem: Problem, arch: Architecture, ragged: bool, limit: int) -> int:
+    """How many mappings `all_mappings` yields, counting stopped at a limit."""
     total = 0
     for placement in placements(problem, arch):
         parts = structure(arch, placement)
-        slots = sum(1 for part in parts if not isinstance(part, list))
-        product = 1
-        for _, size in problem.dims:
-            product *= sum(1 for _ in chains(size, slots, ragged))
-        total += product
+        slots = [part for part in reversed(parts) if not isinstance(part, list)]
+        per_dim = [list(chains(size, len(slots), ragged)) for _, size in problem.dims]
+        if math.prod(map(len, per_dim)) > limit:
+            return limit
+        for chosen in itertools.product(*per_dim):
+            total += math.prod(
+                math.factorial(sum(chain[i] > 1 for chain in chosen)) for i, slot in enumerate(slots) if slot == "time"
+            )
+            if total >= limit:
+                return limit
     return total
 
 
