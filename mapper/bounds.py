@@ -13,7 +13,8 @@ that nothing in the gap moves waits on, and is bounded by its words at the whole
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +23,7 @@ import numpy as np
 from ..cost_models.sets import distinct_sums
 from ..ir import Rank, Tensor
 from .ledger import CrossingCosts
-from .orders import absorbed, charging_orders
+from .orders import Order, absorbed, charging_orders
 from .skeleton import MAC, Crossing, Skeleton
 from .tilings import Tiling, even_growth, grid
 from .traffic import Floats, Ints, Rows
@@ -97,63 +98,53 @@ class Bounds:
         )
         self._whole = tuple(int(n) - 1 for n in self.lattice.shape)
         self.around: dict[int, Floats] = {}
-        self._halves: dict[int, list[tuple[Floats, Floats]]] = {}
+        self._gap_tables: dict[int, dict[int, Floats]] = {}
+        self._gap_beyond: dict[int, Floats] = {}
         for gap in range(self.skeleton.blocks - 1, 0, -1):
             self.around[gap] = self._bound_gap(gap)
 
     # ---- words at a tile -----------------------------------------------------------------------------------
 
     def _words(self, tensor: Tensor, exact_halo: bool) -> np.ndarray:
-        """Words of one tensor if it is charged at each tile, at best; broadcastable over the lattice."""
+        """Words of one tensor if it is charged at each tile; broadcastable over the lattice."""
         if exact_halo:
             return np.full((1,) * len(self.dims), float(self.costs.model.distinct_words(tensor)))
-        repeats = self._ones()
+        words = np.ones((1,) * len(self.dims))
         for i, dim in enumerate(self.dims):
             if dim not in tensor.dims:
-                repeats = repeats * self.lattice.along(i, np.ceil(self.lattice.sizes[i] / self.lattice.axes[i]))
-        ranks = [rank for rank in tensor.ranks if rank]
-        plain = [self._rank_words(rank, None) for rank in ranks]
-        best = _product(plain, self._ones())
-        for r, rank in enumerate(ranks):
-            if len(rank) > 1:
-                for dim, _ in rank:
-                    sliding = [*plain[:r], self._rank_words(rank, dim), *plain[r + 1 :]]
-                    best = np.minimum(best, _product(sliding, self._ones()))
-        return repeats * best
+                words = words * self.lattice.along(i, np.ceil(self.lattice.sizes[i] / self.lattice.axes[i]))
+        for rank in tensor.ranks:
+            words = words * self._rank_words(rank)
+        return words
 
-    def _rank_words(self, rank: Rank, merged: str | None) -> np.ndarray:
-        """Words along a rank over all tiles, if the tiles along `merged` slide into one."""
-        coefficients = tuple(c for _, c in rank)
+    def _rank_words(self, rank: Rank) -> np.ndarray | float:
+        """Words along a rank, over all tiles of each size."""
         indices = [self.dims.index(dim) for dim, _ in rank]
-        if len(rank) == 1:
-            return self._ones() * self.lattice.sizes[indices[0]]
-        axes = [self.lattice.axes[i] if self.dims[i] != merged else self.lattice.axes[i][-1:] for i in indices]
+        if len(rank) <= 1:
+            return float(math.prod(self.lattice.sizes[i] for i in indices))
+        axes = [self.lattice.axes[i] for i in indices]
         words = np.empty([len(axis) for axis in axes])
         for place in itertools.product(*(range(len(axis)) for axis in axes)):
             tiles = [int(axis[p]) for axis, p in zip(axes, place, strict=True)]
-            words[place] = _all_tiles(coefficients, tiles, [self.lattice.sizes[i] for i in indices])
-        order = np.argsort(indices)
+            words[place] = _all_tiles(tuple(c for _, c in rank), tiles, [self.lattice.sizes[i] for i in indices])
         shape = [1] * len(self.dims)
         for i, axis in zip(indices, axes, strict=True):
             shape[i] = len(axis)
-        return np.transpose(words, order).reshape(shape)
-
-    def _ones(self) -> np.ndarray:
-        return np.ones((1,) * len(self.dims))
+        return np.transpose(words, np.argsort(indices)).reshape(shape)
 
     # ---- gaps ----------------------------------------------------------------------------------------------
 
     def _crossings(self, gap: int) -> list[Crossing]:
         return [c for c in self.skeleton.crossings if c.inner == gap - 1 and c.inner != MAC]
 
-    def _tables(self, gap: int) -> dict[int, tuple[Floats, Floats]]:
-        """Per tensor of block gap-1: cost columns at each tile, and at the whole problem (waiting on)."""
+    def _tables(self, gap: int) -> dict[int, Floats]:
+        """Per tensor of block gap-1: cost columns if it is charged at each tile."""
         found = {}
         for crossing in self._crossings(gap):
             tensor = self.tensors[crossing.tensor]
             exact = not tensor.is_output and self.skeleton.memories[crossing.inner].halo == "exact"
             words = np.broadcast_to(self._words(tensor, exact), self.lattice.shape)
-            found[crossing.tensor] = (self._book(crossing, words), self._book(crossing, words[self._whole].reshape(1)))
+            found[crossing.tensor] = self._book(crossing, words)
         return found
 
     def _book(self, crossing: Crossing, words: np.ndarray) -> Floats:
@@ -216,55 +207,90 @@ class Bounds:
         return sum(1 for other in self.costs.model.fanouts if other.gap == place.gap and other.index < index)
 
     def _bound_gap(self, gap: int) -> Floats:
-        tables = self._tables(gap)
-        beyond = self._beyond(gap)
-        best: Floats | None = None
-        self._halves[gap] = []
-        for at_array, at_tile, (growing, waiting) in self._ways(gap, tables):
-            inside = self.lattice_sum(tables, at_array, 0)
-            outside = self.lattice_sum(tables, at_tile, 0) + self.lattice_sum(tables, waiting, 1) + beyond
-            self._halves[gap].append((inside, outside))
-            table = inside + np.stack([self.lattice.around(column, growing) for column in outside])
-            best = table if best is None else np.minimum(best, table)
-        assert best is not None
+        tables, beyond = self._tables(gap), self._beyond(gap)
+        self._gap_tables[gap], self._gap_beyond[gap] = tables, beyond
+        best = self._waiting_on(tables, beyond)
+        for order in self._orders(tables):
+            best = np.minimum(best, self._charged_in_order(tables, beyond, order))
         return best
+
+    def _orders(self, tables: dict[int, Floats]) -> tuple[Order, ...]:
+        tensors = [self.tensors[t] for t in tables]
+        sliding = (frozenset(d for r in t.ranks if len(r) > 1 for d, _ in r) for t in tensors)
+        return charging_orders(self.dims, tuple(t.dims for t in tensors), tuple(sliding))
+
+    def _at_tile(self, order: Order, tensor: Tensor) -> frozenset[int]:
+        """Dimensions in which an order charges a tensor at the block's tile: those it stays over, and the one that
+        slides (tiles that slide into each other are at best one tile)."""
+        stays = absorbed(order, tensor.dims)
+        mover = order[len(stays)] if len(stays) < len(order) else None
+        slides = any(len(rank) > 1 and any(d == mover for d, _ in rank) for rank in tensor.ranks)
+        return frozenset(self.dims.index(d) for d in (*stays, *([mover] if slides and mover else [])))
+
+    def _charged_in_order(self, tables: dict[int, Floats], beyond: Floats, order: Order) -> Floats:
+        """Least cost around each array tile, if the gap's loops are in this order.
+
+        What a tensor costs depends on V in the dimensions of its `_at_tile`, on A in the others. These sets are
+        nested along the order, so dimensions can be minimized away from the largest set to the smallest.
+        """
+        at_tile = {t: self._at_tile(order, self.tensors[t]) for t in tables}
+        table, still_v = beyond, frozenset(range(len(self.dims)))
+        for t in sorted(tables, key=lambda t: -len(at_tile[t])):
+            table = self._minimum(table, still_v - at_tile[t]) + tables[t]
+            still_v = still_v & at_tile[t]
+        return self._minimum(table, still_v)
+
+    def _minimum(self, table: Floats, dims: Iterable[int]) -> Floats:
+        chosen = sorted(dims)
+        return np.stack([self.lattice.around(column, chosen) for column in table]) if chosen else table
+
+    def _waiting_on(self, tables: dict[int, Floats], beyond: Floats) -> Floats:
+        """Least cost if nothing in the gap moves some of the tensors: they are charged further out, at best once."""
+        best = np.full_like(beyond, np.inf)
+        for count in range(1, len(tables) + 1):
+            for waiting in itertools.combinations(tables, count):
+                still = [i for i, d in enumerate(self.dims) if all(d not in self.tensors[t].dims for t in waiting)]
+                table = beyond + sum(tables[t] for t in tables if t not in waiting)
+                table = table + sum(tables[t][self._whole_column] for t in waiting)
+                best = np.minimum(best, self._minimum(table, still))
+        return best
+
+    @property
+    def _whole_column(self) -> tuple[object, ...]:
+        return (slice(None), *(slice(n, n + 1) for n in self._whole))
 
     def from_tile(self, gap: int, array: tuple[Ints, ...], tile: tuple[Ints, ...]) -> Floats:
         """(columns, rows) least cost of gap `gap` and beyond, from places of array tiles to places of block tiles."""
-        at_array, at_tile = (slice(None), *array), (slice(None), *tile)
-        inside, outside = self._halves[gap][0]
-        best: Floats = inside[at_array] + outside[at_tile]
-        for inside, outside in self._halves[gap][1:]:
-            best = np.minimum(best, inside[at_array] + outside[at_tile])
-        return best
+        tables = self._gap_tables[gap]
+        beyond = self._gap_beyond[gap][(slice(None), *tile)]
+        known: dict[tuple[int, frozenset[int]], Floats] = {}
 
-    def lattice_sum(self, tables: dict[int, tuple[Floats, Floats]], tensors: Sequence[int], which: int) -> Floats:
-        """Columns of some tensors, added; `which` 0 takes them at each tile, 1 at the whole problem."""
-        total = np.zeros((self.costs.ledger.columns, *self.lattice.shape))
-        for t in tensors:
-            columns = tables[t][which]
-            total += columns if which == 0 else columns.reshape((-1,) + (1,) * len(self.dims))
-        return total
+        def at(t: int, dims: frozenset[int]) -> Floats:
+            if (t, dims) not in known:
+                place = tuple(tile[i] if i in dims else array[i] for i in range(len(self.dims)))
+                known[t, dims] = tables[t][(slice(None), *place)]
+            return known[t, dims]
 
-    def _ways(self, gap: int, tables: dict[int, tuple[Floats, Floats]]) -> list[
-        tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]]
-    ]:
-        """Which tensors are charged at A, which at V, and (dimensions that grow, tensors that wait on)."""
-        here = sorted(tables)
-        everything = tuple(range(len(self.dims)))
-        relevant = tuple(self.tensors[t].dims for t in here)
-        ways = {}
-        for order in charging_orders(self.dims, relevant, tuple(frozenset() for _ in here)):
-            late = tuple(t for t in here if absorbed(order, self.tensors[t].dims))
-            ways[tuple(t for t in here if t not in late), late] = (everything, ())
-        found = [(at_array, late, grow) for (at_array, late), grow in ways.items()]
-        if gap == self.skeleton.blocks - 1:
-            found.append(((), tuple(here), (everything, ())))
-        for count in range(1, len(here) + 1):
-            for waiting in itertools.combinations(here, count):
-                still = tuple(i for i in everything if all(self.dims[i] not in self.tensors[t].dims for t in waiting))
-                found.append(((), tuple(t for t in here if t not in waiting), (still, waiting)))
-        return found
+        everything = frozenset(range(len(self.dims)))
+        still = {t: self._stays_over(tile, array, self.tensors[t]) for t in tables}
+        whole = {t: tables[t][self._whole_column].reshape(-1, 1) for t in tables}
+        best = sum((np.where(still[t], whole[t], at(t, everything)) for t in tables), np.zeros_like(beyond))
+        if not any(mask.any() for mask in still.values()):
+            best = np.full_like(beyond, np.inf)
+        else:
+            best[:, ~np.any(list(still.values()), axis=0)] = np.inf
+        for order in self._orders(tables):
+            costs = sum((at(t, self._at_tile(order, self.tensors[t])) for t in tables), np.zeros_like(beyond))
+            best = np.minimum(best, costs)
+        return best + beyond
+
+    def _stays_over(self, tile: tuple[Ints, ...], array: tuple[Ints, ...], tensor: Tensor) -> np.ndarray:
+        """(rows,) whether no loop between the two tiles moves the tensor."""
+        moved = np.zeros(len(tile[0]), dtype=bool)
+        for i, dim in enumerate(self.dims):
+            if dim in tensor.dims:
+                moved |= tile[i] != array[i]
+        return ~moved
 
     def _beyond(self, gap: int) -> Floats:
         """What block `gap` allows and what lies beyond it, per tile V of the block."""
@@ -303,13 +329,6 @@ class Bounds:
         grids = np.meshgrid(*tiles, indexing="ij") if len(tiles) > 1 else [tiles[0]]
         flat = np.stack([g.ravel() for g in grids], axis=1)
         return self.costs.model.fits(block, flat).reshape(shape)
-
-
-def _product(factors: Sequence[np.ndarray], one: np.ndarray) -> np.ndarray:
-    total = one
-    for factor in factors:
-        total = total * factor
-    return total
 
 
 def _all_tiles(coefficients: tuple[int, ...], tiles: Sequence[int], sizes: Sequence[int]) -> float:

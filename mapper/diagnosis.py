@@ -1,6 +1,125 @@
-"""Why nothing fits."""
+"""Why nothing fits: which memory is too small for what it must keep, by how much, and what to try."""
+
 from __future__ import annotations
-from ..arch import Architecture
-from ..ir import Problem
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..arch import Architecture, Memory
+from ..cost_models.cost import Part, capacity_parts, held_width_bits
+from ..ir import InfeasibleError, Problem, Tensor
+
+
+def diagnose(problem: Problem, arch: Architecture) -> InfeasibleError:
+    """The error that says why no mapping of the unconstrained even space fits.
+
+    The one possible reason is a memory too small for one word of each tensor that it must keep. Where there is no
+    such memory, this mapping fits: every memory but the outermost keeps only what it must, and every loop stands
+    directly below the outermost memory, in time. All tiles further in are single words, the outermost memory is
+    unbounded, no array is used, and every tiling and placement rule allows it. To ask for a diagnosis then is a
+    defect of the caller, and an AssertionError.
+    """
+    shortages = list(_shortages(problem, arch))
+    assert shortages, f"{arch.name} has room for one word of everything, so {problem.name} has a mapping that fits"
+    worst = max(shortages, key=lambda shortage: shortage.missing_bits)
+    others = [f"{s.part.memory.name}: {s.describe()}" for s in shortages if s is not worst]
+    message = "\nand ".join([worst.describe(), *others])
+    return InfeasibleError(message, where=worst.part.memory.name, hint=worst.hint())
+
+
 def explain_infeasible(problem: Problem, arch: Architecture) -> tuple[str]:
-    return ("nothing fits",)
+    """The text of the diagnosis."""
+    return (str(diagnose(problem, arch)),)
+
+
+@dataclass(frozen=True)
+class _Shortage:
+    """A capacity that is too small for one word of each of its tensors.
+
+    word_bits  per tensor, what its smallest tile takes
+    """
+
+    arch: Architecture
+    part: Part
+    tensors: tuple[Tensor, ...]
+    word_bits: tuple[int, ...]
+
+    @property
+    def needed_bits(self) -> int:
+        return sum(self.word_bits)
+
+    @property
+    def missing_bits(self) -> int:
+        return self.needed_bits - self.part.bits
+
+    def describe(self) -> str:
+        """What does not fit, and by how much."""
+        memory = self.part.memory
+        names = _listed([t.name for t in self.tensors])
+        what = f"two words of {names} (double buffered)" if memory.double_buffered else f"one word of {names}"
+        if len(self.tensors) > 1 and len(set(self.word_bits)) > 1:
+            sizes = zip(self.tensors, self.word_bits, strict=True)
+            what += f" ({', '.join(f'{t.name} {_bytes(bits)}' for t, bits in sizes)})"
+        verb = "needs" if len(self.tensors) == 1 and not memory.double_buffered else "need"
+        return (
+            f"{what} {verb} {_bytes(self.needed_bits)}, {self._capacity()} is {_bytes(self.part.bits)}: "
+            f"{_bytes(self.missing_bits)} too small"
+        )
+
+    def _capacity(self) -> str:
+        parts = self.part.memory.partition_bits
+        if not parts:
+            return "capacity"
+        return f"the {next(iter(self.part.roles))} part" if len(self.part.roles) == 1 and self._private else "the rest"
+
+    @property
+    def _private(self) -> bool:
+        return any(role in self.part.roles for role in self.part.memory.partition_bits)
+
+    def hint(self) -> str:
+        """What to try, what changes the machine least first."""
+        memory = self.part.memory
+        tries = [f"let {memory.name} bypass {_listed([t.name for t in self.tensors], 'or')} ({self._keep()})"]
+        if memory.double_buffered and self.needed_bits <= 2 * self.part.bits:
+            tries.append("drop its second copy (double_buffered: false)")
+        tries.append(f"give it at least {_bytes(self.needed_bits)}")
+        tries.append(self._narrower())
+        return _listed(tries, "or", ", ")
+
+    def _keep(self) -> str:
+        roles = dict.fromkeys(t.role for t in self.tensors)
+        if len(roles) > 1:
+            return "keep: may"
+        return f"keep: {{{next(iter(roles))}: may}}"
+
+    def _narrower(self) -> str:
+        partial = [t for t in self.tensors if self.arch.partial_width_bits(t) > self.arch.width_bits(t)]
+        if partial:
+            return f"use narrower partial sums ({self.arch.partial_width_bits(partial[0])} bit now)"
+        return "use narrower words"
+
+
+def _shortages(problem: Problem, arch: Architecture) -> Iterator[_Shortage]:
+    """The capacities that are too small for the smallest tiles, outermost memory first."""
+    for memory in arch.memories:
+        for part in capacity_parts(memory):
+            tensors = tuple(t for t in problem.tensors if t.role in part.roles and memory.keeps[t.role] == "must")
+            shortage = _Shortage(arch, part, tensors, tuple(_smallest_bits(arch, memory, t) for t in tensors))
+            if shortage.missing_bits > 0:
+                yield shortage
+
+
+def _smallest_bits(arch: Architecture, memory: Memory, tensor: Tensor) -> int:
+    """What a tile of one word takes."""
+    return held_width_bits(arch, memory, tensor) * (2 if memory.double_buffered else 1)
+
+
+def _bytes(bits: int) -> str:
+    return f"{bits / 8:,.10g} B"
+
+
+def _listed(words: Sequence[str], last: str = "and", separator: str = ", ") -> str:
+    """`A, W and O`."""
+    if len(words) == 1:
+        return words[0]
+    return f"{separator.join(words[:-1])} {last} {words[-1]}"

@@ -77,8 +77,9 @@ class Expansion:
         array_tiles = self.model.array_tile(grown.labels.rows, batch.gap)
         grown.labels.rows.tiles.append(tiles)
         found: dict[tuple[Crossing, ...], list[Batch]] = {}
+        charges = _Charges(self, grown, array_tiles)
         for order in self._orders(batch):
-            for piece in self._charge(grown, array_tiles, order, below):
+            for piece in self._charge(grown, charges, order, below):
                 found.setdefault(piece.waiting, []).append(piece)
         for pieces in found.values():
             yield _merge(pieces)
@@ -162,25 +163,21 @@ class Expansion:
             self.all_orders.append(order)
         return self._order_number[order]
 
-    def _charge(self, grown: Batch, array_tiles: Ints, order: Order, below: float) -> Iterator[Batch]:
+    def _charge(self, grown: Batch, charges: _Charges, order: Order, below: float) -> Iterator[Batch]:
         """Charge what the loops of the gap, in this order, move; split by the tensors that go on waiting."""
-        rows, gap = grown.labels.rows, grown.gap
-        real = -(-rows.tiles[gap] // array_tiles) > 1
         costs = grown.labels.costs.copy()
-        movers = {c.tensor: self._first_mover(real, order, c.tensor) for c in grown.waiting}
+        movers = {c.tensor: self._first_mover(charges.real, order, c.tensor) for c in grown.waiting}
         for crossing in grown.waiting:
-            position = movers[crossing.tensor]
-            self._add_charges(costs, rows, crossing, array_tiles, order, position, gap)
+            self._add_charges(costs, charges, crossing, order, movers[crossing.tensor])
         pattern = np.zeros(len(grown), dtype=np.int64)
         for bit, tensor in enumerate(movers):
             pattern |= (movers[tensor] < 0).astype(np.int64) << bit
         bound = self._bound_after(grown, costs)
         orders = np.column_stack([grown.orders, np.full(len(grown), self._number(order))])
-        for value in np.unique(pattern):
-            keep = np.flatnonzero((pattern == value) & (bound < below))
-            self.pruned["bound"] += int(np.count_nonzero(pattern == value)) - len(keep)
-            if not len(keep):
-                continue
+        fine = (bound < below) & charges.is_better(pattern, costs)
+        self.pruned["bound"] += int(np.count_nonzero(~fine))
+        for value in np.unique(pattern[fine]):
+            keep = np.flatnonzero((pattern == value) & fine)
             still = {t for bit, t in enumerate(movers) if value >> bit & 1}
             yield self._next_batch(grown, keep, costs, bound, orders, still)
 
@@ -194,35 +191,18 @@ class Expansion:
         return position
 
     def _add_charges(
-        self,
-        costs: Floats,
-        rows: Rows,
-        crossing: Crossing,
-        array_tiles: Ints,
-        order: Order,
-        position: Ints,
-        gap: int,
+        self, costs: Floats, charges: _Charges, crossing: Crossing, order: Order, position: Ints
     ) -> None:
-        last = gap == self.last_gap
-        sliding = self._sliding(crossing)
-        tile = array_tiles.copy()
-        for place, dim in enumerate(order):
-            d = self.model.dim_index[dim]
-            stays = (position > place) | (position < 0)
-            tile[stays, d] = rows.tiles[gap][stays, d]
-        places = np.unique(position)
-        plain = [p for p in places if p < 0 or order[p] not in sliding]
-        groups = [np.isin(position, plain)] + [position == p for p in places if p not in plain]
-        slides = [None, *(order[p] for p in places if p not in plain)]
-        for mask, dim in zip(groups, slides, strict=True):
-            index = np.flatnonzero(mask & ((position >= 0) | last))
-            if len(index):
-                slide = None
-                if dim is not None:
-                    d = self.model.dim_index[dim]
-                    slide = (d, rows.tiles[gap][index, d])
-                charge = Charge(gap, tile[index], slide)
-                costs[:, index] += self.costs.charged(rows.take(index), crossing, charge)
+        """Add what one crossing costs where the order's loop at `position` charges it."""
+        relevant, sliding = self.problem.tensors[crossing.tensor].dims, self._sliding(crossing)
+        for place in np.unique(position).tolist():
+            if place < 0 and charges.gap < self.last_gap:
+                continue
+            before = order if place < 0 else order[:place]
+            stays = frozenset(dim for dim in before if dim not in relevant)
+            slide = order[place] if place >= 0 and order[place] in sliding else None
+            here = position == place
+            costs[:, here] += charges.of(crossing, stays, slide)[:, here]
 
     def _bound_after(self, grown: Batch, costs: Floats) -> Floats:
         if grown.gap < self.last_gap:
@@ -240,6 +220,42 @@ class Expansion:
             waiting += tuple(c for c in self.skeleton.crossings if c.inner == grown.gap and c.inner != MAC)
         labels = Labels(grown.labels.rows.take(keep), costs[:, keep], grown.labels.steps[keep], bound[keep])
         return Batch(grown.gap + 1, waiting, labels, orders[keep])
+
+
+class _Charges:
+    """What the crossings of one set of rows cost, charged at the loops of one gap; each way is computed once."""
+
+    def __init__(self, expansion: Expansion, grown: Batch, array_tiles: Ints) -> None:
+        self.costs = expansion.costs
+        self.index = expansion.model.dim_index
+        self.rows = grown.labels.rows
+        self.gap = grown.gap
+        self.array_tiles = array_tiles
+        self.real = self.rows.tiles[self.gap] > array_tiles
+        self._known: dict[tuple[Crossing, frozenset[str], str | None], Floats] = {}
+        self._least: dict[int, Floats] = {}
+
+    def of(self, crossing: Crossing, stays: frozenset[str], slide: str | None) -> Floats:
+        """(columns, rows) if the tensor stays over the loops of some dimensions and slides along another."""
+        key = (crossing, stays, slide)
+        if key not in self._known:
+            block = self.rows.tiles[self.gap]
+            tile = self.array_tiles.copy()
+            for dim in stays:
+                tile[:, self.index[dim]] = block[:, self.index[dim]]
+            along = None if slide is None else (self.index[slide], block[:, self.index[slide]])
+            self._known[key] = self.costs.charged(self.rows, crossing, Charge(self.gap, tile, along))
+        return self._known[key]
+
+    def is_better(self, pattern: Ints, costs: Floats) -> np.ndarray:
+        """(rows,) whether an order costs less, in some column, than all orders before it with the same tensors waiting."""
+        better = np.zeros(len(pattern), dtype=bool)
+        for value in np.unique(pattern):
+            least = self._least.setdefault(int(value), np.full(costs.shape, np.inf))
+            here = pattern == value
+            better |= here & (costs < least).any(axis=0)
+            least[:, here] = np.minimum(least[:, here], costs[:, here])
+        return better
 
 
 def _merge(pieces: list[Batch]) -> Batch:

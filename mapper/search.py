@@ -27,6 +27,7 @@ from .expansion import Batch, Expansion
 from .inner_stage import InnerStage
 from .ledger import CrossingCosts, Ledger
 from .nest_builder import build_mapping
+from .reduction import reduce_problem
 from .skeleton import Skeleton, skeletons
 from .space_size import count_mappings
 from .tilings import Tiling, even_growth
@@ -61,8 +62,8 @@ class _Best:
 class ExactSearch:
     """One search. Raises InfeasibleError, with a diagnosis, when no mapping of the space fits."""
 
-    problem: Problem
-    arch: Architecture
+    original: Problem
+    machine: Architecture
     objective: Objective
     tiling: Tiling
     pruned: Counter[str] = field(default_factory=Counter)
@@ -71,6 +72,10 @@ class ExactSearch:
     best: _Best = field(default_factory=_Best)
     _queue: list[tuple[float, int, _Branch, Batch | None]] = field(default_factory=list)
     _ticket: Iterator[int] = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        self.reduction = reduce_problem(self.original, self.machine, self.tiling)
+        self.problem, self.arch = self.reduction.problem, self.reduction.arch
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """The best mapping, its cost, and the proof."""
@@ -87,7 +92,7 @@ class ExactSearch:
             else:
                 self._work_on(branch, batch)
         if self.best.mapping is None or self.best.cost is None:
-            raise InfeasibleError(*explain_infeasible(self.problem, self.arch))
+            raise InfeasibleError(*explain_infeasible(self.original, self.machine))
         return self.best.mapping, self.best.cost, self._certificate(time.perf_counter() - started)
 
     def _certificate(self, seconds: float) -> Certificate:
@@ -97,7 +102,7 @@ class ExactSearch:
             tiling=self.tiling,
             value=self.best.value,
             lower_bound=min(self.best.value, max(open_bound, self._cutoff())),
-            space_size=count_mappings(self.problem, self.arch, self.tiling),
+            space_size=count_mappings(self.original, self.machine, self.tiling),
             placements=self.placements,
             evaluated=self.evaluated,
             pruned=dict(sorted(self.pruned.items())),
@@ -147,9 +152,10 @@ class ExactSearch:
             if bound >= self._cutoff():
                 self.pruned["bound"] += len(batch) - row
                 return
-            for mapping in self._mappings(branch, batch, row):
+            for reduced in self._mappings(branch, batch, row):
+                mapping = self.reduction.restore(reduced)
                 self.evaluated += 1
-                cost = evaluate(mapping, self.arch)
+                cost = evaluate(mapping, self.machine)
                 value = cost.objective(self.objective)
                 if value < self._cutoff():
                     self.best = _Best(value, mapping, cost)

@@ -378,10 +378,14 @@ def per_distinct_row(columns: Sequence[Ints], function: Callable[[tuple[int, ...
     """Apply a function to every distinct row of some columns; (rows, 2)."""
     table = np.column_stack(columns)
     code = np.zeros(len(table), dtype=np.int64)
-    for column in table.T:
-        values, position = np.unique(column, return_inverse=True)
-        code = code * len(values) + position
-        _, code = np.unique(code, return_inverse=True)
+    room = np.iinfo(np.int64).max
+    for column in columns:
+        radix = int(column.max()) + 1
+        if room < radix:
+            code = np.unique(code, return_inverse=True)[1]
+            room = np.iinfo(np.int64).max // len(table)
+        code = code * radix + column
+        room //= radix
     _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
     values = np.array([function(tuple(key)) for key in table[first].tolist()], dtype=np.int64)
     result: Ints = values.reshape(-1, 2)[inverse]
