@@ -60,21 +60,18 @@ class _Shortage:
         if len(self.tensors) > 1 and len(set(self.word_bits)) > 1:
             sizes = zip(self.tensors, self.word_bits, strict=True)
             what += f" ({', '.join(f'{t.name} {_bytes(bits)}' for t, bits in sizes)})"
-        verb = "needs" if len(self.tensors) == 1 and not memory.double_buffered else "need"
+        verb = "need" if memory.double_buffered or len(self.tensors) > 1 else "needs"
         return (
             f"{what} {verb} {_bytes(self.needed_bits)}, {self._capacity()} is {_bytes(self.part.bits)}: "
             f"{_bytes(self.missing_bits)} too small"
         )
 
     def _capacity(self) -> str:
-        parts = self.part.memory.partition_bits
-        if not parts:
+        private = self.part.memory.partition_bits
+        if not private:
             return "capacity"
-        return f"the {next(iter(self.part.roles))} part" if len(self.part.roles) == 1 and self._private else "the rest"
-
-    @property
-    def _private(self) -> bool:
-        return any(role in self.part.roles for role in self.part.memory.partition_bits)
+        role = self.tensors[0].role
+        return f"the {role} part" if role in private else "the shared part"
 
     def hint(self) -> str:
         """What to try, what changes the machine least first."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..cost_models import Objective
-from ..ir import ceil_div
+from ..ir import Tensor, ceil_div
 from .arrays import AxisUse, Pairs, axis_limits, spreadings
 from .bounds import Bounds
 from .skeleton import MAC
@@ -42,6 +42,21 @@ class DimensionChoices:
     tile: Ints
     array_tile: Ints
     steps: Floats
+
+
+@dataclass(frozen=True)
+class _MacWords:
+    """The words of one tensor between the MACs and the innermost memory that keeps it.
+
+    costs     (columns, 1) per word
+    distinct  words of the whole tensor: no fewer can pass
+    joined    per fanout, whether one transfer serves its instances
+    """
+
+    tensor: Tensor
+    costs: Floats
+    distinct: float
+    joined: list[bool]
 
 
 @dataclass
@@ -108,8 +123,7 @@ class InnerStage:
         self.choices = [self._choices(d) for d in range(len(self.sizes))]
         self.order = sorted(range(len(self.sizes)), key=lambda d: -len(self.choices[d].tile))
         self.projections = self._projections()
-        self.mac_costs, self.part_costs = self._mac_bound()
-        self.next_bound = float("inf")
+        self.mac_words, self.part_costs = self._mac_words()
         self.free_instances = float(math.prod(f.instances for f in self.fanouts))
 
     # ---- choices of one dimension --------------------------------------------------------------------------
@@ -172,32 +186,66 @@ class InnerStage:
             tables.append(tables[-1].min(axis=-1))
         return [t.reshape(len(t), -1) for t in reversed(tables)]
 
-    def _mac_bound(self) -> tuple[Floats, Floats]:
-        """Least cost columns between MACs and memories; and what each part of the sums may lessen them by."""
-        ledger, model, arch = self.costs.ledger, self.costs.model, self.skeleton.arch
-        total, part = np.zeros((ledger.columns, 1)), np.zeros((ledger.columns, 1))
-        total[0] = self.problem.macs * arch.mac.energy_pj
+    def _mac_words(self) -> tuple[list[_MacWords], Floats]:
+        """What words between MACs and memories cost, crossing by crossing; and what each part of the sums may save."""
+        ledger, arch = self.costs.ledger, self.skeleton.arch
+        found, part = [], np.zeros((ledger.columns, 1))
         for crossing in self.skeleton.crossings:
             if crossing.inner != MAC:
                 continue
             tensor, memory = self.problem.tensors[crossing.tensor], self.skeleton.memories[crossing.outer]
-            joined = 1.0
-            for place in model.fanouts:
-                if place.gap <= crossing.outer and (place.spatial_reduction if tensor.is_output else place.multicast):
-                    joined *= self._instances_of(place.index)
-            words = max(self.problem.macs / joined, float(model.distinct_words(tensor)))
-            bits = np.array([words * arch.partial_width_bits(tensor)])
+            bits = np.array([float(arch.partial_width_bits(tensor))])
+            costs = np.zeros((ledger.columns, 1))
             instances = np.array([float(arch.instances(memory.name))])
-            writes = bits if tensor.is_output else np.zeros(1)
-            ledger.book(total, memory, bits, writes, instances)
+            ledger.book(costs, memory, bits, bits if tensor.is_output else np.zeros(1), instances)
+            distinct = float(self.costs.model.distinct_words(tensor))
             if tensor.is_output:
-                first = np.array([float(model.distinct_words(tensor) * arch.partial_width_bits(tensor))])
-                ledger.book(part, memory, first, np.zeros(1), np.ones(1))
-        return total, part
+                ledger.book(part, memory, distinct * bits, np.zeros(1), np.ones(1))
+            joined = [
+                place.gap <= crossing.outer and (place.spatial_reduction if tensor.is_output else place.multicast)
+                for place in self.costs.model.fanouts
+            ]
+            found.append(_MacWords(tensor, costs, distinct, joined))
+        return found, part
 
-    def _instances_of(self, index: int) -> int:
-        fanouts = [f for gap in self.skeleton.gap_fanouts for f in reversed(gap)]
-        return fanouts[index].instances
+    def _mac_costs(self, partial: _Partial, done: int, free: Floats) -> Floats:
+        """(columns, partials) least cost of the words between MACs and memories.
+
+        A word serves at most as many MACs as there are joined instances along dimensions that do not move it; along
+        the dimensions of one rank, at most all but the most widely spread one.
+        """
+        total = np.zeros((self.costs.ledger.columns, len(partial.place)))
+        self.costs.ledger.book_energy(total, self.problem.macs * self.skeleton.arch.mac.energy_pj)
+        open_dims = self.order[done:]
+        for words in self.mac_words:
+            shared = np.ones(len(partial.place))
+            for d in self.order[:done]:
+                if self.problem.dim_names[d] not in words.tensor.dims:
+                    shared = shared * self._joined(partial, words, d)
+            for rank in words.tensor.ranks:
+                if len(rank) > 1:
+                    spread = [self._joined(partial, words, self.problem.dim_names.index(dim)) for dim, _ in rank]
+                    shared = shared * np.prod(spread, axis=0) / np.max(spread, axis=0)
+            movable = [d for d in open_dims if self._may_share(words.tensor, d)]
+            shared = shared * np.minimum(free, math.prod(self.sizes[d] for d in movable))
+            total += words.costs * np.maximum(self.problem.macs / shared, words.distinct)
+        return total
+
+    def _may_share(self, tensor: Tensor, d: int) -> bool:
+        """Whether instances along a dimension may want the same word."""
+        dim = self.problem.dim_names[d]
+        return all(len(rank) > 1 for rank in tensor.ranks if any(x == dim for x, _ in rank))
+
+    def _joined(self, partial: _Partial, words: _MacWords, d: int) -> Floats:
+        """(partials,) instances along a dimension that one transfer may serve."""
+        joined = np.full(len(partial.place), 1.0)
+        for i, place in enumerate(self.inner):
+            if words.joined[place.index]:
+                joined = joined * partial.arrays[i][:, d]
+        for index, fixed in self.bounds.outer_arrays.items():
+            if words.joined[index]:
+                joined = joined * float(fixed[d])
+        return joined
 
     def root_bound(self) -> float:
         """No mapping of the skeleton has a lower objective."""
@@ -213,7 +261,8 @@ class InnerStage:
         outer = float(math.prod(self.outer_instances[d] for d in open_dims))
         steps = partial.steps * np.maximum(open_points / outer / free, 1.0)
         parts = partial.parts * np.minimum(free * outer, open_sums)
-        costs = self.projections[done][:, partial.place] + np.maximum(self.mac_costs - self.part_costs * parts, 0.0)
+        mac_costs = self._mac_costs(partial, done, free * outer)
+        costs = self.projections[done][:, partial.place] + np.maximum(mac_costs - self.part_costs * parts, 0.0)
         return self.costs.ledger.objective(self.objective, costs, steps)
 
     def _reduces(self, d: int) -> bool:
@@ -233,17 +282,23 @@ class InnerStage:
             parts=np.ones(1),
         )
 
-    def labels(self, at_least: float, below: float) -> Iterator[Labels]:
-        """All labels whose bound lies in [at_least, below), in pieces.
-
-        Afterwards `next_bound` is the least bound that was left aside: there is nothing more below it.
-        """
-        self.next_bound = float("inf")
+    def labels(self, below: float) -> Iterator[Labels]:
+        """All labels whose bound lies below the cutoff, in pieces."""
         for partial in self._grow(self._start(), 0, below):
             labels = self._complete(partial)
-            keep = np.flatnonzero((labels.bound >= at_least) & self._below(labels.bound, below))
+            keep = np.flatnonzero(self._below(labels.bound, below))
             if len(keep):
                 yield labels.take(keep)
+
+    def promising(self, width: int, below: float) -> Labels:
+        """Some labels with low bounds: only the `width` best partial choices are carried on at each dimension."""
+        partial = self._start()
+        for done in range(len(self.order)):
+            partial = self._add(partial, done, below)
+            best = np.argsort(self._bound(partial, done + 1), kind="stable")[:width]
+            partial = partial.take(best)
+        labels = self._complete(partial)
+        return labels.take(np.argsort(labels.bound, kind="stable"))
 
     def _grow(self, partial: _Partial, done: int, below: float) -> Iterator[_Partial]:
         if done == len(self.order):
@@ -283,10 +338,7 @@ class InnerStage:
 
     def _below(self, bounds: Floats, below: float) -> np.ndarray:
         keep = bounds < below
-        cut = bounds[~keep]
-        self.pruned["bound"] += len(cut)
-        if len(cut):
-            self.next_bound = min(self.next_bound, float(cut.min()))
+        self.pruned["bound"] += int(np.count_nonzero(~keep))
         return keep
 
     def _within_axes(self, partial: _Partial, choices: DimensionChoices) -> tuple[Ints, Ints, Ints]:
@@ -313,7 +365,7 @@ class InnerStage:
                 arrays.append(np.broadcast_to(fixed, (count, len(self.sizes))).copy())
         rows = Rows([partial.tiles], arrays)
         costs = np.zeros((self.costs.ledger.columns, count))
-        costs[0] = self.problem.macs * self.skeleton.arch.mac.energy_pj
+        self.costs.ledger.book_energy(costs, self.problem.macs * self.skeleton.arch.mac.energy_pj)
         for crossing in self.skeleton.crossings:
             if crossing.inner == MAC:
                 costs += self.costs.computed(rows, crossing, self.top)

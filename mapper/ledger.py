@@ -2,6 +2,10 @@
 
 Column 0 is energy in pJ. Every further column is one port of one memory: cycles that one instance needs for its
 bits, averaged over the instances in use (the busiest instance needs no less). Costs of different crossings add.
+
+Bounds are minimized column by column, so the least energy and the least cycles of a port may belong to different
+mappings. For a product of the two that is too modest: `exchange_rate` adds, per port, the column
+energy + rate * cycles, and whoever has a bound on it has a better bound on the product.
 """
 
 from __future__ import annotations
@@ -46,23 +50,34 @@ class Ledger:
 
     arch: Architecture
     ports: tuple[Port, ...]
+    exchange_rate: float | None = None
 
     @classmethod
-    def of(cls, arch: Architecture) -> Ledger:
-        return cls(arch, ports_of(arch))
+    def of(cls, arch: Architecture, exchange_rate: float | None = None) -> Ledger:
+        """A ledger for an architecture; `exchange_rate` in pJ per cycle."""
+        return cls(arch, ports_of(arch), exchange_rate)
 
     @property
     def columns(self) -> int:
-        return 1 + len(self.ports)
+        return 1 + len(self.ports) * (1 if self.exchange_rate is None else 2)
 
     def book(self, costs: Floats, memory: Memory, read_bits: Floats, write_bits: Floats, instances: Floats) -> None:
         """Add one memory's bits, summed over its instances, to the columns; `costs` is (columns, ...)."""
-        costs[0] += read_bits * (memory.read_energy_pj / memory.access_bits)
-        costs[0] += write_bits * (memory.write_energy_pj / memory.access_bits)
+        energy = read_bits * (memory.read_energy_pj / memory.access_bits)
+        energy = energy + write_bits * (memory.write_energy_pj / memory.access_bits)
+        self.book_energy(costs, energy)
         for column, port in enumerate(self.ports, 1):
             if port.memory is memory:
                 bits = port.reads * read_bits + port.writes * write_bits
-                costs[column] += bits / (instances * port.bits_per_cycle)
+                cycles = bits / (instances * port.bits_per_cycle)
+                costs[column] += cycles
+                if self.exchange_rate is not None:
+                    costs[column + len(self.ports)] += self.exchange_rate * cycles
+
+    def book_energy(self, costs: Floats, energy_pj: Floats | float) -> None:
+        """Add energy that belongs to no port."""
+        costs[0] += energy_pj
+        costs[1 + len(self.ports) :] += energy_pj
 
     def latency(self, costs: Floats, steps: Floats) -> Floats:
         """Cycles: the slowest of compute and overlapping ports, plus the ports that do not overlap."""
@@ -80,7 +95,16 @@ class Ledger:
 
     def objective(self, objective: Objective, costs: Floats, steps: Floats) -> Floats:
         """The objective of complete columns; of bounds, a bound."""
-        return objective_value(objective, costs[0], self.latency(costs, steps))  # type: ignore[arg-type,return-value]
+        energy, latency = costs[0], self.latency(costs, steps)
+        value: Floats = objective_value(objective, energy, latency)  # type: ignore[arg-type,assignment]
+        rate = self.exchange_rate
+        if objective == "edp" and rate is not None:
+            # The least product with energy + rate * latency >= joint lies at one of the two ends.
+            with np.errstate(invalid="ignore"):  # infinite where nothing fits: `value` says so already
+                for joint in costs[1 + len(self.ports) :]:
+                    end = np.minimum(energy * (joint - energy), latency * rate * (joint - rate * latency)) / rate
+                    value = np.where(energy + rate * latency < joint, np.maximum(value, end), value)
+        return value
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ from .traffic import Ints, TrafficModel
 LABELS_AT_ONCE = 256
 """Labels expanded together: enough to fill vectors, few enough to stop early."""
 
-WIDENING = 1.15
-"""The inner stage is enumerated in bands of bounds, each this much wider than the last."""
+DIVE_WIDTH = 64
+"""Partial mappings carried along in the quick dive that finds a first good mapping of each skeleton."""
 
 
 @dataclass
@@ -46,7 +46,6 @@ class _Branch:
 
     inner: InnerStage
     expansion: Expansion
-    listed_up_to: float
 
 
 @dataclass
@@ -85,10 +84,14 @@ class ExactSearch:
             self.placements += 1
             for arrays in _outer_arrays(skeleton, self.tiling, even):
                 self._open(skeleton, arrays)
+        for bound, _, branch, _ in sorted(self._queue, key=lambda entry: entry[:2]):
+            if bound < self._cutoff():
+                self._dive(branch)
+        self._sharpen()
         while self._queue and self._queue[0][0] < self._cutoff():
-            bound, _, branch, batch = heapq.heappop(self._queue)
+            _, _, branch, batch = heapq.heappop(self._queue)
             if batch is None:
-                self._list_labels(branch, bound)
+                self._list_labels(branch)
             else:
                 self._work_on(branch, batch)
         if self.best.mapping is None or self.best.cost is None:
@@ -117,23 +120,43 @@ class ExactSearch:
         if bound < self._cutoff():
             heapq.heappush(self._queue, (bound, next(self._ticket), branch, batch))
 
-    def _open(self, skeleton: Skeleton, outer_arrays: dict[int, Ints]) -> None:
-        costs = CrossingCosts(TrafficModel(skeleton), Ledger.of(self.arch))
+    def _sharpen(self) -> None:
+        """Bound a product of energy and latency by their sum too, at the rate of the best mapping so far."""
+        if self.objective != "edp" or self.best.cost is None or not self.best.cost.latency_cycles:
+            return
+        rate = self.best.cost.energy_pj / self.best.cost.latency_cycles
+        branches = [branch for bound, _, branch, _ in sorted(self._queue, key=lambda e: e[:2]) if bound < self._cutoff()]
+        self._queue.clear()
+        for branch in branches:
+            self._open(branch.inner.skeleton, branch.inner.bounds.outer_arrays, rate)
+
+    def _open(self, skeleton: Skeleton, outer_arrays: dict[int, Ints], exchange_rate: float | None = None) -> None:
+        costs = CrossingCosts(TrafficModel(skeleton), Ledger.of(self.arch, exchange_rate))
         bounds = Bounds(costs, self.tiling, outer_arrays)
         inner = InnerStage(bounds, self.objective, self.pruned)
         bound = inner.root_bound()
         if bound < float("inf"):
-            self._push(bound, _Branch(inner, Expansion(bounds, self.objective, self.pruned), bound), None)
+            self._push(bound, _Branch(inner, Expansion(bounds, self.objective, self.pruned)), None)
 
-    def _list_labels(self, branch: _Branch, bound: float) -> None:
-        """Enumerate the labels of the next band of bounds, and leave the rest for later."""
-        upper = min(max(bound * WIDENING, bound + 1e-9), self._cutoff())
-        for labels in branch.inner.labels(branch.listed_up_to, upper):
+    def _dive(self, branch: _Branch) -> None:
+        """Look for one good mapping of a skeleton, so that bounds have something to be compared with."""
+        labels = branch.inner.promising(DIVE_WIDTH, self._cutoff())
+        batch = branch.expansion.start(labels)
+        while len(batch) and batch.gap < branch.expansion.skeleton.blocks and branch.expansion.skeleton.blocks > 1:
+            grown = list(branch.expansion.expand(batch, self._cutoff()))
+            if not grown:
+                return
+            batch = min(grown, key=lambda b: float(b.labels.bound[0]))
+            batch = batch.take(np.arange(min(DIVE_WIDTH, len(batch))))
+        if len(batch):
+            self._finish(branch, batch.take(np.arange(1)))
+
+    def _list_labels(self, branch: _Branch) -> None:
+        """Enumerate the labels of a skeleton that may still lead to a better mapping."""
+        for labels in branch.inner.labels(self._cutoff()):
             batch = branch.expansion.start(labels)
             batch = batch.take(np.argsort(labels.bound, kind="stable"))
             self._push(float(batch.labels.bound[0]), branch, batch)
-        branch.listed_up_to = upper
-        self._push(branch.inner.next_bound, branch, None)
 
     def _work_on(self, branch: _Branch, batch: Batch) -> None:
         if batch.gap >= branch.expansion.skeleton.blocks or (branch.expansion.skeleton.blocks == 1):

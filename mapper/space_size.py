@@ -163,7 +163,7 @@ class _Chains:
 
     def done(self) -> Counts:
         """Ways to cover what is left without any loop."""
-        return (self.lefts == 1).astype(self.dtype)
+        return np.array(self.lefts == 1, dtype=self.dtype)
 
     def loops(self, fewest: int, most: int, only_all: bool) -> Counts:
         """By what they find and what they leave, how many loops of `fewest` to `most` trips there are.
@@ -172,7 +172,7 @@ class _Chains:
         """
         rows = slice(-1, None) if only_all else slice(None)
         trips = np.minimum(self._most[rows], most) - np.maximum(self._fewest[rows], fewest) + 1
-        return np.maximum(trips, 0).astype(self.dtype)
+        return np.array(np.maximum(trips, 0), dtype=self.dtype)
 
 
 def _tables(machine: _Machine, problem: Problem, tiling: Tiling) -> list[_Table]:
@@ -206,6 +206,7 @@ def _table(machine: _Machine, size: int, allowed: tuple[bool, ...], tiling: Tili
     """The table of a dimension of some size that may use some of the axes."""
     counts = _chain_counts(machine, size, allowed, tiling)
     bound = int(counts.sum())
+    counts = counts.astype(_whole(bound))
     before = after = np.zeros(1, dtype=np.int64)
     for index, axis in enumerate(machine.axes):
         start, end, first, last = _room_changes(axis.size, allowed[index])
@@ -239,8 +240,8 @@ def _chain_counts(machine: _Machine, size: int, allowed: tuple[bool, ...], tilin
         ways = np.stack(grown, axis=-1).reshape(len(grown[0]), -1)
     in_time = [i for i, slot in enumerate(machine.slots) if slot is None]
     on_axes = [i for i, slot in enumerate(machine.slots) if slot is not None]
-    counts = ways[-1].reshape(shape).transpose(on_axes + in_time)
-    return counts if counts.dtype == object else counts.astype(np.int64)
+    counts: Counts = ways[-1].reshape(shape).transpose(on_axes + in_time)
+    return counts
 
 
 @lru_cache(maxsize=256)
@@ -297,8 +298,9 @@ def _multiply(counts: Counts, factors: Counts, source: Indices, target: Indices)
     taken = counts[source]
     grown = np.zeros((len(order), *(side + 1 for side in counts.shape[1:])), dtype=counts.dtype)
     for real in itertools.product((0, 1), repeat=gaps):
-        window = tuple(slice(r, r + side) for r, side in zip(real, counts.shape[1:], strict=True))
-        grown[(slice(None), *window)] += taken * factors[(slice(None), *real)].reshape(-1, *(1,) * gaps)
+        window = (slice(None), *(slice(r, r + side) for r, side in zip(real, counts.shape[1:], strict=True)))
+        factor: Counts = factors[(slice(None), *real)]
+        grown[window] += taken * factor.reshape(-1, *(1,) * gaps)
     reached, starts = np.unique(target, return_index=True)
     summed = np.zeros((len(counts), *grown.shape[1:]), dtype=counts.dtype)
     summed[reached] = np.add.reduceat(grown, starts, axis=0)
