@@ -1,1 +1,89 @@
-"""tilewright."""
+"""tilewright: the proven best mapping of a tensor operation on an accelerator.
+
+    import tilewright as tw
+    result = tw.search(tw.conv2d(K=64, C=64, P=56, Q=56, R=3, S=3), tw.load_arch("eyeriss"), objective="edp")
+    print(result.mapping)
+    result.cost.energy_pj, result.certificate.proven, result.emit("numpy"), result.verify()
+
+Names are loaded when they are first used, so that `import tilewright` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .arch import Architecture, list_archs, load_arch
+    from .cost_models import simulate
+    from .documents import load_mapping
+    from .ir import LoopNest, Mapping, Problem, TilewrightError
+    from .results import SearchResult, evaluate, search
+    from .workloads import batched_gemm, conv2d, einsum, gemm, list_networks, load_layer, load_network
+
+    __version__: str
+
+__all__ = [
+    "Architecture",
+    "LoopNest",
+    "Mapping",
+    "Problem",
+    "SearchResult",
+    "TilewrightError",
+    "__version__",
+    "batched_gemm",
+    "conv2d",
+    "einsum",
+    "evaluate",
+    "gemm",
+    "list_archs",
+    "list_networks",
+    "load_arch",
+    "load_layer",
+    "load_mapping",
+    "load_network",
+    "search",
+    "simulate",
+]
+
+_HOME = {
+    "Architecture": "arch",
+    "LoopNest": "ir",
+    "Mapping": "ir",
+    "Problem": "ir",
+    "SearchResult": "results",
+    "TilewrightError": "ir",
+    "batched_gemm": "workloads",
+    "conv2d": "workloads",
+    "einsum": "workloads",
+    "evaluate": "results",
+    "gemm": "workloads",
+    "list_archs": "arch",
+    "list_networks": "workloads",
+    "load_arch": "arch",
+    "load_layer": "workloads",
+    "load_mapping": "documents",
+    "load_network": "workloads",
+    "search": "results",
+    "simulate": "cost_models",
+}
+"""The module that each public name lives in."""
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name at its first use (PEP 562)."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: object = version("tilewright")
+    elif name in _HOME:
+        from importlib import import_module
+
+        value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

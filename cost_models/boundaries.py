@@ -105,14 +105,16 @@ def _check_hierarchy(mapping: Mapping, arch: Architecture) -> None:
     deepest = -1
     deepest_name = ""
     for item in mapping.nest:
-        if isinstance(item, Loop) and item.axis is None:
+        level: Memory | Fanout
+        if isinstance(item, Node):
+            level = _memory(arch, item)
+        elif item.axis is not None:
+            level = _fanout(arch, item.axis)
+        else:
             continue
-        name = item.axis.fanout if isinstance(item, Loop) and item.axis else getattr(item, "memory", "")
-        depth = arch.depth[_fanout(arch, item.axis).name] if isinstance(item, Loop) and item.axis else (
-            arch.depth[_memory(arch, item).name]
-        )
+        name, depth = level.name, arch.depth[level.name]
         crossed = arch.levels[min(depth, deepest) : max(depth, deepest) + 1] if depth < deepest else ()
-        if any(isinstance(level, Fanout) for level in crossed):
+        if any(isinstance(between, Fanout) for between in crossed):
             raise MappingError(f"{name} stands inside {deepest_name}, which is below it in the hierarchy")
         if depth > deepest:
             deepest, deepest_name = depth, name

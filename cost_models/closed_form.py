@@ -121,7 +121,12 @@ def _count_operand(nest: _Nest, boundary: Boundary, table: AccessTable, busiest:
 
 
 def _count_partial_sums(
-    nest: _Nest, arch: Architecture, boundaries: tuple[Boundary, ...], boundary: Boundary, table: AccessTable, busiest: bool
+    nest: _Nest,
+    arch: Architecture,
+    boundaries: tuple[Boundary, ...],
+    boundary: Boundary,
+    table: AccessTable,
+    busiest: bool,
 ) -> None:
     """Every arrival is a write of the outer memory, and every arrival of a word after its first also a read."""
     position, tensor = boundary.inner_position, boundary.tensor

@@ -1,8 +1,8 @@
 """Energy, latency and occupancy of a mapping, from its word counts.
 
-    energy  = sum over memories of (bits read x pJ/bit read + bits written x pJ/bit written) + MACs x pJ/MAC
-    latency = max(compute cycles, port cycles of every overlapping memory) + port cycles of the others
-    cycles of a port = bits through it at the busiest instance / bits per cycle
+energy  = sum over memories of (bits read x pJ/bit read + bits written x pJ/bit written) + MACs x pJ/MAC
+latency = max(compute cycles, port cycles of every overlapping memory) + port cycles of the others
+cycles of a port = bits through it at the busiest instance / bits per cycle
 """
 
 from __future__ import annotations
@@ -184,8 +184,11 @@ def _memory_use(
     return MemoryUse(
         name=memory.name,
         instances=arch.instances(memory.name),
-        occupied_bits=copies * sum(
-            words * held_width_bits(arch, memory, tensors[tensor]) for (name, tensor), words in tiles.items() if name == memory.name
+        occupied_bits=copies
+        * sum(
+            words * held_width_bits(arch, memory, tensors[tensor])
+            for (name, tensor), words in tiles.items()
+            if name == memory.name
         ),
         capacity_bits=memory.size_bits or sum(memory.partition_bits.values()) or None,
         cycles=port_cycles(memory, read, write),
@@ -259,10 +262,11 @@ def check_fit(mapping: Mapping, arch: Architecture) -> None:
                 for t in mapping.problem.tensors
                 if t.role in part.roles and (memory.name, t.name) in tiles
             }
-            if sum(bits.values()) > part.bits:
+            needed = sum(bits.values())
+            if needed > part.bits:
                 largest = max(bits, key=bits.__getitem__)
                 raise MappingError(
-                    f"tiles of {', '.join(bits)} need {sum(bits.values()) / 8:,.10g} B, capacity is {part.bits / 8:,.10g} B",
+                    f"tiles of {', '.join(bits)} need {needed / 8:,.10g} B, capacity is {part.bits / 8:,.10g} B",
                     where=memory.name,
                     hint=f"{largest} takes {bits[largest] / 8:,.10g} B: tile it smaller, or keep it further out",
                 )

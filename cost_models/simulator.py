@@ -58,9 +58,7 @@ class _Walk:
         self.spatial = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and item.is_spatial]
         self.holders: dict[int, _Holder] = {b.outer_position: _Holder() for b in self.boundaries}
         self.instance_accesses: dict[tuple[str, str, Coordinates], Accesses] = defaultdict(Accesses)
-        self.contributions = {
-            dim: size for dim, size in self.problem.dims if dim not in self.problem.output.dims
-        }
+        self.contributions = {dim: size for dim, size in self.problem.dims if dim not in self.problem.output.dims}
         self.steps = 0
         self.moved_loop = FIRST_STEP
 
@@ -140,9 +138,9 @@ class _Walk:
     def step(self, time: dict[int, int]) -> None:
         self.steps += 1
         for boundary in reversed(self.boundaries):
-            if boundary.tensor.is_output and boundary.inner is not None:
-                if self.moved_loop != FIRST_STEP and self._is_served(boundary):
-                    self.drain(boundary, sorted(self.holders[boundary.inner_position].tile))
+            keeps_sums = boundary.tensor.is_output and boundary.inner is not None
+            if keeps_sums and self.moved_loop != FIRST_STEP and self._is_served(boundary):
+                self.drain(boundary, sorted(self.holders[boundary.inner_position].tile))
         for boundary in self.boundaries:
             if boundary.inner is None:
                 self.compute(boundary, time)
@@ -161,9 +159,7 @@ class _Walk:
 
     def groups(self, boundary: Boundary, joined: frozenset[int], space: dict[int, int]) -> Coordinates:
         """Inner instances with equal groups share one transfer: they differ only along `joined` loops."""
-        return tuple(
-            v for i, v in sorted(space.items()) if i < boundary.inner_position and i not in joined
-        )
+        return tuple(v for i, v in sorted(space.items()) if i < boundary.inner_position and i not in joined)
 
     # ---- operands ------------------------------------------------------------------------------------------
 
@@ -199,9 +195,10 @@ class _Walk:
     def _innermost_moving(self, boundary: Boundary) -> int:
         for i in reversed(self.temporal):
             item = self.items[i]
-            if i < boundary.inner_position and isinstance(item, Loop) and item.trips > 1:
-                if item.dim in boundary.tensor.dims:
-                    return i
+            if i >= boundary.inner_position or not isinstance(item, Loop) or item.trips == 1:
+                continue
+            if item.dim in boundary.tensor.dims:
+                return i
         return FIRST_STEP
 
     def _check_held(self, boundary: Boundary, outer: Coordinates, elements: set[Element]) -> None:
@@ -259,7 +256,9 @@ class _Walk:
     def _may_finish(self, position: int) -> bool:
         """Whether a node may know a word as finished: it is not the accumulator next to the MAC, and its
         instances do not each hold a part of the same sum."""
-        accumulator = any(b.tensor.is_output and b.inner is None and b.outer_position == position for b in self.boundaries)
+        accumulator = any(
+            b.tensor.is_output and b.inner is None and b.outer_position == position for b in self.boundaries
+        )
         shares = any(i < position and self._reduces(i) for i in self.spatial)
         return not accumulator and not shares
 
@@ -270,9 +269,7 @@ class _Walk:
     def _finished(self, products: int) -> bool:
         return products == math.prod(self.contributions.values())
 
-    def _arrive(
-        self, boundary: Boundary, arriving: dict[tuple[Coordinates, Coordinates], dict[Element, int]]
-    ) -> None:
+    def _arrive(self, boundary: Boundary, arriving: dict[tuple[Coordinates, Coordinates], dict[Element, int]]) -> None:
         seen: set[tuple[Coordinates, Element]] = set()
         may_finish = self._may_finish(boundary.outer_position)
         for (outer, _), sums in arriving.items():

@@ -38,7 +38,5 @@ def digits_by_dimension(problem: Problem, nest: LoopNest) -> dict[str, tuple[Dig
 
 def tile_below(problem: Problem, nest: LoopNest, position: int) -> Mapping[str, int]:
     """Elements of each dimension that the loops at and below `position` touch, at most the whole dimension."""
-    return {
-        dim: min(size, math.prod(item.trips for item in nest.items[position:] if isinstance(item, Loop) and item.dim == dim))
-        for dim, size in problem.dims
-    }
+    loops = [item for item in nest.items[position:] if isinstance(item, Loop)]
+    return {dim: min(size, math.prod(loop.trips for loop in loops if loop.dim == dim)) for dim, size in problem.dims}

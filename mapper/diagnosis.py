@@ -60,7 +60,7 @@ class _Shortage:
         if len(self.tensors) > 1 and len(set(self.word_bits)) > 1:
             sizes = zip(self.tensors, self.word_bits, strict=True)
             what += f" ({', '.join(f'{t.name} {_bytes(bits)}' for t, bits in sizes)})"
-        verb = "need" if memory.double_buffered or len(self.tensors) > 1 else "needs"
+        verb = "need" if memory.double_buffered else "needs"
         return (
             f"{what} {verb} {_bytes(self.needed_bits)}, {self._capacity()} is {_bytes(self.part.bits)}: "
             f"{_bytes(self.missing_bits)} too small"

@@ -4,7 +4,7 @@ A mapping is a placement, a chain of trip counts per dimension over the slots of
 memory that keeps something, one per axis of an array), and an order of the temporal loops with more than one trip
 below each memory. Array axes may not overflow; capacities are not looked at. Three facts make the count small:
 
-- What is left to cover is always one of about 2 sqrt(n) numbers of tiles, so a slot is a small matrix between them.
+- What is left to cover is always one of about 2 sqrt(n) numbers of tiles, so chains are counted slot by slot.
 - Of the use of an axis of S instances by several dimensions only the room left, S over a product and rounded down, is
   ever asked for: about 2 sqrt(S) numbers.
 - Orders are counted by the number k of real loops below a memory (k! each), so dimensions multiply as polynomials
@@ -125,6 +125,10 @@ class _Table:
     bound: int
 
 
+_LARGE = 10**8
+"""Multiplications from which a matrix product is better off in doubles, which are exact up to 2^53."""
+
+
 @lru_cache(maxsize=1024)
 def _quotients(size: int) -> tuple[int, ...]:
     """The values of size // f for f = 1, 2, ..., size, ascending."""
@@ -138,41 +142,53 @@ def _whole(bound: int) -> type[np.int64] | type[object]:
 
 
 class _Chains:
-    """Loops of one dimension, as matrices between the numbers of tiles that they find and leave.
+    """Loops of one dimension, as steps between the numbers of tiles that may be left of it.
 
     A loop of f trips turns `left` tiles into ceil(left / f).
     """
 
     def __init__(self, size: int, slots: int, tiling: Tiling) -> None:
         # Chains in which the last real loop is at slot j: the trips before it have a product below `size`, and there
-        # are at most size (1 + ln size)^(j - 2) ways for that. Doubles are exact up to 2^53, and much faster.
+        # are at most size (1 + ln size)^(j - 2) ways for that.
         bound = slots * size * (1 + math.log(size)) ** max(slots - 2, 0)
-        self.dtype: type[np.float64] | type[object] = np.float64 if bound < 2**52 else object
+        self.dtype = _whole(math.ceil(bound))
+        self.fits_doubles = bound < 2**52
         self.size = size
-        if tiling == "perfect":
+        self.perfect = tiling == "perfect"
+        if self.perfect:
             lefts = [n for n in _quotients(size) if size % n == 0]
         else:
             lefts = [1, *(n + 1 for n in _quotients(size - 1))]
-        self.lefts = np.array(lefts, dtype=np.int64)
-        found, left = self.lefts[:, None], self.lefts[None, :]
-        self._fewest = -(-found // left)
-        if tiling == "perfect":
-            self._most = np.where(found % left == 0, self._fewest, 0)
-        else:
-            self._most = np.where(left == 1, found, -(-found // np.maximum(left - 1, 1)) - 1)
+        self.lefts: Indices = np.array(lefts, dtype=np.int64)
 
     def done(self) -> Counts:
         """Ways to cover what is left without any loop."""
         return np.array(self.lefts == 1, dtype=self.dtype)
 
-    def loops(self, fewest: int, most: int, only_all: bool) -> Counts:
-        """By what they find and what they leave, how many loops of `fewest` to `most` trips there are.
+    def in_time(self, ways: Counts, rows: slice) -> Counts:
+        """Ways to go on from the numbers of tiles in `rows`, if a loop with more than one trip comes first."""
+        found, left = self.lefts[rows, None], self.lefts[None, :]
+        fewest = -(-found // left)
+        if self.perfect:
+            loops = (found % left == 0) & (fewest > 1)
+        else:
+            most = np.where(left == 1, found, -(-found // np.maximum(left - 1, 1)) - 1)
+            loops = np.maximum(most - np.maximum(fewest, 2) + 1, 0)
+        if self.fits_doubles and loops.shape[0] * ways.size > _LARGE:
+            product = loops.astype(np.float64) @ ways.astype(np.float64)
+        else:
+            product = loops.astype(self.dtype) @ ways
+        counts: Counts = product.astype(self.dtype)
+        return counts
 
-        only_all  only those that find the whole dimension left
-        """
-        rows = slice(-1, None) if only_all else slice(None)
-        trips = np.minimum(self._most[rows], most) - np.maximum(self._fewest[rows], fewest) + 1
-        return np.array(np.maximum(trips, 0), dtype=self.dtype)
+    def on_axis(self, ways: Counts, rows: slice, fewest: int, most: int) -> Counts:
+        """Ways to go on from the numbers of tiles in `rows`, if a loop of `fewest` to `most` trips comes first."""
+        trips = np.arange(fewest, min(most, self.size) + 1)[:, None]
+        found = self.lefts[rows]
+        fits = found % trips == 0 if self.perfect else trips <= found
+        after = ways[np.searchsorted(self.lefts, -(-found // trips))]
+        counts: Counts = np.where(fits[:, :, None], after, 0).sum(axis=0)
+        return counts
 
 
 def _tables(machine: _Machine, problem: Problem, tiling: Tiling) -> list[_Table]:
@@ -230,14 +246,17 @@ def _chain_counts(machine: _Machine, size: int, allowed: tuple[bool, ...], tilin
     ways = chains.done()[:, None]
     shape: list[int] = []
     for i, slot in enumerate(machine.slots):
-        edges = (1, size) if slot is None else _quotients(slot.size) if usable[i] else (1,)
-        shape.append(len(edges))
         if not usable[i]:
+            shape.append(1)
             continue
-        at_end = i == innermost
-        grown = [ways[-1:] if at_end else ways]
-        grown += [chains.loops(low + 1, high, at_end) @ ways for low, high in itertools.pairwise(edges)]
-        ways = np.stack(grown, axis=-1).reshape(len(grown[0]), -1)
+        rows = slice(-1 if i == innermost else 0, None)
+        if slot is None:
+            loops = [chains.in_time(ways, rows)]
+        else:
+            classes = itertools.pairwise(_quotients(slot.size))
+            loops = [chains.on_axis(ways, rows, below + 1, most) for below, most in classes]
+        shape.append(1 + len(loops))
+        ways = np.stack([ways[rows], *loops], axis=-1).reshape(len(ways[rows]), -1)
     in_time = [i for i, slot in enumerate(machine.slots) if slot is None]
     on_axes = [i for i, slot in enumerate(machine.slots) if slot is not None]
     counts: Counts = ways[-1].reshape(shape).transpose(on_axes + in_time)
@@ -298,8 +317,10 @@ def _multiply(counts: Counts, factors: Counts, source: Indices, target: Indices)
     taken = counts[source]
     grown = np.zeros((len(order), *(side + 1 for side in counts.shape[1:])), dtype=counts.dtype)
     for real in itertools.product((0, 1), repeat=gaps):
-        window = (slice(None), *(slice(r, r + side) for r, side in zip(real, counts.shape[1:], strict=True)))
-        factor: Counts = factors[(slice(None), *real)]
+        window: tuple[slice, ...] = (slice(None),)
+        window += tuple(slice(r, r + side) for r, side in zip(real, counts.shape[1:], strict=True))
+        subset: tuple[slice | int, ...] = (slice(None), *real)
+        factor: Counts = factors[subset]
         grown[window] += taken * factor.reshape(-1, *(1,) * gaps)
     reached, starts = np.unique(target, return_index=True)
     summed = np.zeros((len(counts), *grown.shape[1:]), dtype=counts.dtype)

@@ -1,1 +1,1 @@
-"""."""
+"""Results for people: texts, tables and the annotated loop nest."""

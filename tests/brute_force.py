@@ -24,7 +24,12 @@ def placements(problem: Problem, arch: Architecture) -> Iterator[list[tuple[Memo
         per_tensor = [
             {"must": [True], "may": [True, False], "never": [False]}[memory.keeps[t.role]] for t in problem.tensors
         ]
-        options.append([[t.name for t, k in zip(problem.tensors, keep, strict=True) if k] for keep in itertools.product(*per_tensor)])
+        options.append(
+            [
+                [t.name for t, k in zip(problem.tensors, keep, strict=True) if k]
+                for keep in itertools.product(*per_tensor)
+            ]
+        )
     for chosen in itertools.product(*options):
         yield [(m, names) for m, names in zip(arch.memories, chosen, strict=True) if names]
 
@@ -66,7 +71,9 @@ def all_mappings(problem: Problem, arch: Architecture, ragged: bool) -> Iterator
             yield from _nests(problem, parts, slots, chosen)
 
 
-def _nests(problem: Problem, parts: list[list[Node] | Axis | str], slots: list[int], chosen: tuple[tuple[int, ...], ...]) -> Iterator[Mapping]:
+def _nests(
+    problem: Problem, parts: list[list[Node] | Axis | str], slots: list[int], chosen: tuple[tuple[int, ...], ...]
+) -> Iterator[Mapping]:
     ways: list[list[tuple[Loop | Node, ...]]] = []
     for i, part in enumerate(parts):
         if isinstance(part, list):
@@ -98,7 +105,9 @@ def count(problem: Problem, arch: Architecture, ragged: bool, limit: int) -> int
     return total
 
 
-def best(problem: Problem, arch: Architecture, ragged: bool, objectives: tuple[Objective, ...]) -> dict[Objective, float]:
+def best(
+    problem: Problem, arch: Architecture, ragged: bool, objectives: tuple[Objective, ...]
+) -> dict[Objective, float]:
     """The least value of each objective over all mappings that fit; infinite if none does."""
     values = {o: float("inf") for o in objectives}
     for mapping in all_mappings(problem, arch, ragged):

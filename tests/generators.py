@@ -16,54 +16,100 @@ def tensor(name: str, role: str, *ranks: object) -> Tensor:
     return Tensor(name, spelled, role)  # type: ignore[arg-type]
 
 
+Sizes = dict[str, int]
+Draw = Callable[..., int]
+"""A random dimension from 1 to the given limit; without one, to the largest that the caller asked for."""
+
+
+def _gemm(size: Draw, _: random.Random) -> tuple[Sizes, tuple[Tensor, ...]]:
+    dims = {"M": size(7), "N": size(7), "K": size(7)}
+    return dims, (
+        tensor("A", "input", "M", "K"),
+        tensor("W", "weight", "K", "N"),
+        tensor("O", "output", "M", "N"),
+    )
+
+
+def _batched(size: Draw, _: random.Random) -> tuple[Sizes, tuple[Tensor, ...]]:
+    dims = {"B": size(3), "M": size(), "N": size(), "K": size()}
+    return dims, (
+        tensor("A", "input", "B", "M", "K"),
+        tensor("W", "weight", "B", "K", "N"),
+        tensor("O", "output", "B", "M", "N"),
+    )
+
+
+def _conv1d(size: Draw, rng: random.Random) -> tuple[Sizes, tuple[Tensor, ...]]:
+    dims = {"K": size(3), "C": size(3), "P": size(7), "R": size(4)}
+    window = {"P": rng.randint(1, 3), "R": rng.randint(1, 3)}
+    return dims, (
+        tensor("I", "input", "C", window),
+        tensor("W", "weight", "K", "C", "R"),
+        tensor("O", "output", "K", "P"),
+    )
+
+
+def _conv2d(size: Draw, rng: random.Random) -> tuple[Sizes, tuple[Tensor, ...]]:
+    dims = {"K": size(2), "C": size(2), "P": size(4), "Q": size(4), "R": size(2), "S": size(3)}
+    rows = {"P": rng.randint(1, 2), "R": rng.randint(1, 2)}
+    columns = {"Q": rng.randint(1, 2), "S": rng.randint(1, 2)}
+    return dims, (
+        tensor("I", "input", "C", rows, columns),
+        tensor("W", "weight", "K", "C", "R", "S"),
+        tensor("O", "output", "K", "P", "Q"),
+    )
+
+
+def _grouped(size: Draw, rng: random.Random) -> tuple[Sizes, tuple[Tensor, ...]]:
+    dims = {"G": size(3), "K": size(2), "C": size(2), "P": size(5), "R": size(3)}
+    window = {"P": rng.randint(1, 2), "R": 1}
+    return dims, (
+        tensor("I", "input", "G", "C", window),
+        tensor("W", "weight", "G", "K", "C", "R"),
+        tensor("O", "output", "G", "K", "P"),
+    )
+
+
+def _three_operands(size: Draw, _: random.Random) -> tuple[Sizes, tuple[Tensor, ...]]:
+    dims = {"I": size(4), "J": size(4), "L": size(4)}
+    return dims, (
+        tensor("A", "input", "I", "L"),
+        tensor("B", "weight", "L", "J"),
+        tensor("C", "weight", "J"),
+        tensor("O", "output", "I"),
+    )
+
+
+def _three_way_sum(size: Draw, rng: random.Random) -> tuple[Sizes, tuple[Tensor, ...]]:
+    dims = {"P": size(4), "R": size(3), "S": size(3), "K": size(2)}
+    window = {"P": rng.randint(1, 2), "R": 1, "S": rng.randint(1, 3)}
+    return dims, (
+        tensor("I", "input", window),
+        tensor("W", "weight", "K", "R", "S"),
+        tensor("O", "output", "K", "P"),
+    )
+
+
+# The order of the kinds is part of every seed's meaning.
+PROBLEM_KINDS: dict[str, Callable[[Draw, random.Random], tuple[Sizes, tuple[Tensor, ...]]]] = {
+    "gemm": _gemm,
+    "batched": _batched,
+    "conv1d": _conv1d,
+    "conv2d": _conv2d,
+    "grouped": _grouped,
+    "three operands": _three_operands,
+    "three-way sum": _three_way_sum,
+}
+
+
 def random_problem(rng: random.Random, largest: int = 5) -> Problem:
+    """One of a few kinds of operation, in sizes of at most 7 along a dimension."""
+
     def size(limit: int = largest) -> int:
         return rng.randint(1, limit)
 
-    kind = rng.choice(["gemm", "batched", "conv1d", "conv2d", "grouped", "three operands", "three-way sum"])
-    if kind == "gemm":
-        dims = {"M": size(7), "N": size(7), "K": size(7)}
-        tensors = (tensor("A", "input", "M", "K"), tensor("W", "weight", "K", "N"), tensor("O", "output", "M", "N"))
-    elif kind == "batched":
-        dims = {"B": size(3), "M": size(), "N": size(), "K": size()}
-        tensors = (
-            tensor("A", "input", "B", "M", "K"),
-            tensor("W", "weight", "B", "K", "N"),
-            tensor("O", "output", "B", "M", "N"),
-        )
-    elif kind == "conv1d":
-        dims = {"K": size(3), "C": size(3), "P": size(7), "R": size(4)}
-        window = {"P": rng.randint(1, 3), "R": rng.randint(1, 3)}
-        tensors = (tensor("I", "input", "C", window), tensor("W", "weight", "K", "C", "R"), tensor("O", "output", "K", "P"))
-    elif kind == "conv2d":
-        dims = {"K": size(2), "C": size(2), "P": size(4), "Q": size(4), "R": size(2), "S": size(3)}
-        rows = {"P": rng.randint(1, 2), "R": rng.randint(1, 2)}
-        columns = {"Q": rng.randint(1, 2), "S": rng.randint(1, 2)}
-        tensors = (
-            tensor("I", "input", "C", rows, columns),
-            tensor("W", "weight", "K", "C", "R", "S"),
-            tensor("O", "output", "K", "P", "Q"),
-        )
-    elif kind == "grouped":
-        dims = {"G": size(3), "K": size(2), "C": size(2), "P": size(5), "R": size(3)}
-        window = {"P": rng.randint(1, 2), "R": 1}
-        tensors = (
-            tensor("I", "input", "G", "C", window),
-            tensor("W", "weight", "G", "K", "C", "R"),
-            tensor("O", "output", "G", "K", "P"),
-        )
-    elif kind == "three operands":
-        dims = {"I": size(4), "J": size(4), "L": size(4)}
-        tensors = (
-            tensor("A", "input", "I", "L"),
-            tensor("B", "weight", "L", "J"),
-            tensor("C", "weight", "J"),
-            tensor("O", "output", "I"),
-        )
-    else:
-        dims = {"P": size(4), "R": size(3), "S": size(3), "K": size(2)}
-        window = {"P": rng.randint(1, 2), "R": 1, "S": rng.randint(1, 3)}
-        tensors = (tensor("I", "input", window), tensor("W", "weight", "K", "R", "S"), tensor("O", "output", "K", "P"))
+    kind = rng.choice(list(PROBLEM_KINDS))
+    dims, tensors = PROBLEM_KINDS[kind](size, rng)
     return Problem(kind, tuple(dims.items()), tensors)
 
 

@@ -1,0 +1,172 @@
+"""Search and evaluation as a user calls them, and the result with all that can be made of it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from .arch import Architecture, load_arch
+from .cost_models import OBJECTIVES, Cost, Objective
+from .cost_models import evaluate as evaluate_fit
+from .ir import Mapping, Problem, TilewrightError, did_you_mean
+from .limits import check_countable
+from .mapper.certificate import Certificate
+from .mapper.emit import Verification, emit_numpy, verify_numpy
+from .mapper.search import search_exact
+from .mapper.tilings import TILINGS, Tiling
+from .report.nest import nest_document
+from .report.units import count, energy
+from .workloads import load_layer
+
+Format: TypeAlias = Literal["numpy", "nest", "json"]
+ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The best mapping of a problem on an architecture, what it costs, and the proof."""
+
+    problem: Problem
+    arch: Architecture
+    mapping: Mapping
+    cost: Cost
+    certificate: Certificate
+
+    def emit(self, form: Format = "numpy") -> str:
+        """The mapping as a text: `numpy` an executable program, `nest` the annotated loop nest, `json` mapping.json."""
+        if form not in _EMITTERS:
+            raise TilewrightError(f"unknown form {form!r}", hint=did_you_mean(str(form), _EMITTERS))
+        return _EMITTERS[form](self)
+
+    def verify(self, seed: int = 0) -> Verification:
+        """Run the numpy program: does it compute the layer, and does it move the words that the model counts?"""
+        return verify_numpy(self.mapping, self.arch, seed)
+
+    def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Write mapping.json, nest.txt and reference.py, and return their paths; the folder is made if need be.
+
+        Raises TilewrightError when the folder or a file cannot be written.
+        """
+        place = prepare_folder(folder)
+        return tuple(_write(place / name, self.emit(form)) for name, form in _FILES.items())
+
+    def __str__(self) -> str:
+        cost, verdict = self.cost, "proven optimal" if self.certificate.proven else "not proven optimal"
+        return (
+            f"{self.problem.name} on {self.arch.name}: {energy(cost.energy_pj)}, "
+            f"{count(cost.latency_cycles)} cycles, {verdict} for {self.certificate.objective}"
+        )
+
+
+def _json(result: SearchResult) -> str:
+    # The document's models take longer to build than a small search takes to run.
+    from .documents import dump_result
+
+    return dump_result(result)
+
+
+_EMITTERS: dict[str, Callable[[SearchResult], str]] = {
+    "numpy": lambda result: emit_numpy(result.mapping, result.arch),
+    "nest": lambda result: nest_document(result.mapping, result.arch),
+    "json": _json,
+}
+_FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "reference.py": "numpy"}
+
+
+def search(
+    problem: Problem | str,
+    arch: ArchitectureLike,
+    objective: Objective = "edp",
+    tiling: Tiling = "ragged",
+) -> SearchResult:
+    """The mapping with the least energy, latency or energy-delay product, and the proof that none is better.
+
+    problem    a problem, or a layer by name: "resnet50:layer1.0.conv2"
+    arch       an architecture, or one of the library by name, or the path of an architecture file
+    objective  "energy", "latency" or "edp"
+    tiling     "ragged" lets the last tile of a dimension be smaller, "perfect" allows divisors only
+
+    Raises TilewrightError: ProblemError or ArchitectureError for what cannot be understood, InfeasibleError, with a
+    diagnosis, when no mapping fits.
+    """
+    check_choice("objective", objective, OBJECTIVES)
+    check_choice("tiling", tiling, TILINGS)
+    layer = load_layer(problem) if isinstance(problem, str) else problem
+    machine = as_architecture(arch)
+    check_countable(layer)
+    mapping, cost, certificate = search_exact(layer, machine, objective, tiling)
+    return SearchResult(layer, machine, mapping, cost, certificate)
+
+
+def evaluate(mapping: Mapping | str | os.PathLike[str], arch: ArchitectureLike | None = None) -> Cost:
+    """What a mapping costs, by the closed forms.
+
+    mapping  a mapping, or the path or the text of a mapping.json
+    arch     where it runs; a mapping.json holds its own
+
+    Raises TilewrightError when the mapping cannot be read or does not fit the architecture.
+    """
+    if not isinstance(mapping, Mapping):
+        from .documents import load_mapping
+
+        loaded = load_mapping(mapping)
+        return evaluate(loaded.mapping, loaded.arch if arch is None else arch)
+    if arch is None:
+        raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
+    check_countable(mapping.problem)
+    machine = as_architecture(arch)
+    cost = evaluate_fit(mapping, machine)
+    if not isfinite(cost.edp):
+        raise TilewrightError("energy times latency is too large for a number", where=machine.name)
+    return cost
+
+
+def as_architecture(arch: ArchitectureLike) -> Architecture:
+    """The architecture itself, or the one of that name or path."""
+    return arch if isinstance(arch, Architecture) else load_arch(arch)
+
+
+def check_choice(what: str, value: str, known: Collection[str]) -> None:
+    """TilewrightError, with the nearest known word, for a word that is not known."""
+    if value not in known:
+        message = f"unknown {what} {value!r}, expected {' or '.join(known)}"
+        near = did_you_mean(str(value), known)
+        raise TilewrightError(message, hint=near if near.startswith("did you mean") else None)
+
+
+def prepare_folder(folder: str | os.PathLike[str]) -> Path:
+    """Make a folder, if need be, and make sure that files can be written in it.
+
+    Raises TilewrightError when they cannot: better before a search than after it.
+    """
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except (FileExistsError, NotADirectoryError):
+        raise TilewrightError("this is not a directory, expected one to write into", where=str(place)) from None
+    except (OSError, ValueError) as error:
+        raise _unwritable(place, error) from None
+    for name in _FILES:
+        if (place / name).is_dir():
+            raise TilewrightError("this is a directory, expected a file to write", where=str(place / name))
+    return place
+
+
+def _write(path: Path, text: str) -> Path:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    return path
+
+
+def _unwritable(path: Path, error: Exception) -> TilewrightError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return TilewrightError(f"cannot be written: {reason}", where=str(path))

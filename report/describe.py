@@ -1,0 +1,144 @@
+"""What is in the libraries, as pages of text: an architecture, a network, a layer."""
+
+from __future__ import annotations
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from ..arch import Architecture, ArrayAxis, Fanout, Memory
+from ..ir import Problem
+from ..ir.problem import ROLES, Tensor
+from ..workloads import Network
+from .text import architecture_rows, columns, layer_rows, pairs, section
+from .units import clock, count, energy, significant, size
+
+
+def page_of(found: Architecture | Network | Problem) -> Group:
+    """The page of an architecture, a network or a problem."""
+    if isinstance(found, Architecture):
+        return architecture_page(found)
+    if isinstance(found, Network):
+        return network_page(found)
+    return layer_page(found)
+
+
+def architecture_page(arch: Architecture) -> Group:
+    """An architecture: what it is, its hierarchy from the outside in, and its memories in figures."""
+    rows = architecture_rows(arch)
+    partial = arch.partial_sum_bits or arch.word_bits
+    rows += [("Partial sums", f"{partial} bit")]
+    rows += [(what, text) for what, text in (("Technology", arch.technology), ("Source", arch.source)) if text]
+    return Group(
+        pairs(rows),
+        section("Hierarchy", Text("\n".join(_hierarchy_lines(arch)), no_wrap=True)),
+        section("Memories", _memory_table(arch)),
+    )
+
+
+def network_page(network: Network) -> Group:
+    """A network: its layers with shapes and repeats, and its totals."""
+    table = columns(("layer", "sizes"), ("MACs", "repeat", "all MACs"))
+    for layer in network.layers:
+        sizes = " ".join(f"{name}={size}" for name, size in layer.problem.dims if size > 1)
+        table.add_row(layer.name, sizes, count(layer.problem.macs), count(layer.repeat), count(layer.macs))
+    occurrences = sum(layer.repeat for layer in network.layers)
+    table.add_row("total", "", "", count(occurrences), count(network.macs), style="bold")
+    rows = [("Network", network.name)]
+    rows += [("Source", network.source)] if network.source else []
+    rows += [("MACs", count(network.macs)), ("Weights", f"{count(network.weights)} words")]
+    return Group(pairs(rows), section("Layers", table))
+
+
+def layer_page(problem: Problem) -> Group:
+    """A layer: its einsum and sizes, and its tensors in words."""
+    table = columns(("tensor", "role"), ("words", "shape"))
+    for tensor in problem.tensors:
+        shape = _shape(problem, tensor)
+        words = 1
+        for extent in shape:
+            words *= extent
+        table.add_row(str(tensor), tensor.role, count(words), " x ".join(map(str, shape)) or "1")
+    return Group(pairs(layer_rows(problem)), section("Tensors", table))
+
+
+def _shape(problem: Problem, tensor: Tensor) -> tuple[int, ...]:
+    """Extents of the array that holds the tensor: of strided axes the whole box."""
+    return tuple(1 + sum(c * (problem.sizes[dim] - 1) for dim, c in rank) for rank in tensor.ranks)
+
+
+def _hierarchy_lines(arch: Architecture) -> list[str]:
+    """One line a level, each inside the one above."""
+    lines = []
+    depth = 0
+    for level in arch.levels:
+        lines.append("  " * depth + (_memory_line(level) if isinstance(level, Memory) else _fanout_line(level)))
+        depth += 1
+    per_cycle = "" if arch.mac.per_cycle == 1 else f", {significant(arch.mac.per_cycle)} per cycle"
+    return [*lines, "  " * depth + f"MAC  {energy(arch.mac.energy_pj)}{per_cycle}"]
+
+
+def _memory_line(memory: Memory) -> str:
+    extras = [] if memory.halo == "innermost" else [f"halo {memory.halo}"]
+    extras += ["double buffered"] if memory.double_buffered else []
+    extras += [] if memory.overlaps else ["does not overlap compute"]
+    return "  ".join([memory.name, _capacity(memory), _keeps(memory), *extras])
+
+
+def _fanout_line(fanout: Fanout) -> str:
+    axes = " x ".join(_axis(axis) for axis in fanout.axes)
+    multicast = "multicast" if fanout.multicast else "no multicast"
+    reduction = "spatial reduction" if fanout.spatial_reduction else "no spatial reduction"
+    return f"{fanout.name}  {axes}  {multicast}, {reduction}"
+
+
+def _axis(axis: ArrayAxis) -> str:
+    limits = [f"only {' '.join(axis.dims)}"] if axis.dims is not None else []
+    limits += [f"sharing the {axis.reuse}"] if axis.reuse else []
+    return f"{axis.size} ({', '.join(limits)})" if limits else str(axis.size)
+
+
+def _capacity(memory: Memory) -> str:
+    parts = [f"{role} {size(memory.partition_bits[role])}" for role in ROLES if role in memory.partition_bits]
+    if memory.size_bits is not None:
+        parts.append(f"shared {size(memory.size_bits)}" if parts else size(memory.size_bits))
+    return " + ".join(parts) or "unbounded"
+
+
+def _keeps(memory: Memory) -> str:
+    words = []
+    for word in ("must", "may", "never"):
+        roles = [role for role in ROLES if memory.keeps[role] == word]
+        if len(roles) == len(ROLES):
+            return "keeps everything" if word == "must" else f"{word} keep any tensor"
+        words += [f"{word} keep {', '.join(roles)}"] if roles else []
+    return "; ".join(words)
+
+
+def _memory_table(arch: Architecture) -> Table:
+    """Figures of one instance; energies are of one access."""
+    per_second = f"at {clock(arch.clock_hz)}"
+    table = columns(("memory",), ("count", "access", "read", "write", "port per cycle", per_second))
+    for memory in arch.memories:
+        table.add_row(
+            memory.name,
+            count(arch.instances(memory.name)),
+            f"{memory.access_bits} bit",
+            energy(memory.read_energy_pj),
+            energy(memory.write_energy_pj),
+            *_bandwidth(memory, arch.clock_hz),
+        )
+    return table
+
+
+def _bandwidth(memory: Memory, clock_hz: float) -> tuple[str, str]:
+    """Per cycle and per second; ports of their own are read + write."""
+    if memory.shared_bits_per_cycle is not None:
+        ports: tuple[float | None, ...] = (memory.shared_bits_per_cycle,)
+    else:
+        ports = (memory.read_bits_per_cycle, memory.write_bits_per_cycle)
+    if not any(ports):
+        return "unbounded", "-"
+    per_cycle = " + ".join("unbounded" if bits is None else f"{significant(bits / 8)} B" for bits in ports)
+    per_second = " + ".join("-" if bits is None else f"{significant(bits / 8 * clock_hz / 1e9)}" for bits in ports)
+    return per_cycle, f"{per_second} GB/s"

@@ -1,0 +1,211 @@
+"""A search result as a page of text: what was mapped, how, what it costs, what limits it, and the proof."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import IO
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ..arch import Architecture
+from ..cost_models import Cost
+from ..cost_models.cost import MemoryUse, TensorTraffic
+from ..ir import Mapping, Problem
+from ..mapper.certificate import Certificate
+from .nest import nest_lines
+from .units import clock, count, energy, percent, plural, power_of_ten, seconds, significant, size
+
+_EDP_UNIT = "pJ x cycles"
+_UNIT = {"energy": "pJ", "latency": "cycles", "edp": _EDP_UNIT}
+_PICO = 1e-12
+_TEXT_WIDTH = 64  # columns of running text: with what stands before it, a page of 80
+_WIDEST = 10_000  # columns; no table comes near
+
+
+def write(renderable: RenderableType, file: IO[str] | None = None) -> None:
+    """Print on a terminal or into a pipe; what is wider than the terminal stays whole, for numbers must not be cut."""
+    console = Console(file=file or sys.stdout, highlight=False, emoji=False, markup=False)
+    console.file.write(_rendered(console, renderable))
+
+
+def plain_text(renderable: RenderableType, width: int = 80) -> str:
+    """The page as a text without colours, `width` columns wide or as wide as its widest row."""
+    return _rendered(Console(width=width, color_system=None, highlight=False, emoji=False, markup=False), renderable)
+
+
+def _rendered(console: Console, renderable: RenderableType) -> str:
+    options = console.options.update(max_width=_WIDEST)
+    console.width = max(console.width, Measurement.get(console, options, renderable).maximum)
+    with console.capture() as capture:
+        console.print(renderable)
+    return "\n".join(line.rstrip() for line in capture.get().split("\n"))
+
+
+def result_page(
+    mapping: Mapping,
+    arch: Architecture,
+    cost: Cost,
+    certificate: Certificate | None = None,
+    files: Iterable[object] = (),
+) -> Group:
+    """The whole page; without a certificate, that of a mapping that was evaluated and not searched for."""
+    parts: list[RenderableType] = [
+        pairs([*layer_rows(mapping.problem), *architecture_rows(arch)]),
+        section("Loop nest", Text("\n".join(nest_lines(mapping, arch)), no_wrap=True)),
+        section("Cost", pairs(cost_rows(cost, arch))),
+        section("Words moved, by memory and tensor", traffic_table(cost)),
+        section("Memories", memory_table(cost)),
+    ]
+    if certificate is not None:
+        parts.append(section("Certificate", pairs(certificate_rows(certificate))))
+    written = [str(path) for path in files]
+    if written:
+        parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
+    return Group(*parts)
+
+
+def section(title: str, body: RenderableType) -> Group:
+    """A title, and under it the body, indented."""
+    return Group(Text(""), Text(title, style="bold"), Padding(body, (0, 0, 0, 2), expand=False))
+
+
+def pairs(rows: Sequence[tuple[str, str]]) -> Table:
+    """Two columns: what, and how much."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for what, value in rows:
+        table.add_row(what, textwrap.fill(value, _TEXT_WIDTH, break_long_words=False, break_on_hyphens=False))
+    return table
+
+
+def columns(left: Iterable[str], right: Iterable[str]) -> Table:
+    """A table with these columns of text and then of numbers, none of which is ever cut."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for title in left:
+        table.add_column(title, no_wrap=True)
+    for title in right:
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
+
+
+def layer_rows(problem: Problem) -> list[tuple[str, str]]:
+    """The layer: its name, its einsum, its sizes."""
+    operands = " * ".join(str(tensor) for tensor in problem.operands)
+    sizes = " ".join(f"{name}={size}" for name, size in problem.dims)
+    return [
+        ("Layer", problem.name),
+        ("", f"{problem.output} += {operands}"),
+        ("", sizes),
+        ("", plural(problem.macs, "MAC")),
+    ]
+
+
+def architecture_rows(arch: Architecture) -> list[tuple[str, str]]:
+    """The architecture: its name, what it is, and how much of it there is."""
+    rows = [("Architecture", arch.name)]
+    if arch.description:
+        rows.append(("", arch.description))
+    units = plural(arch.mac_instances, "MAC unit")
+    rows.append(("", f"{units} at {clock(arch.clock_hz)}, words of {arch.word_bits} bit"))
+    return rows
+
+
+def cost_rows(cost: Cost, arch: Architecture) -> list[tuple[str, str]]:
+    """Energy, latency, their product, utilization, and what the latency waits for."""
+    per_mac = energy(cost.energy_pj / cost.macs)
+    joule_seconds = cost.energy_pj * _PICO * cost.latency_s
+    peak = arch.mac_instances * arch.mac.per_cycle
+    return [
+        ("Energy", f"{energy(cost.energy_pj)}, {per_mac} per MAC"),
+        ("Latency", f"{count(cost.latency_cycles)} cycles, {seconds(cost.latency_s)} at {clock(cost.clock_hz)}"),
+        ("EDP", f"{significant(cost.edp)} {_EDP_UNIT}, {significant(joule_seconds)} J s"),
+        ("Utilization", f"{percent(cost.utilization, 1)} of {significant(peak)} MACs per cycle"),
+        ("Bound by", bound_text(cost)),
+    ]
+
+
+def bound_text(cost: Cost) -> str:
+    """What the latency waits for, beside what the computation alone would take."""
+    compute = f"{count(cost.compute_cycles)} cycles"
+    serial = [memory for memory in cost.memories if not memory.overlaps and memory.cycles]
+    waits = "".join(f", then {memory.name}, whose {count(memory.cycles)} cycles add" for memory in serial)
+    if cost.limited_by == "compute":
+        nearest = max(cost.memories, key=lambda memory: memory.cycles)
+        beside = f"; the busiest memory, {nearest.name}, needs {count(nearest.cycles)}" if nearest.cycles else ""
+        return f"compute, {compute}{beside}{waits}"
+    memory = next(memory for memory in cost.memories if memory.name == cost.limited_by)
+    if not memory.overlaps:
+        return f"{memory.name}, whose {count(memory.cycles)} cycles add to the {compute} of compute"
+    return f"bandwidth of {memory.name}, {count(memory.cycles)} cycles; compute alone needs {compute}{waits}"
+
+
+def traffic_table(cost: Cost) -> Table:
+    """Words and energy of every memory and tensor, and of the MACs; shares are of the total energy."""
+    table = columns(("memory", "tensor"), ("words read", "words written", "energy", "share"))
+    for memory in cost.memories:
+        rows = [traffic for traffic in cost.traffic if traffic.memory == memory.name]
+        for i, traffic in enumerate(rows):
+            table.add_row("" if i else memory.name, *_traffic_cells(traffic, cost))
+    table.add_row("MAC", "", "", "", energy(cost.mac_energy_pj), percent(cost.mac_energy_pj, cost.energy_pj))
+    table.add_row("total", "", "", "", energy(cost.energy_pj), percent(cost.energy_pj, cost.energy_pj), style="bold")
+    return table
+
+
+def _traffic_cells(traffic: TensorTraffic, cost: Cost) -> tuple[str, ...]:
+    share = percent(traffic.energy_pj, cost.energy_pj)
+    return traffic.tensor, count(traffic.reads), count(traffic.writes), energy(traffic.energy_pj), share
+
+
+def memory_table(cost: Cost) -> Table:
+    """Bandwidth, occupancy and energy of every memory; cycles are those of the busiest port, busy their share."""
+    table = columns(("memory",), ("count", "cycles", "busy", "in use", "capacity", "energy", "share"))
+    for memory in cost.memories:
+        table.add_row(memory.name, *_memory_cells(memory, cost))
+    return table
+
+
+def _memory_cells(memory: MemoryUse, cost: Cost) -> tuple[str, ...]:
+    busy = percent(memory.cycles, cost.latency_cycles) if memory.cycles else "-"
+    return (
+        count(memory.instances),
+        count(memory.cycles) if memory.cycles else "-",
+        busy,
+        size(memory.occupied_bits),
+        "unbounded" if memory.capacity_bits is None else size(memory.capacity_bits),
+        energy(memory.energy_pj),
+        percent(memory.energy_pj, cost.energy_pj),
+    )
+
+
+def certificate_rows(certificate: Certificate) -> list[tuple[str, str]]:
+    """What was minimized, what is proven, and what the proof took."""
+    unit = _UNIT[certificate.objective]
+    verdict = "proven optimal" if certificate.proven else f"gap {percent(certificate.gap, 1)}, not proven optimal"
+    placements = plural(certificate.placements, "placement")
+    pruned = ", ".join(f"{rule} {count(number)}" for rule, number in certificate.pruned.items())
+    return [
+        ("Objective", f"{certificate.objective}, {certificate.tiling} tilings: {verdict}"),
+        ("Value", f"{_exact(certificate.value)} {unit}"),
+        ("Lower bound", f"{_exact(certificate.lower_bound)} {unit}"),
+        ("Space", f"{_space(certificate.space_size)}, {placements}"),
+        ("Evaluated", plural(certificate.evaluated, "complete mapping")),
+        ("Pruned", pruned or "nothing"),
+        ("Time", seconds(certificate.seconds)),
+    ]
+
+
+def _exact(value: float) -> str:
+    """Digits enough that two values that differ look different."""
+    return f"{value:,.10g}".replace("e+", "e")
+
+
+def _space(mappings: int) -> str:
+    return f"{power_of_ten(mappings)} mappings" if mappings >= 10**6 else plural(mappings, "mapping")

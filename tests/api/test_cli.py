@@ -1,0 +1,357 @@
+"""The command line: what every command prints, and that whatever is wrong with the input is one clear message."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import tilewright as tw
+from tilewright import results
+from tilewright.cli import app
+
+GEMM = ("--gemm", "M=16,N=16,K=16")
+PROGRAM = [sys.executable, "-c", "from tilewright.cli import main; main()"]
+
+
+def run(*arguments: object, text: str | None = None) -> Any:
+    """One call of the command, with its exit code, stdout and stderr."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=text)
+
+
+def shell(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """The same in a process of its own, as from a shell."""
+    words = [*PROGRAM, *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+
+
+def architecture_file(folder: Path, old: str = "", new: str = "", name: str = "three_level") -> Path:
+    """A file of the library, with one text in it replaced."""
+    from tilewright.arch import loader
+
+    text = (Path(loader.__file__).parent / "library" / f"{name}.yaml").read_text(encoding="utf-8")
+    assert old in text
+    path = folder / "machine.yaml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the three files of a search."""
+    folder = tmp_path_factory.mktemp("saved")
+    done = run("search", *GEMM, "--arch", "eyeriss", "--out", folder)
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+def refused(*arguments: object) -> str:
+    """The message of a call that must fail as a user's mistake does."""
+    done = run(*arguments)
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert "pydantic" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 4
+    return str(done.stderr)
+
+
+def test_search_prints_the_whole_page(tmp_path: Path) -> None:
+    done = run("search", *GEMM, "--arch", "eyeriss", "--objective", "energy", "--out", tmp_path, "--verify")
+    assert done.exit_code == 0, done.output
+    for part in (
+        "O[m, n] += A[m, k] * W[k, n]",
+        "eyeriss",
+        "DRAM keeps A",
+        "Energy",
+        "Utilization",
+        "Bound by",
+        "words read",
+        "proven optimal",
+        "Lower bound",
+        str(tmp_path / "mapping.json"),
+        "verified: ",
+    ):
+        assert part in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mapping.json", "nest.txt", "reference.py"]
+
+
+def test_search_prints_one_document_with_json() -> None:
+    done = run("search", *GEMM, "--arch", "eyeriss", "--json", "--verify")
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert document["schema_version"] == 1
+    assert document["summary"]["proven"] is True
+    assert "verified: " in done.stderr
+
+
+def test_a_saved_document_and_a_printed_one_differ_in_the_clock_alone(saved: Path) -> None:
+    printed = json.loads(run("search", *GEMM, "--arch", "eyeriss", "--json").stdout)
+    kept = json.loads((saved / "mapping.json").read_text(encoding="utf-8"))
+    printed["certificate"]["seconds"] = kept["certificate"]["seconds"] = 0
+    assert printed == kept
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("--conv", "K=2,C=2,P=4,Q=4,R=2,S=2,stride=2"), "conv2d"),
+        (("--gemm", "B=2,M=4,N=4,K=4"), "batched_gemm"),
+        (("--einsum", "mk,kn->mn", "m=4,n=4,k=4"), "mk,kn->mn"),
+    ],
+)
+def test_layers_are_given_inline(arguments: tuple[str, ...], name: str) -> None:
+    done = run("search", *arguments, "--arch", "eyeriss", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["problem"]["name"] == name
+
+
+def test_an_architecture_is_given_as_a_file(tmp_path: Path) -> None:
+    path = architecture_file(tmp_path, "name: eyeriss", "name: mine", "eyeriss")
+    done = run("search", *GEMM, "--arch", path, "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["architecture"]["name"] == "mine"
+
+
+def test_evaluate_prints_the_figures_again(saved: Path) -> None:
+    done = run("evaluate", saved / "mapping.json")
+    assert done.exit_code == 0, done.output
+    assert "Energy" in done.stdout
+    assert "Certificate" not in done.stdout
+    assert done.stderr == ""
+
+
+def test_evaluate_on_another_architecture(saved: Path, tmp_path: Path) -> None:
+    path = architecture_file(tmp_path, "read: 200 pJ", "read: 400 pJ", "eyeriss")
+    document = json.loads(run("evaluate", saved / "mapping.json", "--arch", path, "--json").stdout)
+    before = json.loads((saved / "mapping.json").read_text(encoding="utf-8"))
+    assert document["cost"]["energy_pj"] > before["cost"]["energy_pj"]
+    assert document["certificate"] is None
+
+
+def test_evaluate_says_when_a_file_claims_too_much(saved: Path, tmp_path: Path) -> None:
+    document = json.loads((saved / "mapping.json").read_text(encoding="utf-8"))
+    document["cost"]["energy_pj"] /= 2
+    (tmp_path / "boast.json").write_text(json.dumps(document), encoding="utf-8")
+    done = run("evaluate", tmp_path / "boast.json")
+    assert done.exit_code == 0
+    assert done.stderr.startswith("note: ")
+
+
+def test_verify_runs_the_program(saved: Path) -> None:
+    done = run("verify", saved / "mapping.json")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("verified: output and words moved agree (")
+
+
+def test_verify_reads_standard_input(saved: Path) -> None:
+    done = run("verify", "-", text=(saved / "mapping.json").read_text(encoding="utf-8"))
+    assert done.exit_code == 0, done.output
+    assert run("verify", "-", text="nothing").exit_code == 2
+
+
+def test_verify_exits_with_1_when_the_program_disagrees(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.mapper import emit
+
+    wrong = emit.Verification(False, True, 0.1, {}, {}, "3 elements of the output differ")
+    monkeypatch.setattr(emit, "verify_numpy", lambda *_: wrong)
+    done = run("verify", saved / "mapping.json")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("disagrees: 3 elements of the output differ")
+
+
+def test_verify_warns_of_a_long_run(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.mapper import emit
+
+    monkeypatch.setattr(emit, "program_steps", lambda *_: 10**8)
+    done = run("verify", saved / "mapping.json")
+    assert done.exit_code == 0
+    assert "100,000,000 steps" in done.stderr
+
+
+def test_lists_are_one_name_a_line() -> None:
+    assert run("list", "archs").stdout.split() == list(tw.list_archs())
+    assert run("list", "networks").stdout.split() == list(tw.list_networks())
+    layers = run("list", "layers", "resnet50").stdout.split()
+    assert "resnet50:layer1.0.conv2" in layers
+    assert set(layers) < set(run("list", "layers").stdout.split())
+
+
+@pytest.mark.parametrize("name", ["eyeriss", "three_level", "tpu_v1"])
+def test_show_architecture(name: str) -> None:
+    done = run("show", name)
+    assert done.exit_code == 0
+    for level in tw.load_arch(name).levels:
+        assert level.name in done.stdout
+
+
+def test_show_network_and_layer_and_files(tmp_path: Path) -> None:
+    network = run("show", "resnet50").stdout
+    assert "layer1.0.conv2" in network
+    assert f"{tw.load_network('resnet50').macs:,}" in network
+    layer = run("show", "resnet50:conv1").stdout
+    assert "2*p+r" in layer
+    assert "P=112" in layer
+    assert "Hierarchy" in run("show", architecture_file(tmp_path)).stdout
+    path = tmp_path / "net.yaml"
+    path.write_text("network: mine\nlayers:\n  - {name: one, op: gemm, M: 4, N: 4, K: 4, weight: true}\n")
+    assert "M=4 N=4 K=4" in run("show", path).stdout
+    assert "M=4 N=4 K=4" in run("show", f"{path}:one").stdout
+
+
+def test_help_and_version() -> None:
+    for words in ((), ("--help",), ("-h",)):
+        done = run(*words)
+        assert done.exit_code == 0
+        assert "tilewright search resnet50:layer1.0.conv2 --arch eyeriss" in done.stdout
+    for command in ("search", "evaluate", "verify", "list", "show"):
+        done = run(command, "--help")
+        assert done.exit_code == 0
+        assert f"tilewright {command} " in done.stdout
+    assert run("--version").stdout == f"tilewright {tw.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("search",), "expected one layer, found none"),
+        (("search", "resnet50"), "a whole network"),
+        (("search", "resnet50:layer1.0.conv22", "--arch", "eyeriss"), "did you mean 'layer1.0.conv2'"),
+        (("search", "resnet5:conv1", "--arch", "eyeriss"), "did you mean 'resnet50'"),
+        (("search", "resnet50:conv1", *GEMM), "found the layer 'resnet50:conv1' and --gemm"),
+        (("search", "--conv", "K=1", *GEMM), "found --conv and --gemm"),
+        (("search", "--gemm", "M=-4,N=4,K=4"), "M is -4, expected 1 or more"),
+        (("search", "--gemm", "M=0,N=4,K=4"), "M is 0, expected 1 or more"),
+        (("search", "--gemm", "M=1.5,N=4,K=4"), "M is '1.5', expected a whole number"),
+        (("search", "--gemm", "M=4,N=4,k=4"), "did you mean 'K'"),
+        (("search", "--gemm", "M=1000000000,N=1000000000,K=4", "--arch", "eyeriss"), "2^53 at most"),
+        (("search", "--einsum", "mk,kn->mn"), "the sizes of the einsum are missing"),
+        (("search", "--einsum", "mk,kn->mx", "m=4"), "output index 'x' is in no operand"),
+        (("search", *GEMM), "no architecture is given"),
+        (("search", *GEMM, "--arch", "eyeris"), "did you mean 'eyeriss'"),
+        (("search", *GEMM, "--arch", "none.yaml"), "none.yaml: no such file"),
+        (("search", *GEMM, "--arch", "eyeriss", "--objective", "engery"), "did you mean 'energy'"),
+        (("search", *GEMM, "--arch", "eyeriss", "--tiling", "rag"), "did you mean 'ragged'"),
+        (("search", "--archs"), "no such option: --archs"),
+        (("search", *GEMM, "--arch"), "requires an argument"),
+        (("serch",), "no such command 'serch'"),
+        (("evaluate",), "missing argument 'MAPPING.json'"),
+        (("evaluate", "none.json"), "none.json: no such file"),
+        (("verify", "none.json"), "none.json: no such file"),
+        (("list", "arch"), "did you mean 'archs'"),
+        (("list", "archs", "resnet50"), "only layers take a network"),
+        (("list", "layers", "resnet51"), "did you mean 'resnet50'"),
+        (("show", "eyeris"), "did you mean 'eyeriss'"),
+        (("show", "none.yaml"), "none.yaml: no such file"),
+        (("show", "a", "b"), "unexpected extra argument"),
+    ],
+)
+def test_bad_arguments_are_one_message(arguments: tuple[str, ...], expected: str) -> None:
+    assert expected in refused(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("clock: 1 GHz", "clok: 1 GHz", "did you mean 'clock'"),
+        ("size: 128 KiB", "size: -128 KiB", "'-128 KiB' is negative"),
+        ("size: 128 KiB", "size: 128 KB", "KB may be 1024 or 1000 bytes"),
+        ("read: 6 pJ", "read: 6 pW", "'pW'"),
+        ("keep: may", "keep: {inputs: may}", "did you mean 'input'"),
+        ("x: 16", "x: 0", "levels[2].x"),
+        ("levels:", "levels: [", "not YAML"),
+    ],
+)
+def test_bad_architecture_files_are_one_message(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    path = architecture_file(tmp_path, old, new)
+    text = refused("search", *GEMM, "--arch", path)
+    assert f"{path}:" in text
+    assert expected in text
+
+
+def test_a_memory_that_cannot_hold_one_element_of_each_tensor(tmp_path: Path) -> None:
+    path = architecture_file(tmp_path, "size: 512 B", "size: 2 B")
+    path.write_text(path.read_text(encoding="utf-8").replace("keep: may", "keep: must"), encoding="utf-8")
+    done = run("search", *GEMM, "--arch", path)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert "RF" in done.stderr
+    assert "2 B" in done.stderr
+
+
+def test_a_mapping_that_does_not_fit_another_architecture(saved: Path) -> None:
+    assert str(saved / "mapping.json") in refused("evaluate", saved / "mapping.json", "--arch", "tpu_v1")
+
+
+def test_an_unwritable_folder_is_found_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("searched")
+
+    monkeypatch.setattr(results, "search", never)
+    (tmp_path / "file").write_text("")
+    assert "not a directory" in refused("search", *GEMM, "--arch", "eyeriss", "--out", tmp_path / "file")
+    assert "not a directory" in refused("search", *GEMM, "--arch", "eyeriss", "--out", tmp_path / "file" / "below")
+
+
+@pytest.mark.skipif(os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
+def test_a_folder_without_permission(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    assert "cannot be written" in refused("search", *GEMM, "--arch", "eyeriss", "--out", tmp_path / "locked" / "new")
+
+
+def test_in_a_shell_output_is_plain_and_errors_go_to_stderr(saved: Path) -> None:
+    done = shell("evaluate", saved / "mapping.json")
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    done = shell("search", "--gemm", "M=0,N=1,K=1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert shell("--bad").returncode == 2
+
+
+def test_an_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(results, "search", interrupted)
+    done = run("search", *GEMM, "--arch", "eyeriss")
+    assert done.exit_code == 130
+    assert done.stderr == "interrupted\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ")
+def test_an_interrupt_from_a_shell_is_one_line(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    code = (
+        "import pathlib, time\nfrom tilewright import results\n"
+        f"def slow(*_):\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(60)\n"
+        "results.search = slow\nfrom tilewright.cli import main\nmain()"
+    )
+    words = [sys.executable, "-c", code, "search", *GEMM, "--arch", "eyeriss"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 30
+        while not begun.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors == "interrupted\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes differ")
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    words = " ".join([sys.executable, "-c", "'from tilewright.cli import main; main()'", "list", "layers"])
+    done = subprocess.run(f"{words} | head -n 1", shell=True, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 1

@@ -1,0 +1,114 @@
+"""The house rules: which folder may import which, docstrings, and no paths of anybody's machine."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+MAY_IMPORT = {
+    "ir": set(),
+    "workloads": {"ir"},
+    "arch": {"ir"},
+    "cost_models": {"ir", "arch"},
+    "mapper": {"ir", "workloads", "arch", "cost_models"},
+    "report": {"ir", "workloads", "arch", "cost_models", "mapper"},
+    "api": {"ir", "workloads", "arch", "cost_models", "mapper", "report"},
+}
+MODULES = sorted(path for folder in MAY_IMPORT for path in (ROOT / folder).rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def import_name(path: Path) -> list[str]:
+    """The dotted name under which a module is imported, in parts: `api/` is the package `tilewright` itself."""
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    if parts[0] == "api":
+        parts.pop(0)
+    if parts[-1:] == ["__init__"]:
+        parts.pop()
+    return ["tilewright", *parts]
+
+
+def imported_names(source: str, package: list[str]) -> Iterator[list[str]]:
+    """Everything that a module imports, anywhere in it, as absolute dotted names; `package` is what `.` stands for."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = node.module.split(".") if node.module else []
+            yield from ([*base, *module, alias.name] for alias in node.names)
+
+
+def folders_imported(source: str, package: list[str]) -> set[str]:
+    """Our folders that a module imports; a name of `tilewright` itself that is no folder belongs to `api`."""
+    ours = [name for name in imported_names(source, package) if name[0] == "tilewright"]
+    return {name[1] if len(name) > 1 and name[1] in MAY_IMPORT else "api" for name in ours}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_point_one_way(path: Path) -> None:
+    folder = path.relative_to(ROOT).parts[0]
+    package = import_name(path) if path.name == "__init__.py" else import_name(path)[:-1]
+    unwanted = folders_imported(path.read_text(), package) - MAY_IMPORT[folder] - {folder}
+    assert not unwanted, f"{name_of(path)} must not import {', '.join(sorted(unwanted))}"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("from ..ir import Loop", {"ir"}),
+        ("from .. import ir, report", {"ir", "report"}),
+        ("from ..ir.nest import Loop", {"ir"}),
+        ("from .emit import text", {"mapper"}),
+        ("from . import orders", {"mapper"}),
+        ("import tilewright.report.text as text", {"report"}),
+        ("from tilewright import api", {"api"}),
+        ("from tilewright import search", {"api"}),
+        ("import tilewright", {"api"}),
+        ("def late():\n    from ..cli import main", {"api"}),
+        ("import numpy\nfrom pathlib import Path", set()),
+    ],
+)
+def test_imports_are_resolved(source: str, expected: set[str]) -> None:
+    assert folders_imported(source, ["tilewright", "mapper"]) == expected
+
+
+def test_every_folder_is_a_package() -> None:
+    listed = {path.relative_to(ROOT).parent.as_posix() for path in MODULES if path.name == "__init__.py"}
+    assert listed == {path.relative_to(ROOT).parent.as_posix() for path in MODULES}
+    assert listed >= {*MAY_IMPORT, "mapper/emit"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_every_module_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text())), f"{name_of(path)} has no docstring"
+
+
+def test_no_file_names_a_machine_path() -> None:
+    """Files that git knows, or would add, must make sense on any machine."""
+    roots = "|".join(("home", "Users", "root", "tmp", "work", "mnt", "workspace"))
+    absolute = re.compile(rf"""(?:^|[\s"'`(=:<>\[])(/(?:{roots})/[\w.-]+)""", re.MULTILINE)
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    try:
+        names = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    found = []
+    for name in filter(None, names):
+        path = ROOT / name
+        try:
+            text = path.read_text()
+        except (FileNotFoundError, UnicodeDecodeError):
+            continue  # deleted and not yet committed, or a picture
+        found += [f"{name}: {match}" for match in absolute.findall(text)]
+    assert not found, found
