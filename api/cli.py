@@ -146,7 +146,7 @@ def search(
         typer.Option(
             metavar="KIND", help="ragged: the last tile of a dimension may be smaller; perfect: divisors only."
         ),
-    ] = "ragged",
+    ] = "perfect",
     conv: Annotated[
         str | None,
         typer.Option(metavar="SIZES", help="A convolution: K, C, P, Q, R, S; optional N, groups, stride, dilation."),

@@ -82,7 +82,7 @@ def search(
     problem: Problem | str,
     arch: ArchitectureLike,
     objective: Objective = "edp",
-    tiling: Tiling = "ragged",
+    tiling: Tiling = "perfect",
 ) -> SearchResult:
     """The mapping with the least energy, latency or energy-delay product, and the proof that none is better.
 

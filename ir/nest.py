@@ -39,6 +39,10 @@ class Loop:
     trips: int
     axis: Axis | None = None
 
+    def __post_init__(self) -> None:
+        if self.trips < 1:
+            raise MappingError(f"a loop over {self.dim} of {self.trips} trips, expected 1 or more")
+
     @property
     def is_spatial(self) -> bool:
         return self.axis is not None

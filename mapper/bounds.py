@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from ..cost_models.sets import distinct_sums
 from ..ir import Rank, Tensor
@@ -100,6 +101,7 @@ class Bounds:
         self.around: dict[int, Floats] = {}
         self._gap_tables: dict[int, dict[int, Floats]] = {}
         self._gap_beyond: dict[int, Floats] = {}
+        self._ahead: dict[tuple[int, int], Floats] = {}
         for gap in range(self.skeleton.blocks - 1, 0, -1):
             self.around[gap] = self._bound_gap(gap)
 
@@ -259,32 +261,37 @@ class Bounds:
     def _whole_column(self) -> tuple[object, ...]:
         return (slice(None), *(slice(n, n + 1) for n in self._whole))
 
-    def from_tile(self, gap: int, array: tuple[Ints, ...], tile: tuple[Ints, ...]) -> Floats:
-        """(columns, rows) least cost of gap `gap` and beyond, from places of array tiles to places of block tiles."""
-        tables = self._gap_tables[gap]
-        beyond = self._gap_beyond[gap][(slice(None), *tile)]
-        known: dict[tuple[int, frozenset[int]], Floats] = {}
+    def in_order(
+        self, gap: int, array: tuple[Ints, ...], tile: tuple[Ints, ...], at_tile: Mapping[Crossing, frozenset[int]]
+    ) -> Floats:
+        """(columns, rows) least cost of gap `gap` and beyond, between places of array tiles and of block tiles.
 
-        def at(t: int, dims: frozenset[int]) -> Floats:
-            if (t, dims) not in known:
-                place = tuple(tile[i] if i in dims else array[i] for i in range(len(self.dims)))
-                known[t, dims] = tables[t][(slice(None), *place)]
-            return known[t, dims]
+        at_tile  per crossing of block gap-1, the dimensions in which it is charged at the block's tile; a crossing
+                 that no loop of the gap moves is charged further out, at best once
+        """
+        total = self._gap_beyond[gap][(slice(None), *tile)]
+        for crossing, dims in at_tile.items():
+            table = self._gap_tables[gap][crossing.tensor]
+            place = tuple(tile[i] if i in dims else array[i] for i in range(len(self.dims)))
+            here = table[(slice(None), *place)]
+            stays = self._stays_over(tile, array, self.tensors[crossing.tensor])
+            total = total + np.where(stays, table[self._whole_column].reshape(-1, 1), here)
+        return total
 
-        everything = frozenset(range(len(self.dims)))
-        still = {t: self._stays_over(tile, array, self.tensors[t]) for t in tables}
-        whole = {t: tables[t][self._whole_column].reshape(-1, 1) for t in tables}
-        best = sum((np.where(still[t], whole[t], at(t, everything)) for t in tables), np.zeros_like(beyond))
-        if not any(mask.any() for mask in still.values()):
-            best = np.full_like(beyond, np.inf)
-        else:
-            best[:, ~np.any(list(still.values()), axis=0)] = np.inf
-        for order in self._orders(tables):
-            costs = sum((at(t, self._at_tile(order, self.tensors[t])) for t in tables), np.zeros_like(beyond))
-            best = np.minimum(best, costs)
-        return best + beyond
+    def ahead(self, gap: int, done: int) -> Floats:
+        """(columns, lattice) least cost of gap `gap` and beyond over the block's tile in the dimensions from `done`
+        on, as if every tensor were charged there: places of V in the first `done` dimensions, of A in the others."""
+        if (gap, done) not in self._ahead:
+            if done == len(self.dims):
+                tables = self._gap_tables[gap]
+                self._ahead[gap, done] = self._gap_beyond[gap] + sum(
+                    np.minimum(table, table[self._whole_column]) for table in tables.values()
+                )
+            else:
+                self._ahead[gap, done] = self._minimum(self.ahead(gap, done + 1), [done])
+        return self._ahead[gap, done]
 
-    def _stays_over(self, tile: tuple[Ints, ...], array: tuple[Ints, ...], tensor: Tensor) -> np.ndarray:
+    def _stays_over(self, tile: tuple[Ints, ...], array: tuple[Ints, ...], tensor: Tensor) -> npt.NDArray[np.bool_]:
         """(rows,) whether no loop between the two tiles moves the tensor."""
         moved = np.zeros(len(tile[0]), dtype=bool)
         for i, dim in enumerate(self.dims):

@@ -27,11 +27,6 @@ def diagnose(problem: Problem, arch: Architecture) -> InfeasibleError:
     return InfeasibleError(message, where=worst.part.memory.name, hint=worst.hint())
 
 
-def explain_infeasible(problem: Problem, arch: Architecture) -> tuple[str]:
-    """The text of the diagnosis."""
-    return (str(diagnose(problem, arch)),)
-
-
 @dataclass(frozen=True)
 class _Shortage:
     """A capacity that is too small for one word of each of its tensors.

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ..cost_models import Objective
 from ..ir import ceil_div
 from .bounds import Bounds
 from .inner_stage import Labels
 from .ledger import CrossingCosts
-from .orders import Order, charging_orders
+from .orders import Order, absorbed, charging_orders
 from .skeleton import MAC, Crossing
 from .tilings import factors, grow
 from .traffic import Charge, Floats, Ints, Rows
@@ -71,18 +72,27 @@ class Expansion:
     def expand(self, batch: Batch, below: float) -> Iterator[Batch]:
         """Every way to complete the batch's gap whose bound stays below the cutoff, by the tensors still waiting."""
         parents, tiles = self._tiles_of_block(batch, below)
-        if not len(parents):
-            return
         grown = batch.take(parents)
         array_tiles = self.model.array_tile(grown.labels.rows, batch.gap)
         grown.labels.rows.tiles.append(tiles)
         found: dict[tuple[Crossing, ...], list[Batch]] = {}
-        charges = _Charges(self, grown, array_tiles)
-        for order in self._orders(batch):
-            for piece in self._charge(grown, charges, order, below):
-                found.setdefault(piece.waiting, []).append(piece)
+        least: dict[tuple[Crossing, ...], Floats] = {}
+        for order, index in self._worthwhile(grown, array_tiles, below):
+            charged = self._charge(grown.take(index), array_tiles[index], order, below)
+            for piece, rows in charged:
+                better = self._better(piece, index[rows], least, len(grown))
+                found.setdefault(piece.waiting, []).append(piece.take(np.flatnonzero(better)))
         for pieces in found.values():
             yield _merge(pieces)
+
+    def _better(
+        self, piece: Batch, rows: Ints, least: dict[tuple[Crossing, ...], Floats], count: int
+    ) -> npt.NDArray[np.bool_]:
+        """Whether an order costs less, in some column, than all orders before it with the same tensors waiting."""
+        known = least.setdefault(piece.waiting, np.full((self.costs.ledger.columns, count), np.inf))
+        better: npt.NDArray[np.bool_] = (piece.labels.costs < known[:, rows]).any(axis=0)
+        known[:, rows] = np.minimum(known[:, rows], piece.labels.costs)
+        return better
 
     # ---- tiles ---------------------------------------------------------------------------------------------
 
@@ -100,15 +110,29 @@ class Expansion:
             fits = self.model.fits(batch.gap, tiles)
             self.pruned["capacity"] += int(np.count_nonzero(~fits))
             parents, tiles = parents[fits], tiles[fits]
-        keep = self._outlook(batch, parents, tiles) < below
+            keep = self._hopeful(batch, parents, tiles, d + 1, below)
+            parents, tiles = parents[keep], tiles[keep]
+        return parents, tiles
+
+    def _hopeful(self, batch: Batch, parents: Ints, tiles: Ints, done: int, below: float) -> npt.NDArray[np.bool_]:
+        """Whether some completion of the tiles, of which `done` dimensions are chosen, may stay below the cutoff."""
+        table = self.bounds.ahead(batch.gap, done)
+        ahead = table[(slice(None), *self._places(tiles))]
+        costs = batch.labels.costs[:, parents] + ahead
+        keep: npt.NDArray[np.bool_] = (
+            self.costs.ledger.objective(self.objective, costs, batch.labels.steps[parents]) < below
+        )
         self.pruned["bound"] += int(np.count_nonzero(~keep))
-        return parents[keep], tiles[keep]
+        return keep
+
+    def _places(self, tiles: Ints) -> tuple[Ints, ...]:
+        return tuple(self.bounds.lattice.places[d][tiles[:, d]] for d in range(len(self.sizes)))
 
     def _grown(self, tiles: Ints, gap: int, d: int) -> tuple[Ints, Ints]:
         """All tiles that may follow along one dimension: (index of the tile grown from, new tile)."""
         known, which = np.unique(tiles, return_inverse=True)
         lists = [np.array(self._followers(int(tile), gap, d), dtype=np.int64) for tile in known]
-        counts = np.array([len(x) for x in lists])[which]
+        counts = np.array([len(x) for x in lists], dtype=np.int64)[which]
         index = np.repeat(np.arange(len(tiles)), counts)
         grown = np.concatenate([lists[w] for w in which]) if len(which) else np.zeros(0, dtype=np.int64)
         return index, grown
@@ -128,15 +152,6 @@ class Expansion:
             if fits:
                 found.append(grown)
         return found
-
-    def _outlook(self, batch: Batch, parents: Ints, tiles: Ints) -> Floats:
-        """(children,) bound from the parent's costs and everything from block `gap` outwards."""
-        place = tuple(self.bounds.lattice.places[d][tiles[:, d]] for d in range(len(self.sizes)))
-        start = self.model.array_tile(batch.labels.rows, batch.gap)
-        before = tuple(self.bounds.lattice.places[d][start[parents, d]] for d in range(len(self.sizes)))
-        ahead = self.bounds.from_tile(batch.gap, before, place)
-        costs = batch.labels.costs[:, parents] + ahead
-        return self.costs.ledger.objective(self.objective, costs, batch.labels.steps[parents])
 
     # ---- orders --------------------------------------------------------------------------------------------
 
@@ -163,23 +178,43 @@ class Expansion:
             self.all_orders.append(order)
         return self._order_number[order]
 
-    def _charge(self, grown: Batch, charges: _Charges, order: Order, below: float) -> Iterator[Batch]:
+    def _worthwhile(self, grown: Batch, array_tiles: Ints, below: float) -> Iterator[tuple[Order, Ints]]:
+        """Orders, each with the rows whose bound under that order stays below the cutoff."""
+        array, tile = self._places(array_tiles), self._places(grown.labels.rows.tiles[grown.gap])
+        orders = self._orders(grown)
+        here = [c for c in grown.waiting if c.inner == grown.gap - 1]
+        for order in orders:
+            ahead = self.bounds.in_order(grown.gap, array, tile, {c: self._at_tile(c, order) for c in here})
+            bound = self.costs.ledger.objective(self.objective, grown.labels.costs + ahead, grown.labels.steps)
+            index = np.flatnonzero(bound < below)
+            self.pruned["bound"] += len(grown) - len(index)
+            if len(index):
+                yield order, index
+
+    def _at_tile(self, crossing: Crossing, order: Order) -> frozenset[int]:
+        """Dimensions in which an order charges a crossing at the block's tile, at best (see `bounds.py`)."""
+        stays = absorbed(order, self.problem.tensors[crossing.tensor].dims)
+        mover = order[len(stays)] if len(stays) < len(order) else None
+        slides = [mover] if mover in self._sliding(crossing) else []
+        return frozenset(self.model.dim_index[d] for d in (*stays, *slides) if d is not None)
+
+    def _charge(self, grown: Batch, array_tiles: Ints, order: Order, below: float) -> Iterator[tuple[Batch, Ints]]:
         """Charge what the loops of the gap, in this order, move; split by the tensors that go on waiting."""
+        real = grown.labels.rows.tiles[grown.gap] > array_tiles
         costs = grown.labels.costs.copy()
-        movers = {c.tensor: self._first_mover(charges.real, order, c.tensor) for c in grown.waiting}
+        movers = {c.tensor: self._first_mover(real, order, c.tensor) for c in grown.waiting}
         for crossing in grown.waiting:
-            self._add_charges(costs, charges, crossing, order, movers[crossing.tensor])
+            self._add_charges(costs, grown, array_tiles, crossing, order, movers[crossing.tensor])
         pattern = np.zeros(len(grown), dtype=np.int64)
         for bit, tensor in enumerate(movers):
             pattern |= (movers[tensor] < 0).astype(np.int64) << bit
         bound = self._bound_after(grown, costs)
         orders = np.column_stack([grown.orders, np.full(len(grown), self._number(order))])
-        fine = (bound < below) & charges.is_better(pattern, costs)
-        self.pruned["bound"] += int(np.count_nonzero(~fine))
-        for value in np.unique(pattern[fine]):
-            keep = np.flatnonzero((pattern == value) & fine)
+        self.pruned["bound"] += int(np.count_nonzero(bound >= below))
+        for value in np.unique(pattern[bound < below]):
+            keep = np.flatnonzero((pattern == value) & (bound < below))
             still = {t for bit, t in enumerate(movers) if value >> bit & 1}
-            yield self._next_batch(grown, keep, costs, bound, orders, still)
+            yield self._next_batch(grown, keep, costs, bound, orders, still), keep
 
     def _first_mover(self, real: np.ndarray, order: Order, tensor: int) -> Ints:
         """(rows,) position in the order of the first loop, with more than one trip, that moves the tensor; or -1."""
@@ -191,18 +226,25 @@ class Expansion:
         return position
 
     def _add_charges(
-        self, costs: Floats, charges: _Charges, crossing: Crossing, order: Order, position: Ints
+        self, costs: Floats, grown: Batch, array_tiles: Ints, crossing: Crossing, order: Order, position: Ints
     ) -> None:
-        """Add what one crossing costs where the order's loop at `position` charges it."""
+        """Add what one crossing costs where the order's loop at `position` charges it; -1: no loop does."""
         relevant, sliding = self.problem.tensors[crossing.tensor].dims, self._sliding(crossing)
+        rows, gap = grown.labels.rows, grown.gap
         for place in np.unique(position).tolist():
-            if place < 0 and charges.gap < self.last_gap:
+            if place < 0 and gap < self.last_gap:
                 continue
-            before = order if place < 0 else order[:place]
-            stays = frozenset(dim for dim in before if dim not in relevant)
-            slide = order[place] if place >= 0 and order[place] in sliding else None
-            here = position == place
-            costs[:, here] += charges.of(crossing, stays, slide)[:, here]
+            index = np.flatnonzero(position == place)
+            tile = array_tiles[index]
+            for dim in order if place < 0 else order[:place]:
+                if dim not in relevant:
+                    d = self.model.dim_index[dim]
+                    tile[:, d] = rows.tiles[gap][index, d]
+            slide = None
+            if place >= 0 and order[place] in sliding:
+                d = self.model.dim_index[order[place]]
+                slide = (d, rows.tiles[gap][index, d])
+            costs[:, index] += self.costs.charged(rows.take(index), crossing, Charge(gap, tile, slide))
 
     def _bound_after(self, grown: Batch, costs: Floats) -> Floats:
         if grown.gap < self.last_gap:
@@ -220,42 +262,6 @@ class Expansion:
             waiting += tuple(c for c in self.skeleton.crossings if c.inner == grown.gap and c.inner != MAC)
         labels = Labels(grown.labels.rows.take(keep), costs[:, keep], grown.labels.steps[keep], bound[keep])
         return Batch(grown.gap + 1, waiting, labels, orders[keep])
-
-
-class _Charges:
-    """What the crossings of one set of rows cost, charged at the loops of one gap; each way is computed once."""
-
-    def __init__(self, expansion: Expansion, grown: Batch, array_tiles: Ints) -> None:
-        self.costs = expansion.costs
-        self.index = expansion.model.dim_index
-        self.rows = grown.labels.rows
-        self.gap = grown.gap
-        self.array_tiles = array_tiles
-        self.real = self.rows.tiles[self.gap] > array_tiles
-        self._known: dict[tuple[Crossing, frozenset[str], str | None], Floats] = {}
-        self._least: dict[int, Floats] = {}
-
-    def of(self, crossing: Crossing, stays: frozenset[str], slide: str | None) -> Floats:
-        """(columns, rows) if the tensor stays over the loops of some dimensions and slides along another."""
-        key = (crossing, stays, slide)
-        if key not in self._known:
-            block = self.rows.tiles[self.gap]
-            tile = self.array_tiles.copy()
-            for dim in stays:
-                tile[:, self.index[dim]] = block[:, self.index[dim]]
-            along = None if slide is None else (self.index[slide], block[:, self.index[slide]])
-            self._known[key] = self.costs.charged(self.rows, crossing, Charge(self.gap, tile, along))
-        return self._known[key]
-
-    def is_better(self, pattern: Ints, costs: Floats) -> np.ndarray:
-        """(rows,) whether an order costs less, in some column, than all orders before it with the same tensors waiting."""
-        better = np.zeros(len(pattern), dtype=bool)
-        for value in np.unique(pattern):
-            least = self._least.setdefault(int(value), np.full(costs.shape, np.inf))
-            here = pattern == value
-            better |= here & (costs < least).any(axis=0)
-            least[:, here] = np.minimum(least[:, here], costs[:, here])
-        return better
 
 
 def _merge(pieces: list[Batch]) -> Batch:

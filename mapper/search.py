@@ -18,11 +18,11 @@ import numpy as np
 
 from ..arch import Architecture
 from ..cost_models import Cost, Objective, evaluate
-from ..ir import InfeasibleError, Loop, LoopNest, Mapping, Problem
+from ..ir import Loop, LoopNest, Mapping, Problem
 from .arrays import array_choices
 from .bounds import Bounds
 from .certificate import RELATIVE_TOLERANCE, Certificate
-from .diagnosis import explain_infeasible
+from .diagnosis import diagnose
 from .expansion import Batch, Expansion
 from .inner_stage import InnerStage
 from .ledger import CrossingCosts, Ledger
@@ -95,7 +95,7 @@ class ExactSearch:
             else:
                 self._work_on(branch, batch)
         if self.best.mapping is None or self.best.cost is None:
-            raise InfeasibleError(*explain_infeasible(self.original, self.machine))
+            raise diagnose(self.original, self.machine)
         return self.best.mapping, self.best.cost, self._certificate(time.perf_counter() - started)
 
     def _certificate(self, seconds: float) -> Certificate:
@@ -231,7 +231,7 @@ def _outer_arrays(skeleton: Skeleton, tiling: Tiling, even: tuple[bool, ...]) ->
 
 
 def search_exact(
-    problem: Problem, arch: Architecture, objective: Objective = "edp", tiling: Tiling = "ragged"
+    problem: Problem, arch: Architecture, objective: Objective = "edp", tiling: Tiling = "perfect"
 ) -> tuple[Mapping, Cost, Certificate]:
     """The proven best mapping of the even space. Raises InfeasibleError, with a diagnosis, when nothing fits."""
     return ExactSearch(problem, arch, objective, tiling).run()
