@@ -34,7 +34,9 @@ def main() -> None:
     parser.add_argument("--verify", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()
     layers = distinct_layers(options.networks.split(","))
-    print(f"{'architecture':12} {'layer':36} {'search s':>9} {'verify s':>9} {'proven':>6} {'agrees':>6} {options.objective}")
+    print(
+        f"{'architecture':12} {'layer':36} {'search s':>9} {'verify s':>9} {'proven':>6} {'agrees':>6} {options.objective}"
+    )
     for name in options.archs.split(","):
         arch, taken = tw.load_arch(name), []
         for problem in layers:
@@ -46,7 +48,10 @@ def main() -> None:
             agrees = "-" if check is None else "yes" if check.agrees and check.words_agree else "NO"
             seconds = 0.0 if check is None else check.seconds
             value = result.certificate.value
-            print(f"{name:12} {problem.name:36} {taken[-1]:9.2f} {seconds:9.2f} {proven:>6} {agrees:>6} {value:.6e}", flush=True)
+            print(
+                f"{name:12} {problem.name:36} {taken[-1]:9.2f} {seconds:9.2f} {proven:>6} {agrees:>6} {value:.6e}",
+                flush=True,
+            )
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
             f"{name}: {len(taken)} layers, median {statistics.median(taken):.2f} s, worst {max(taken):.2f} s; "

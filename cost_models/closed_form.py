@@ -13,6 +13,7 @@ one; they are found by their remaining length (`_kinds_of_move`).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,6 +34,10 @@ EVERY = 1 << 30
 """Instead of a moving loop's position: every step, each on its own."""
 
 NOTHING: frozenset[int] = frozenset()
+Place = frozenset[tuple[int, int]]
+"""One instance: for every spatial loop above it, (position of the loop, its value)."""
+ALL: Place = frozenset()
+"""Instead of one instance: all of them."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class _Nest:
     spatial: tuple[int, ...]
     temporal: tuple[int, ...]
     loops: Mapping[int, Loop]
+    accumulator: int
     tiles: Mapping[int, Mapping[str, int]]
 
     @classmethod
@@ -60,6 +66,7 @@ class _Nest:
             spatial=tuple(i for i, loop in loops.items() if loop.is_spatial),
             temporal=tuple(i for i, loop in loops.items() if not loop.is_spatial),
             loops=loops,
+            accumulator=mapping.nest.node_positions(mapping.problem.output.name)[-1],
             tiles={i: tile_below(mapping.problem, mapping.nest, i) for i in edges},
         )
 
@@ -76,12 +83,12 @@ class _Group:
     """How the instances at `position` are counted.
 
     joined    spatial loops whose instances are counted once together (multicast, or reduced)
-    frozen    spatial loops of which only instance 0 is counted
+    only      the one instance, or group of joined ones, that is counted
     """
 
     position: int
     joined: frozenset[int] = NOTHING
-    frozen: frozenset[int] = NOTHING
+    only: Place = ALL
 
 
 def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
@@ -93,84 +100,90 @@ def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
     boundaries = boundaries_of(mapping, arch)
     counts = Counts(steps=_steps(nest))
     for boundary in boundaries:
-        for table, busiest in ((counts.total, False), (counts.busiest, True)):
-            if boundary.tensor.is_output:
-                _count_partial_sums(nest, arch, boundaries, boundary, table, busiest)
-            else:
-                _count_operand(nest, boundary, table, busiest)
+        outer, inner = (
+            _candidates(nest, boundary.tensor, p) for p in (boundary.outer_position, boundary.inner_position)
+        )
+        count = _count_partial_sums if boundary.tensor.is_output else _count_operand
+        count(nest, arch, boundary, counts.total, [ALL], [ALL])
+        count(nest, arch, boundary, counts.busiest, outer, inner)
     return counts
+
+
+def _candidates(nest: _Nest, tensor: Tensor, position: int) -> list[Place]:
+    """Instances above `position` among which is the busiest one.
+
+    That is the first, all of whose blocks are full; but where a tile's words grow unevenly (2p + 3r), a smaller one
+    at a ragged edge may have less overlap to keep, so then all places along that dimension are looked at.
+    """
+    above = sorted(nest.spatial_above(position))
+    ranges = []
+    for i in above:
+        dim = nest.loops[i].dim
+        steps = [c for rank in tensor.ranks if any(d == dim for d, _ in rank) for d, c in rank if d != dim]
+        ragged = math.prod(d.trips for d in nest.digits[dim]) != nest.problem.sizes[dim]
+        ranges.append(range(nest.loops[i].trips if ragged and any(c > 1 for c in steps) else 1))
+    return [frozenset(zip(above, values, strict=True)) for values in itertools.product(*ranges)]
 
 
 def _account(table: AccessTable, memory: str, tensor: str) -> Accesses:
     return table.setdefault((memory, tensor), Accesses())
 
 
-def _count_operand(nest: _Nest, boundary: Boundary, table: AccessTable, busiest: bool) -> None:
+def _count_operand(
+    nest: _Nest, arch: Architecture, boundary: Boundary, table: AccessTable, outer: list[Place], inner: list[Place]
+) -> None:
     """The outer memory is read once per multicast, every inner instance is written."""
-    position = boundary.inner_position
-    above_outer = nest.spatial_above(boundary.outer_position) if busiest else NOTHING
-    above_inner = nest.spatial_above(position) if busiest else NOTHING
-    outer = _account(table, boundary.outer.name, boundary.tensor.name)
+    position, tensor = boundary.inner_position, boundary.tensor
+    groups = [_Group(position, boundary.multicast, place) for place in outer]
+    account = _account(table, boundary.outer.name, tensor.name)
     if boundary.inner is None:
-        outer.reads += _words(nest, boundary.tensor, EVERY, _Group(position, boundary.multicast, above_outer))[0]
+        account.reads += max(_words(nest, tensor, EVERY, group)[0] for group in groups)
         return
     halo = boundary.inner.halo
-    outer.reads += _moved(nest, boundary.tensor, halo, _Group(position, boundary.multicast, above_outer))
-    inner = _account(table, boundary.inner.name, boundary.tensor.name)
-    inner.writes += _moved(nest, boundary.tensor, halo, _Group(position, NOTHING, above_inner))
+    account.reads += max(_moved(nest, tensor, halo, group) for group in groups)
+    account = _account(table, boundary.inner.name, tensor.name)
+    account.writes += max(_moved(nest, tensor, halo, _Group(position, NOTHING, place)) for place in inner)
 
 
 def _count_partial_sums(
-    nest: _Nest,
-    arch: Architecture,
-    boundaries: tuple[Boundary, ...],
-    boundary: Boundary,
-    table: AccessTable,
-    busiest: bool,
+    nest: _Nest, arch: Architecture, boundary: Boundary, table: AccessTable, outers: list[Place], inners: list[Place]
 ) -> None:
     """Every arrival is a write of the outer memory, and every arrival of a word after its first also a read."""
     position, tensor = boundary.inner_position, boundary.tensor
-    above_outer = nest.spatial_above(boundary.outer_position) if busiest else NOTHING
-    above_inner = nest.spatial_above(position) if busiest else NOTHING
-    arriving = _Group(position, boundary.reduced, above_outer)
-    first_arrivals = _distinct(nest, tensor, _Group(boundary.outer_position, frozen=above_outer))
+    arriving = _Group(position, boundary.reduced, outers[0])
+    first_arrivals = _distinct(nest, tensor, _Group(boundary.outer_position, only=outers[0]))
     outer = _account(table, boundary.outer.name, tensor.name)
     if boundary.inner is None:
         arrivals = _words(nest, tensor, EVERY, arriving)[0]
     else:
         arrivals = _moved(nest, tensor, "none", arriving)
-        leaving = _Group(position, NOTHING, above_inner)
+        leaving = _Group(position, NOTHING, inners[0])
         visits = _moved(nest, tensor, "none", leaving)
         first_visits = _distinct(nest, tensor, leaving)
         inner = _account(table, boundary.inner.name, tensor.name)
         inner.writes += visits - first_visits
         if arch.inner_drain_read:
             inner.reads += visits
-            inner.finished_reads += first_visits if _may_finish(nest, boundaries, position) else 0
-        if _may_finish(nest, boundaries, boundary.outer_position):
+            inner.finished_reads += first_visits if _may_finish(nest, position) else 0
+        if _may_finish(nest, boundary.outer_position):
             outer.finished_writes += first_arrivals
     outer.writes += arrivals
     outer.reads += arrivals - first_arrivals
 
 
-def _may_finish(nest: _Nest, boundaries: tuple[Boundary, ...], position: int) -> bool:
+def _may_finish(nest: _Nest, position: int) -> bool:
     """Whether words of this output node are finished at their last arrival.
 
     Not in the accumulator next to the MAC, and not while several instances each hold a part of the sum.
     """
-    accumulator = any(b.tensor.is_output and b.inner is None and b.outer_position == position for b in boundaries)
     shares = any(nest.loops[i].dim not in nest.problem.output.dims for i in nest.spatial_above(position))
-    return not accumulator and not shares
+    return position != nest.accumulator and not shares
 
 
 def _steps(nest: _Nest) -> int:
-    """Settings of the temporal loops in which instance 0 of everything, the busiest one, has work."""
-    position = len(nest.loops) and max(nest.loops) + 1
-    frozen = frozenset(nest.spatial)
-    return math.prod(
-        sum(kind.count for kind in _kinds(nest, dim, EVERY, _Group(position, frozen=frozen)))
-        for dim in nest.problem.dim_names
-    )
+    """Settings of the temporal loops in which instance 0 of everything has work: no other has work when it has none."""
+    everything = _Group(max(nest.loops, default=0) + 1, only=frozenset((i, 0) for i in nest.spatial))
+    return math.prod(sum(kind.count for kind in _kinds(nest, dim, EVERY, everything)) for dim in nest.problem.dim_names)
 
 
 def _distinct(nest: _Nest, tensor: Tensor, group: _Group) -> int:
@@ -238,7 +251,7 @@ def rank_words(
     """
     step = EVERY if moving is None else moving
     kinds = [
-        _kinds_of_move(size, loops, tile, _relative(loops, step), joined & {x.position for x in loops}, NOTHING)
+        _kinds_of_move(size, loops, tile, _relative(loops, step), joined & {x.position for x in loops}, ALL)
         for size, loops, tile in zip(sizes, digits, tiles, strict=True)
     ]
     return _rank_words(coefficients, kinds)
@@ -272,7 +285,7 @@ def _kinds(nest: _Nest, dim: str, moving: int, group: _Group) -> tuple[_Kind, ..
         min(tile, nest.problem.sizes[dim]),
         _relative(digits, moving),
         group.joined & relevant,
-        group.frozen & relevant,
+        frozenset((position, value) for position, value in group.only if position in relevant),
     )
 
 
@@ -291,7 +304,7 @@ def _kinds_of_move(
     tile: int,
     moving: int,
     joined: frozenset[int],
-    frozen: frozenset[int],
+    only: Place,
 ) -> tuple[_Kind, ...]:
     """All moves of one dimension when loop `moving` steps, alike ones together.
 
@@ -303,14 +316,16 @@ def _kinds_of_move(
     counted = [d for d in digits if d not in wrapping and d.position not in joined]
     if moving == FIRST:
         counted = [d for d in counted if d.spatial]
-    counted = [d for d in counted if d.position not in frozen]
+    values = dict(only)
+    fixed = sum(d.tile * values[d.position] for d in counted if d.position in values)
+    counted = [d for d in counted if d.position not in values]
     instances = _offsets([d for d in digits if d.position in joined], None)
     reach = tile + sum((d.trips - 1) * d.tile for d in wrapping)
     if math.prod(d.trips for d in digits) * tile == size:
         count = math.prod(d.trips - (d is moved) for d in counted)
         row = np.full(len(instances), reach)
         return (_kind(count, row, instances, tile, moved, wrapping),) if count else ()
-    starts = _offsets(counted, moved)
+    starts = _offsets(counted, moved) + fixed
     left = size - starts[:, None] - instances[None, :]
     rows, counts = np.unique(np.clip(left[left[:, 0] > 0], 0, reach), axis=0, return_counts=True)
     return tuple(

@@ -190,7 +190,7 @@ def _memory_use(
             for (name, tensor), words in tiles.items()
             if name == memory.name
         ),
-        capacity_bits=memory.size_bits or sum(memory.partition_bits.values()) or None,
+        capacity_bits=sum(part.bits for part in capacity_parts(memory)) or None,
         cycles=port_cycles(memory, read, write),
         overlaps=memory.overlaps,
         energy_pj=sum(t.energy_pj for t in traffic if t.memory == memory.name),

@@ -92,7 +92,12 @@ class AxisUse:
 
 
 def split_over_axes(
-    problem: Problem, fanout: Fanout, lefts: Sequence[int], instances: Sequence[int], tiling: Tiling, even: Sequence[bool]
+    problem: Problem,
+    fanout: Fanout,
+    lefts: Sequence[int],
+    instances: Sequence[int],
+    tiling: Tiling,
+    even: Sequence[bool],
 ) -> list[Pair]:
     """Axis trips per dimension that realize the given instances; `lefts` are the tiles left per dimension."""
     options: list[list[Pair]] = []

@@ -66,7 +66,8 @@ class Lattice:
     def around(self, table: Floats, dims: Sequence[int]) -> Floats:
         """For every tile, the least of the table over tiles that contain it, growing along `dims` only."""
         for dim in dims:
-            table = _least_multiple(table, dim, self.axes[dim]) if self.tiling == "perfect" else _least_larger(table, dim)
+            perfect = self.tiling == "perfect"
+            table = _least_multiple(table, dim, self.axes[dim]) if perfect else _least_larger(table, dim)
         return table
 
 
@@ -252,14 +253,16 @@ class Bounds:
         for count in range(1, len(tables) + 1):
             for waiting in itertools.combinations(tables, count):
                 still = [i for i, d in enumerate(self.dims) if all(d not in self.tensors[t].dims for t in waiting)]
-                table = beyond + sum(tables[t] for t in tables if t not in waiting)
-                table = table + sum(tables[t][self._whole_column] for t in waiting)
+                table = beyond
+                for t, words in tables.items():
+                    table = table + (self._at_whole(words) if t in waiting else words)
                 best = np.minimum(best, self._minimum(table, still))
         return best
 
-    @property
-    def _whole_column(self) -> tuple[object, ...]:
-        return (slice(None), *(slice(n, n + 1) for n in self._whole))
+    def _at_whole(self, table: Floats) -> Floats:
+        """The costs at the whole problem, shaped to broadcast over the lattice."""
+        whole: Floats = table[:, *(slice(n, n + 1) for n in self._whole)]
+        return whole
 
     def in_order(
         self, gap: int, array: tuple[Ints, ...], tile: tuple[Ints, ...], at_tile: Mapping[Crossing, frozenset[int]]
@@ -269,13 +272,13 @@ class Bounds:
         at_tile  per crossing of block gap-1, the dimensions in which it is charged at the block's tile; a crossing
                  that no loop of the gap moves is charged further out, at best once
         """
-        total = self._gap_beyond[gap][(slice(None), *tile)]
+        total: Floats = self._gap_beyond[gap][:, *tile]
         for crossing, dims in at_tile.items():
             table = self._gap_tables[gap][crossing.tensor]
             place = tuple(tile[i] if i in dims else array[i] for i in range(len(self.dims)))
-            here = table[(slice(None), *place)]
+            here = table[:, *place]
             stays = self._stays_over(tile, array, self.tensors[crossing.tensor])
-            total = total + np.where(stays, table[self._whole_column].reshape(-1, 1), here)
+            total = total + np.where(stays, self._at_whole(table).reshape(-1, 1), here)
         return total
 
     def ahead(self, gap: int, done: int) -> Floats:
@@ -283,10 +286,10 @@ class Bounds:
         on, as if every tensor were charged there: places of V in the first `done` dimensions, of A in the others."""
         if (gap, done) not in self._ahead:
             if done == len(self.dims):
-                tables = self._gap_tables[gap]
-                self._ahead[gap, done] = self._gap_beyond[gap] + sum(
-                    np.minimum(table, table[self._whole_column]) for table in tables.values()
-                )
+                least = self._gap_beyond[gap]
+                for table in self._gap_tables[gap].values():
+                    least = least + np.minimum(table, self._at_whole(table))
+                self._ahead[gap, done] = least
             else:
                 self._ahead[gap, done] = self._minimum(self.ahead(gap, done + 1), [done])
         return self._ahead[gap, done]
@@ -303,7 +306,7 @@ class Bounds:
         """What block `gap` allows and what lies beyond it, per tile V of the block."""
         if gap == self.skeleton.blocks - 1:
             only = np.full((self.costs.ledger.columns, *self.lattice.shape), np.inf)
-            only[(slice(None), *self._whole)] = 0.0
+            only[:, *self._whole] = 0.0
             return only
         beyond = self.around[gap + 1]
         for dim, trips in enumerate(self._array_of_gap(gap + 1)):
@@ -326,9 +329,10 @@ class Bounds:
         """For every tile of the axis: the place of the array tile above it; -1 if it cannot be."""
         size, axis = self.lattice.sizes[dim], self.lattice.axes[dim]
         grown = axis * trips
+        places = self.lattice.places[dim][np.minimum(grown, size)]
         if self.lattice.tiling == "perfect":
-            return np.where((grown <= size) & (size % grown == 0), self.lattice.places[dim][np.minimum(grown, size)], -1)
-        return self.lattice.places[dim][np.minimum(grown, size)]
+            return np.where((grown <= size) & (size % grown == 0), places, -1)
+        return places
 
     def fits(self, block: int, tiles: Sequence[Ints]) -> np.ndarray:
         """Whether block `block` can hold its tensors' tiles, over the lattice spanned by `tiles` per dimension."""

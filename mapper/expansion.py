@@ -61,38 +61,44 @@ class Expansion:
         self._order_number: dict[Order, int] = {}
 
     def start(self, labels: Labels) -> Batch:
-        """The first batch: all crossings of block 0 wait."""
+        """The first batch: gap 0 is done, and all crossings of block 0 wait."""
         waiting = tuple(c for c in self.skeleton.crossings if c.inner == 0)
-        return Batch(min(1, self.skeleton.blocks - 1), waiting, labels, np.zeros((len(labels.bound), 0), dtype=np.int64))
+        return Batch(1, waiting, labels, np.zeros((len(labels.bound), 0), dtype=np.int64))
 
     @property
     def last_gap(self) -> int:
         return self.skeleton.blocks - 1
 
+    def complete(self, batch: Batch) -> bool:
+        """Whether no gap is left: the batch's rows are mappings."""
+        return batch.gap > self.last_gap
+
     def expand(self, batch: Batch, below: float) -> Iterator[Batch]:
-        """Every way to complete the batch's gap whose bound stays below the cutoff, by the tensors still waiting."""
+        """Every way to complete the batch's gap whose bound stays below the cutoff, as batches that wait alike."""
         parents, tiles = self._tiles_of_block(batch, below)
         grown = batch.take(parents)
         array_tiles = self.model.array_tile(grown.labels.rows, batch.gap)
         grown.labels.rows.tiles.append(tiles)
         found: dict[tuple[Crossing, ...], list[Batch]] = {}
-        least: dict[tuple[Crossing, ...], Floats] = {}
+        earlier: dict[tuple[Crossing, ...], list[Floats]] = {}
         for order, index in self._worthwhile(grown, array_tiles, below):
-            charged = self._charge(grown.take(index), array_tiles[index], order, below)
-            for piece, rows in charged:
-                better = self._better(piece, index[rows], least, len(grown))
+            for piece, rows in self._charge(grown.take(index), array_tiles[index], order, below):
+                better = self._better(piece, index[rows], earlier.setdefault(piece.waiting, []), len(grown))
                 found.setdefault(piece.waiting, []).append(piece.take(np.flatnonzero(better)))
         for pieces in found.values():
             yield _merge(pieces)
 
-    def _better(
-        self, piece: Batch, rows: Ints, least: dict[tuple[Crossing, ...], Floats], count: int
-    ) -> npt.NDArray[np.bool_]:
-        """Whether an order costs less, in some column, than all orders before it with the same tensors waiting."""
-        known = least.setdefault(piece.waiting, np.full((self.costs.ledger.columns, count), np.inf))
-        better: npt.NDArray[np.bool_] = (piece.labels.costs < known[:, rows]).any(axis=0)
-        known[:, rows] = np.minimum(known[:, rows], piece.labels.costs)
-        return better
+    def _better(self, piece: Batch, rows: Ints, earlier: list[Floats], count: int) -> npt.NDArray[np.bool_]:
+        """Whether each row of an order is one that no earlier order, with the same tensors waiting, equals or undercuts
+        in all columns; the order's costs join the earlier ones. (Different orders may each be the least in a column,
+        so the columns of one order are compared together.)"""
+        costs = np.full((self.costs.ledger.columns, count), np.inf)
+        costs[:, rows] = piece.labels.costs
+        dominated = np.zeros(len(rows), dtype=np.bool_)
+        for other in earlier:
+            dominated |= (other[:, rows] <= piece.labels.costs).all(axis=0)
+        earlier.append(costs)
+        return ~dominated
 
     # ---- tiles ---------------------------------------------------------------------------------------------
 
@@ -117,7 +123,7 @@ class Expansion:
     def _hopeful(self, batch: Batch, parents: Ints, tiles: Ints, done: int, below: float) -> npt.NDArray[np.bool_]:
         """Whether some completion of the tiles, of which `done` dimensions are chosen, may stay below the cutoff."""
         table = self.bounds.ahead(batch.gap, done)
-        ahead = table[(slice(None), *self._places(tiles))]
+        ahead: Floats = table[:, *self._places(tiles)]
         costs = batch.labels.costs[:, parents] + ahead
         keep: npt.NDArray[np.bool_] = (
             self.costs.ledger.objective(self.objective, costs, batch.labels.steps[parents]) < below
@@ -248,10 +254,9 @@ class Expansion:
 
     def _bound_after(self, grown: Batch, costs: Floats) -> Floats:
         if grown.gap < self.last_gap:
-            rows = grown.labels.rows
-            above = self.model.array_tile(rows, grown.gap + 1)
-            place = tuple(self.bounds.lattice.places[d][above[:, d]] for d in range(len(self.sizes)))
-            costs = costs + self.bounds.around[grown.gap + 1][(slice(None), *place)]
+            above = self.model.array_tile(grown.labels.rows, grown.gap + 1)
+            around: Floats = self.bounds.around[grown.gap + 1][:, *self._places(above)]
+            costs = costs + around
         return self.costs.ledger.objective(self.objective, costs, grown.labels.steps)
 
     def _next_batch(
@@ -265,7 +270,7 @@ class Expansion:
 
 
 def _merge(pieces: list[Batch]) -> Batch:
-    """One batch of several with the same waiting tensors, sorted by bound; equal completions once."""
+    """One batch of several with the same waiting tensors, sorted by bound."""
     first = pieces[0]
     rows = Rows(
         [np.concatenate(t) for t in zip(*(p.labels.rows.tiles for p in pieces), strict=True)],

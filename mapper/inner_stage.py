@@ -370,9 +370,7 @@ class InnerStage:
             if crossing.inner == MAC:
                 costs += self.costs.computed(rows, crossing, self.top)
         steps = self.costs.model.steps(rows, self.top)
-        bound = self.costs.ledger.objective(
-            self.objective, costs + self.projections[-1][:, partial.place], steps
-        )
+        bound = self.costs.ledger.objective(self.objective, costs + self.projections[-1][:, partial.place], steps)
         return Labels(rows, costs, steps, bound)
 
 

@@ -141,25 +141,25 @@ class CrossingCosts:
         tensor = self.skeleton.problem.tensors[crossing.tensor]
         outer = self.skeleton.memories[crossing.outer]
         outer_instances = self.model.instances(rows, crossing.outer).astype(np.float64)
+        inner, inner_instances = None, outer_instances
+        if crossing.inner != MAC:
+            inner = self.skeleton.memories[crossing.inner]
+            inner_instances = self.model.instances(rows, crossing.inner).astype(np.float64)
         if not tensor.is_output:
             bits = self.ledger.arch.width_bits(tensor)
             self.ledger.book(costs, outer, served * bits, np.zeros(1), outer_instances)
-            if crossing.inner != MAC:
-                inner_instances = self.model.instances(rows, crossing.inner).astype(np.float64)
-                self.ledger.book(costs, self.skeleton.memories[crossing.inner], np.zeros(1), filled * bits, inner_instances)
+            if inner is not None:
+                self.ledger.book(costs, inner, np.zeros(1), filled * bits, inner_instances)
             return costs
         wide = self.ledger.arch.partial_width_bits(tensor)
         first = self.model.first_words(rows, tensor, crossing.outer)
         saved = self._finished(rows, tensor, crossing.outer, first)
         self.ledger.book(costs, outer, (served - first) * wide, served * wide - saved, outer_instances)
-        if crossing.inner != MAC:
+        if inner is not None:
             first = self.model.first_words(rows, tensor, crossing.inner)
             saved = self._finished(rows, tensor, crossing.inner, first)
             reads = (filled * wide - saved) * self.ledger.arch.inner_drain_read
-            inner_instances = self.model.instances(rows, crossing.inner).astype(np.float64)
-            self.ledger.book(
-                costs, self.skeleton.memories[crossing.inner], reads, (filled - first) * wide, inner_instances
-            )
+            self.ledger.book(costs, inner, reads, (filled - first) * wide, inner_instances)
         return costs
 
     def _finished(self, rows: Rows, tensor: Tensor, block: int, first: Floats) -> Floats:

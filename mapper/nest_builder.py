@@ -38,7 +38,8 @@ def build_mapping(
             inner = [*_spatial_loops(problem.dim_names, fanout.name, lefts, pairs), *inner]
             below = [min(t * n, s) for t, n, s in zip(below, arrays[flat], sizes, strict=True)]
             flat += 1
-        trips = dict(zip(problem.dim_names, (ceil_div(t, b) for t, b in zip(tiles[gap], below, strict=True)), strict=True))
+        counts = [ceil_div(tile, covered) for tile, covered in zip(tiles[gap], below, strict=True)]
+        trips = dict(zip(problem.dim_names, counts, strict=True))
         temporal = [Loop(dim, trips[dim]) for dim in reversed(orders[gap]) if trips[dim] > 1]
         nodes = [Node(skeleton.memories[gap].name, problem.tensors[t].name) for t in skeleton.kept[gap]]
         parts.append([*nodes, *temporal, *inner])

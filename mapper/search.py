@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arch import Architecture
 from ..cost_models import Cost, Objective, evaluate
-from ..ir import Loop, LoopNest, Mapping, Problem
+from ..ir import Loop, LoopNest, Mapping, Node, Problem
 from .arrays import array_choices
 from .bounds import Bounds
 from .certificate import RELATIVE_TOLERANCE, Certificate
@@ -82,11 +82,10 @@ class ExactSearch:
         even = tuple(even_growth(self.problem, dim) for dim in self.problem.dim_names)
         for skeleton in skeletons(self.problem, self.arch):
             self.placements += 1
-            for arrays in _outer_arrays(skeleton, self.tiling, even):
+            for arrays in outer_arrays(skeleton, self.tiling, even):
                 self._open(skeleton, arrays)
-        for bound, _, branch, _ in sorted(self._queue, key=lambda entry: entry[:2]):
-            if bound < self._cutoff():
-                self._dive(branch)
+        for branch in self._branches():
+            self._dive(branch)
         self._sharpen()
         while self._queue and self._queue[0][0] < self._cutoff():
             _, _, branch, batch = heapq.heappop(self._queue)
@@ -120,12 +119,18 @@ class ExactSearch:
         if bound < self._cutoff():
             heapq.heappush(self._queue, (bound, next(self._ticket), branch, batch))
 
+    def _branches(self) -> Iterator[_Branch]:
+        """What is in the queue, lowest bound first, as long as it may lead to a better mapping."""
+        for bound, _, branch, _ in sorted(self._queue, key=lambda entry: entry[:2]):
+            if bound < self._cutoff():
+                yield branch
+
     def _sharpen(self) -> None:
         """Bound a product of energy and latency by their sum too, at the rate of the best mapping so far."""
         if self.objective != "edp" or self.best.cost is None or not self.best.cost.latency_cycles:
             return
         rate = self.best.cost.energy_pj / self.best.cost.latency_cycles
-        branches = [branch for bound, _, branch, _ in sorted(self._queue, key=lambda e: e[:2]) if bound < self._cutoff()]
+        branches = list(self._branches())
         self._queue.clear()
         for branch in branches:
             self._open(branch.inner.skeleton, branch.inner.bounds.outer_arrays, rate)
@@ -142,7 +147,7 @@ class ExactSearch:
         """Look for one good mapping of a skeleton, so that bounds have something to be compared with."""
         labels = branch.inner.promising(DIVE_WIDTH, self._cutoff())
         batch = branch.expansion.start(labels)
-        while len(batch) and batch.gap < branch.expansion.skeleton.blocks and branch.expansion.skeleton.blocks > 1:
+        while len(batch) and not branch.expansion.complete(batch):
             grown = list(branch.expansion.expand(batch, self._cutoff()))
             if not grown:
                 return
@@ -159,7 +164,7 @@ class ExactSearch:
             self._push(float(batch.labels.bound[0]), branch, batch)
 
     def _work_on(self, branch: _Branch, batch: Batch) -> None:
-        if batch.gap >= branch.expansion.skeleton.blocks or (branch.expansion.skeleton.blocks == 1):
+        if branch.expansion.complete(batch):
             self._finish(branch, batch)
             return
         head = batch.take(np.arange(min(LABELS_AT_ONCE, len(batch))))
@@ -209,15 +214,19 @@ def _has_exact_halo(skeleton: Skeleton) -> bool:
 
 def all_orders(mapping: Mapping) -> Iterator[Mapping]:
     """Every mapping that differs only in the order of temporal loops between the same nodes and spatial loops."""
-    runs: list[list[tuple[object, ...]]] = []
-    for temporal, group in itertools.groupby(mapping.nest.items, key=lambda x: isinstance(x, Loop) and not x.is_spatial):
+    runs: list[list[tuple[Loop | Node, ...]]] = []
+    for temporal, group in itertools.groupby(mapping.nest.items, key=_is_temporal):
         items = tuple(group)
         runs.append(list(itertools.permutations(items)) if temporal else [items])
     for chosen in itertools.product(*runs):
-        yield Mapping(mapping.problem, LoopNest(tuple(itertools.chain.from_iterable(chosen))))  # type: ignore[arg-type]
+        yield Mapping(mapping.problem, LoopNest(tuple(itertools.chain.from_iterable(chosen))))
 
 
-def _outer_arrays(skeleton: Skeleton, tiling: Tiling, even: tuple[bool, ...]) -> Iterator[dict[int, Ints]]:
+def _is_temporal(item: Loop | Node) -> bool:
+    return isinstance(item, Loop) and not item.is_spatial
+
+
+def outer_arrays(skeleton: Skeleton, tiling: Tiling, even: tuple[bool, ...]) -> Iterator[dict[int, Ints]]:
     """All ways to spread dimensions over the fanouts of gap 2 and further out."""
     outer = []
     index = 0

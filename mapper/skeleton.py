@@ -68,8 +68,8 @@ class Skeleton:
     def describe(self) -> str:
         """Which memory keeps what, innermost first."""
         names = [t.name for t in self.problem.tensors]
-        parts = (f"{m.name}:{''.join(names[t] for t in kept)}" for m, kept in zip(self.memories, self.kept, strict=True))
-        return " ".join(parts)
+        holders = zip(self.memories, self.kept, strict=True)
+        return " ".join(f"{memory.name}:{''.join(names[t] for t in kept)}" for memory, kept in holders)
 
 
 def skeletons(problem: Problem, arch: Architecture) -> Iterator[Skeleton]:

@@ -284,7 +284,8 @@ class TrafficModel:
             columns += [rows.tiles[crossing.inner][:, index], charge.tile[:, index]]
             spread = self.spreads(rows, index, crossing.inner, charge.gap)
             columns += [x for s in spread for x in (s.trips, s.tile)]
-            columns.append(charge.slide[1] if slides and charge.slide and charge.slide[0] == index else charge.tile[:, index])
+            moves = slides and charge.slide is not None and charge.slide[0] == index
+            columns.append(charge.slide[1] if moves and charge.slide else charge.tile[:, index])
         joined = tuple(joins(s.place) for s in self.spreads(rows, dims[0], crossing.inner, charge.gap))
         moving = dims.index(charge.slide[0]) if slides and charge.slide else None
         sizes = tuple(int(self.sizes[i]) for i in dims)
@@ -318,8 +319,13 @@ class TrafficModel:
         if len(dims) <= 1:
             return np.broadcast_to(total, len(rows))
         joined = [i for i, place in enumerate(self.fanouts) if place.gap <= gap and joins(place)]
-        spread = [math.prod(rows.arrays[f][:, i] for f in joined) > 1 for i in dims] if joined else []
-        overlapping = np.sum(spread, axis=0) > 1 if joined else np.zeros(len(rows), dtype=bool)
+        spread_dims = np.zeros(len(rows), dtype=np.int64)
+        for i in dims:
+            shared = np.ones(len(rows), dtype=np.int64)
+            for f in joined:
+                shared = shared * rows.arrays[f][:, i]
+            spread_dims += shared > 1
+        overlapping = spread_dims > 1
         words = np.full(len(rows), total)
         if overlapping.any():
             chosen = rows.take(np.flatnonzero(overlapping))
@@ -394,7 +400,11 @@ def per_distinct_row(columns: Sequence[Ints], function: Callable[[tuple[int, ...
 
 @lru_cache(maxsize=1 << 17)
 def _rank_total(
-    coefficients: tuple[int, ...], sizes: tuple[int, ...], key: tuple[int, ...], joined: tuple[bool, ...], moving: int | None
+    coefficients: tuple[int, ...],
+    sizes: tuple[int, ...],
+    key: tuple[int, ...],
+    joined: tuple[bool, ...],
+    moving: int | None,
 ) -> tuple[int, int]:
     """Words wanted along a rank by the instances below a charge, in all their places; and held when it slides.
 

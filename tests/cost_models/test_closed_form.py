@@ -376,7 +376,6 @@ def test_a_ragged_instance_may_be_the_busiest() -> None:
     assert count_words(mapping, arch).total == counts.total
 
 
-@pytest.mark.xfail(strict=True, reason="the closed form takes instance 0 for the busiest, whatever the halo saves it")
 def test_closed_form_finds_a_busiest_instance_that_is_ragged() -> None:
     mapping = Mapping(THREE_WAY, LoopNest.parse(RAGGED_IS_BUSIER))
     arch = machine(array(2), memory("L1", keeps=MAY))
