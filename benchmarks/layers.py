@@ -34,9 +34,8 @@ def main() -> None:
     parser.add_argument("--verify", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()
     layers = distinct_layers(options.networks.split(","))
-    print(
-        f"{'architecture':12} {'layer':36} {'search s':>9} {'verify s':>9} {'proven':>6} {'agrees':>6} {options.objective}"
-    )
+    columns = f"{'architecture':12} {'layer':36} {'search s':>9} {'verify s':>9} {'proven':>6} {'agrees':>6}"
+    print(columns, options.objective)
     for name in options.archs.split(","):
         arch, taken = tw.load_arch(name), []
         for problem in layers:

@@ -1,1 +1,29 @@
-"""."""
+"""The search: the proven best mapping of a problem on an architecture.
+
+    mapping, cost, certificate = search_exact(problem, arch, objective="edp", tiling="perfect")
+
+`search.py` describes the algorithm as a whole. From the outside in:
+
+    search.py        best first over branches and batches; the proof
+    certificate.py   what a search proves, and what it did
+    reduction.py     the problem with fewer dimensions, and the way back
+    skeleton.py      placements: which memory keeps which tensor
+    inner_stage.py   labels: the innermost tile and the arrays around it
+    expansion.py     the next tile and the loop order of a gap
+    bounds.py        what the gaps further out cost at least
+    ledger.py        from words to cost columns: energy, and cycles of every port
+    traffic.py       words that cross between blocks, for many partial mappings at once
+    orders.py        loop orders, as far as they matter
+    tilings.py       trip counts worth trying: perfect and ragged
+    arrays.py        instances that a fanout's axes can realize
+    nest_builder.py  from a complete row to a mapping
+    space_size.py    how many mappings there are, counted
+    diagnosis.py     why nothing fits
+    emit/            programs that run a mapping
+"""
+
+from .certificate import Certificate
+from .search import search_exact
+from .tilings import TILINGS, Tiling
+
+__all__ = ["TILINGS", "Certificate", "Tiling", "search_exact"]

@@ -1,13 +1,22 @@
-"""Lower bounds on what the gaps of a skeleton cost, for every tile at once.
+"""Lower bounds on what the gaps of a branch cost, for every tile at once.
 
 The tiles of a dimension that matter for bounds form a short list (`tilings.grid`); all dimensions together form a
 lattice. On it, "the least cost over all tiles around this one" is a running minimum along each axis. From the
 outermost gap inwards this gives, for every tile A just above the array of gap k, the least that gap k and all gaps
 further out can cost: `around[k][column][A]`. Columns (energy, ports) are bounded one by one.
 
-A tensor that is charged in gap k is charged at A, or, if loops that do not move it come first, at the tile V of
-block k in those dimensions; which tensors can wait together follows from the loop orders (`orders.py`). A tensor
-that nothing in the gap moves waits on, and is bounded by its words at the whole problem.
+Let V be the tile of block k, around A. A tensor that is charged in gap k is charged at A, or, in the dimensions of
+loops that do not move it and come first, at V; which tensors can do so together follows from the loop orders
+(`orders.py`). A tensor that nothing in the gap moves waits on, and is bounded by its words at the whole problem.
+Beyond V lie the arrays of gap k + 1, which the branch has fixed, and `around[k + 1]`.
+
+Why these are bounds: words are counted at the tile that charges them, divided by all instances further out that might
+share them, and the cycles of a port by all instances that there are (`_book`); of output words, first visits are
+free; of operands with an exact halo, only distinct words count. A minimum over tiles, and over orders, is taken column
+by column, so it lies below every single mapping; and objectives only rise with every column. A tile off the lattice is
+bounded as the largest lattice tile inside it, which has as many tiles above it and takes no more room.
+
+`in_order` reads the same tables for one order and given A and V, `ahead` for a V of which some dimensions are open.
 """
 
 from __future__ import annotations
@@ -17,6 +26,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +79,13 @@ class Lattice:
             perfect = self.tiling == "perfect"
             table = _least_multiple(table, dim, self.axes[dim]) if perfect else _least_larger(table, dim)
         return table
+
+
+def at(table: Floats, places: tuple[Ints, ...]) -> Floats:
+    """(columns, rows) of a table over the lattice, at one place per row."""
+    index: tuple[Any, ...] = (slice(None), *places)
+    found: Floats = table[index]
+    return found
 
 
 def _least_larger(table: Floats, dim: int) -> Floats:
@@ -272,11 +289,11 @@ class Bounds:
         at_tile  per crossing of block gap-1, the dimensions in which it is charged at the block's tile; a crossing
                  that no loop of the gap moves is charged further out, at best once
         """
-        total: Floats = self._gap_beyond[gap][:, *tile]
+        total = at(self._gap_beyond[gap], tile)
         for crossing, dims in at_tile.items():
             table = self._gap_tables[gap][crossing.tensor]
             place = tuple(tile[i] if i in dims else array[i] for i in range(len(self.dims)))
-            here = table[:, *place]
+            here = at(table, place)
             stays = self._stays_over(tile, array, self.tensors[crossing.tensor])
             total = total + np.where(stays, self._at_whole(table).reshape(-1, 1), here)
         return total
@@ -306,7 +323,7 @@ class Bounds:
         """What block `gap` allows and what lies beyond it, per tile V of the block."""
         if gap == self.skeleton.blocks - 1:
             only = np.full((self.costs.ledger.columns, *self.lattice.shape), np.inf)
-            only[:, *self._whole] = 0.0
+            only.reshape(len(only), -1)[:, -1] = 0.0  # the last place of the lattice is the whole problem
             return only
         beyond = self.around[gap + 1]
         for dim, trips in enumerate(self._array_of_gap(gap + 1)):

@@ -1,13 +1,25 @@
 """Growing partial mappings by one gap: the tile of the next block, and the order of the loops between.
 
-A batch holds labels of one skeleton at the same gap with the same tensors waiting. Expanding it at gap k tries, for
-every label, every tile of block k that contains the label's array tile and fits, and every charging order.
+A batch holds labels of one branch that are complete up to the arrays of the same gap and have the same tensors
+waiting: crossings that no loop has charged yet. Expanding it at gap k
+
+1. grows, dimension by dimension, every tile of block k around each label's array tile. A partial tile is dropped
+   when block k cannot hold it even if it grows no further, or when the bound over the dimensions to come, with every
+   tensor charged as well as it can be (`Bounds.ahead`), reaches the cutoff;
+2. tries every charging order of the gap's loops (`orders.py`). An order is first bounded by table (`Bounds.in_order`);
+   rows that stay below the cutoff are charged. A tensor is charged by the first real loop, from the inside, that
+   moves it; in the last gap, whatever still waits is charged once;
+3. leaves out, per row, orders that cost no less than one other order in every column, and waits for the same tensors:
+   all that follows depends on tiles, arrays and waiting tensors alone, so it costs both the same.
+
+Charges are exact, since tiles further out enter a charge only by their number, which is known already (see
+`traffic.py`); exact halos and words shared over fanouts further out are bounded from below.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +27,7 @@ import numpy.typing as npt
 
 from ..cost_models import Objective
 from ..ir import ceil_div
-from .bounds import Bounds
+from .bounds import Bounds, at
 from .inner_stage import Labels
 from .ledger import CrossingCosts
 from .orders import Order, absorbed, charging_orders
@@ -89,14 +101,13 @@ class Expansion:
             yield _merge(pieces)
 
     def _better(self, piece: Batch, rows: Ints, earlier: list[Floats], count: int) -> npt.NDArray[np.bool_]:
-        """Whether each row of an order is one that no earlier order, with the same tensors waiting, equals or undercuts
-        in all columns; the order's costs join the earlier ones. (Different orders may each be the least in a column,
-        so the columns of one order are compared together.)"""
+        """Per row of an order, whether no earlier order with the same tensors waiting costs as little in all columns.
+
+        The order's own costs join `earlier`.
+        """
         costs = np.full((self.costs.ledger.columns, count), np.inf)
         costs[:, rows] = piece.labels.costs
-        dominated = np.zeros(len(rows), dtype=np.bool_)
-        for other in earlier:
-            dominated |= (other[:, rows] <= piece.labels.costs).all(axis=0)
+        dominated = undercut(piece.labels.costs, [other[:, rows] for other in earlier])
         earlier.append(costs)
         return ~dominated
 
@@ -123,7 +134,7 @@ class Expansion:
     def _hopeful(self, batch: Batch, parents: Ints, tiles: Ints, done: int, below: float) -> npt.NDArray[np.bool_]:
         """Whether some completion of the tiles, of which `done` dimensions are chosen, may stay below the cutoff."""
         table = self.bounds.ahead(batch.gap, done)
-        ahead: Floats = table[:, *self._places(tiles)]
+        ahead = at(table, self._places(tiles))
         costs = batch.labels.costs[:, parents] + ahead
         keep: npt.NDArray[np.bool_] = (
             self.costs.ledger.objective(self.objective, costs, batch.labels.steps[parents]) < below
@@ -255,8 +266,7 @@ class Expansion:
     def _bound_after(self, grown: Batch, costs: Floats) -> Floats:
         if grown.gap < self.last_gap:
             above = self.model.array_tile(grown.labels.rows, grown.gap + 1)
-            around: Floats = self.bounds.around[grown.gap + 1][:, *self._places(above)]
-            costs = costs + around
+            costs = costs + at(self.bounds.around[grown.gap + 1], self._places(above))
         return self.costs.ledger.objective(self.objective, costs, grown.labels.steps)
 
     def _next_batch(
@@ -267,6 +277,18 @@ class Expansion:
             waiting += tuple(c for c in self.skeleton.crossings if c.inner == grown.gap and c.inner != MAC)
         labels = Labels(grown.labels.rows.take(keep), costs[:, keep], grown.labels.steps[keep], bound[keep])
         return Batch(grown.gap + 1, waiting, labels, orders[keep])
+
+
+def undercut(costs: Floats, others: Sequence[Floats]) -> npt.NDArray[np.bool_]:
+    """(rows,) whether one of the others costs no more in any column; all (columns, rows).
+
+    Others are compared one by one: two of them may be the least in one column each, and a row that is second in both
+    may still have the least product.
+    """
+    found = np.zeros(costs.shape[1], dtype=np.bool_)
+    for other in others:
+        found |= (other <= costs).all(axis=0)
+    return found
 
 
 def _merge(pieces: list[Batch]) -> Batch:

@@ -1,8 +1,18 @@
-"""The innermost decision of a skeleton: the tile of block 0 and the arrays around it, for all dimensions at once.
+"""The innermost decision of a branch: the tile of block 0 and the arrays around it, for all dimensions at once.
 
-Per dimension there are a few hundred choices of (instances below block 0, tile of block 0, instances above it).
-Dimensions are added one by one; a partial choice is dropped when an axis overflows, when block 0 cannot hold the
-tiles even if all other dimensions are 1, or when the bound on everything else reaches the cutoff.
+One such decision is a *label*. It fixes, exactly, the time steps and the words between the MACs and the innermost
+memories that keep each tensor, except where fanouts further out share words, which is bounded from below. All else
+is left to `expansion.py`, and bounded by the tables of `bounds.py` at the label's array tile.
+
+Per dimension there are up to a few hundred choices of (instances below block 0, tile of block 0, instances above
+it). Dimensions are added one by one, the one with most choices first. A partial choice is dropped when an axis
+overflows, when block 0 cannot hold the tiles even if all other dimensions are 1, or when its bound reaches the
+cutoff. That bound is the sum, column by column, of
+
+- the least that all gaps from gap 1 on cost over the dimensions still open: minima of `Bounds.around[1]`;
+- the least words between MACs and memories: MACs, over the most instances that one word may serve.
+
+Time steps enter as the product over chosen dimensions, times the work of the others over the instances still free.
 """
 
 from __future__ import annotations

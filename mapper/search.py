@@ -1,8 +1,31 @@
 """Exact search: best first over all placements, tiles, arrays and orders, until no bound is below the best mapping.
 
-One queue holds what is still open, by its bound: skeletons whose labels are not all enumerated, and batches of
-labels at some gap. The entry with the lowest bound is taken; when that bound reaches the best mapping found, nothing
-open can be better, and that is the proof.
+The space is cut into branches. A branch is a skeleton (which memory keeps which tensor) together with the arrays of
+its outer fanouts, those of gap 2 and further out. Within a branch, mappings grow from the inside out:
+
+1. A *label* is the innermost decision: the tile of block 0 and the arrays of gaps 0 and 1 (`inner_stage.py`).
+2. Gap by gap, a label gets the tile of the next block and the order of the loops in between (`expansion.py`). Grown
+   labels at the same gap that wait for the same tensors form a *batch*.
+3. A row without open gaps is a mapping (`nest_builder.py`), and the cost model has the last word on it.
+
+What a row has been charged is exact, with two exceptions that count as bounds until the mapping is complete: exact
+halos, and words shared over fanouts further out. What it will still be charged is bounded from below (`bounds.py`).
+So the bound of a row is never above the cost of any mapping that grows from it.
+
+The order of work decides the time that a search takes, never its result:
+
+- Every branch gets a bound of its own (`InnerStage.root_bound`), before any label is listed.
+- A quick dive per branch, lowest bound first, carries a few promising labels through to a mapping. The best mapping
+  so far sets the cutoff: nothing with a bound at or above it is looked at again.
+- For the product of energy and latency, the branches are then opened once more with bounds on their weighted sum
+  (`Ledger.exchange_rate`), at the rate of the best mapping so far.
+- One queue holds what is open, by its bound: branches whose labels are not listed, and batches. The lowest is taken;
+  a branch lists its labels below the cutoff, once and for all; a batch is grown, its best rows first.
+
+The proof: whatever has been left aside had a bound at or above the cutoff of its time, and cutoffs only fall; or it
+did not fit; or another row stood for it that costs no more in any column, so that everything grown from it costs no
+more either. When the lowest bound in the queue reaches the cutoff, no open mapping is better by more than the
+rounding of floats (`RELATIVE_TOLERANCE`).
 """
 
 from __future__ import annotations
@@ -37,12 +60,12 @@ LABELS_AT_ONCE = 256
 """Labels expanded together: enough to fill vectors, few enough to stop early."""
 
 DIVE_WIDTH = 64
-"""Partial mappings carried along in the quick dive that finds a first good mapping of each skeleton."""
+"""Partial mappings carried along in the quick dive that finds a first good mapping of each branch."""
 
 
 @dataclass
 class _Branch:
-    """A skeleton with its outer arrays fixed: the unit whose labels are enumerated together."""
+    """A skeleton with its outer arrays fixed: the unit whose labels are listed together."""
 
     inner: InnerStage
     expansion: Expansion
@@ -144,7 +167,7 @@ class ExactSearch:
             self._push(bound, _Branch(inner, Expansion(bounds, self.objective, self.pruned)), None)
 
     def _dive(self, branch: _Branch) -> None:
-        """Look for one good mapping of a skeleton, so that bounds have something to be compared with."""
+        """Look for one good mapping of a branch, so that bounds have something to be compared with."""
         labels = branch.inner.promising(DIVE_WIDTH, self._cutoff())
         batch = branch.expansion.start(labels)
         while len(batch) and not branch.expansion.complete(batch):
@@ -157,13 +180,14 @@ class ExactSearch:
             self._finish(branch, batch.take(np.arange(1)))
 
     def _list_labels(self, branch: _Branch) -> None:
-        """Enumerate the labels of a skeleton that may still lead to a better mapping."""
+        """List the labels of a branch that may still lead to a better mapping."""
         for labels in branch.inner.labels(self._cutoff()):
             batch = branch.expansion.start(labels)
             batch = batch.take(np.argsort(labels.bound, kind="stable"))
             self._push(float(batch.labels.bound[0]), branch, batch)
 
     def _work_on(self, branch: _Branch, batch: Batch) -> None:
+        """Grow the best rows of a batch by one gap, or evaluate them where none is left."""
         if branch.expansion.complete(batch):
             self._finish(branch, batch)
             return
@@ -242,5 +266,5 @@ def outer_arrays(skeleton: Skeleton, tiling: Tiling, even: tuple[bool, ...]) -> 
 def search_exact(
     problem: Problem, arch: Architecture, objective: Objective = "edp", tiling: Tiling = "perfect"
 ) -> tuple[Mapping, Cost, Certificate]:
-    """The proven best mapping of the even space. Raises InfeasibleError, with a diagnosis, when nothing fits."""
+    """The proven best mapping, its cost and the proof. Raises InfeasibleError, with a diagnosis, when nothing fits."""
     return ExactSearch(problem, arch, objective, tiling).run()

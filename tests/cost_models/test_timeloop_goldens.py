@@ -12,10 +12,10 @@ import math
 from functools import cache
 
 import pytest
-from timeloop_cases import Case, Traffic, exercise_cases, gemm_cases
 
 from tilewright.arch import Memory
 from tilewright.cost_models import Cost, Counts, count_words, evaluate, simulate
+from timeloop_cases import Case, Traffic, exercise_cases, gemm_cases
 
 GEMMS = gemm_cases()
 EXERCISES = exercise_cases()

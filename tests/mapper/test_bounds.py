@@ -4,10 +4,10 @@ import itertools
 import random
 from collections import Counter
 
-import brute_force
 import numpy as np
 import pytest
 
+import brute_force
 from generators import random_architecture, random_problem
 from tilewright.arch import Architecture
 from tilewright.cost_models import OBJECTIVES, Cost, Objective, evaluate

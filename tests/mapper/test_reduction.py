@@ -7,7 +7,7 @@ import pytest
 from generators import memory, random_architecture, random_mapping, random_problem, tensor
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_arch
 from tilewright.cost_models import evaluate
-from tilewright.ir import Mapping, MappingError, Problem
+from tilewright.ir import MappingError, Problem
 from tilewright.mapper.reduction import reduce_problem
 from tilewright.mapper.tilings import Tiling
 from tilewright.workloads import conv2d, gemm

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
-import brute_force
 import pytest
 
+import brute_force
 from generators import memory, random_architecture, random_problem
 from tilewright.arch import Architecture, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, Objective, evaluate

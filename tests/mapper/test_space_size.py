@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping as MappingABC
 
 import pytest
-from brute_force import all_mappings, count
 
+from brute_force import all_mappings, count
 from generators import memory, random_architecture, random_problem, tensor
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Problem

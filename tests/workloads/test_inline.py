@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tilewright.ir import ProblemError
 from tilewright.workloads import (
     batched_gemm,

@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tilewright.ir import ProblemError
 from tilewright.workloads import batched_gemm, conv2d, gemm
 

@@ -4,6 +4,7 @@ from importlib import resources
 
 import pytest
 import yaml
+
 from tilewright.ir import ProblemError
 from tilewright.workloads import conv2d, list_networks, load_layer, load_network
 from tilewright.workloads.arguments import pair

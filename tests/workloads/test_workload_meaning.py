@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+
 from tilewright.workloads import batched_gemm, conv2d, einsum, gemm
 
 
