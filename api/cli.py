@@ -147,6 +147,10 @@ def search(
             metavar="KIND", help="ragged: the last tile of a dimension may be smaller; perfect: divisors only."
         ),
     ] = "perfect",
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Then take the best mapping so far, and say how far off it can be."),
+    ] = None,
     conv: Annotated[
         str | None,
         typer.Option(metavar="SIZES", help="A convolution: K, C, P, Q, R, S; optional N, groups, stride, dilation."),
@@ -183,7 +187,7 @@ def search(
     if out is not None:
         prepare_folder(out)
     with _status(f"searching the best mapping of {problem.name} on {machine.name}"):
-        result = search_for(problem, machine, cast(Objective, objective), cast(Tiling, tiling))
+        result = search_for(problem, machine, cast(Objective, objective), cast(Tiling, tiling), time_limit)
     files = result.save(out) if out is not None else ()
     if json:
         typer.echo(result.emit("json"), nl=False)

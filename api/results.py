@@ -83,6 +83,7 @@ def search(
     arch: ArchitectureLike,
     objective: Objective = "edp",
     tiling: Tiling = "perfect",
+    time_limit: float | None = None,
 ) -> SearchResult:
     """The mapping with the least energy, latency or energy-delay product, and the proof that none is better.
 
@@ -90,16 +91,19 @@ def search(
     arch       an architecture, or one of the library by name, or the path of an architecture file
     objective  "energy", "latency" or "edp"
     tiling     "ragged" lets the last tile of a dimension be smaller, "perfect" allows divisors only
+    time_limit seconds after which the best mapping so far is returned, with the bound proven by then; None: no limit
 
     Raises TilewrightError: ProblemError or ArchitectureError for what cannot be understood, InfeasibleError, with a
     diagnosis, when no mapping fits.
     """
     check_choice("objective", objective, OBJECTIVES)
     check_choice("tiling", tiling, TILINGS)
+    if time_limit is not None and not 0 <= time_limit < float("inf"):
+        raise TilewrightError(f"the time limit is {time_limit}, expected seconds, 0 or more")
     layer = load_layer(problem) if isinstance(problem, str) else problem
     machine = as_architecture(arch)
     check_countable(layer)
-    mapping, cost, certificate = search_exact(layer, machine, objective, tiling)
+    mapping, cost, certificate = search_exact(layer, machine, objective, tiling, time_limit)
     return SearchResult(layer, machine, mapping, cost, certificate)
 
 

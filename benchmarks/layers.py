@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--archs", default="eyeriss,tpu_v1,three_level")
     parser.add_argument("--objective", default="edp")
     parser.add_argument("--tiling", default="perfect")
+    parser.add_argument("--time-limit", type=float, default=None, help="seconds for each layer")
     parser.add_argument("--verify", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()
     layers = distinct_layers(options.networks.split(","))
@@ -40,7 +41,7 @@ def main() -> None:
         arch, taken = tw.load_arch(name), []
         for problem in layers:
             started = time.perf_counter()
-            result = tw.search(problem, arch, options.objective, tiling=options.tiling)
+            result = tw.search(problem, arch, options.objective, tiling=options.tiling, time_limit=options.time_limit)
             taken.append(time.perf_counter() - started)
             check = result.verify() if options.verify else None
             proven = "yes" if result.certificate.proven else "NO"

@@ -82,12 +82,17 @@ class _Best:
 
 @dataclass
 class ExactSearch:
-    """One search. Raises InfeasibleError, with a diagnosis, when no mapping of the space fits."""
+    """One search. Raises InfeasibleError, with a diagnosis, when no mapping of the space fits.
+
+    time_limit  seconds after which the best mapping so far is taken, with the bound proven by then; None: no limit.
+                It is looked at between pieces of work, and not before a first mapping is found.
+    """
 
     original: Problem
     machine: Architecture
     objective: Objective
     tiling: Tiling
+    time_limit: float | None = None
     pruned: Counter[str] = field(default_factory=Counter)
     evaluated: int = 0
     placements: int = 0
@@ -98,10 +103,13 @@ class ExactSearch:
     def __post_init__(self) -> None:
         self.reduction = reduce_problem(self.original, self.machine, self.tiling)
         self.problem, self.arch = self.reduction.problem, self.reduction.arch
+        self._started = time.perf_counter()
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """The best mapping, its cost, and the proof."""
-        started = time.perf_counter()
+        self._started = time.perf_counter()
+        if self.tiling == "ragged":
+            self._start_from_perfect()
         even = tuple(even_growth(self.problem, dim) for dim in self.problem.dim_names)
         for skeleton in skeletons(self.problem, self.arch):
             self.placements += 1
@@ -110,28 +118,42 @@ class ExactSearch:
         for branch in self._branches():
             self._dive(branch)
         self._sharpen()
-        while self._queue and self._queue[0][0] < self._cutoff():
-            _, _, branch, batch = heapq.heappop(self._queue)
+        while self._queue and self._queue[0][0] < self._cutoff() and not self._expired():
+            bound, _, branch, batch = heapq.heappop(self._queue)
             if batch is None:
-                self._list_labels(branch)
+                self._list_labels(branch, bound)
             else:
                 self._work_on(branch, batch)
         if self.best.mapping is None or self.best.cost is None:
             raise diagnose(self.original, self.machine)
-        return self.best.mapping, self.best.cost, self._certificate(time.perf_counter() - started)
+        return self.best.mapping, self.best.cost, self._certificate()
 
-    def _certificate(self, seconds: float) -> Certificate:
+    def _start_from_perfect(self) -> None:
+        """The best perfect tiling is a ragged one too, found much sooner: nothing worse need be looked at."""
+        first = ExactSearch(self.original, self.machine, self.objective, "perfect", self.time_limit)
+        mapping, cost, certificate = first.run()
+        self.best = _Best(certificate.value, mapping, cost)
+        self.evaluated += first.evaluated
+        self.pruned.update(first.pruned)
+
+    def _expired(self) -> bool:
+        """Whether the time is up, and there is a mapping to be handed over."""
+        if self.time_limit is None or self.best.mapping is None:
+            return False
+        return time.perf_counter() - self._started >= self.time_limit
+
+    def _certificate(self) -> Certificate:
         open_bound = self._queue[0][0] if self._queue else float("inf")
         return Certificate(
             objective=self.objective,
             tiling=self.tiling,
             value=self.best.value,
-            lower_bound=min(self.best.value, max(open_bound, self._cutoff())),
+            lower_bound=self.best.value if open_bound >= self._cutoff() else open_bound,
             space_size=count_mappings(self.original, self.machine, self.tiling),
             placements=self.placements,
             evaluated=self.evaluated,
             pruned=dict(sorted(self.pruned.items())),
-            seconds=seconds,
+            seconds=time.perf_counter() - self._started,
         )
 
     def _cutoff(self) -> float:
@@ -179,9 +201,12 @@ class ExactSearch:
         if len(batch):
             self._finish(branch, batch.take(np.arange(1)))
 
-    def _list_labels(self, branch: _Branch) -> None:
-        """List the labels of a branch that may still lead to a better mapping."""
+    def _list_labels(self, branch: _Branch, bound: float) -> None:
+        """List the labels of a branch that may still lead to a better mapping; out of time, the branch stays open."""
         for labels in branch.inner.labels(self._cutoff()):
+            if self._expired():
+                self._push(bound, branch, None)
+                return
             batch = branch.expansion.start(labels)
             batch = batch.take(np.argsort(labels.bound, kind="stable"))
             self._push(float(batch.labels.bound[0]), branch, batch)
@@ -264,7 +289,14 @@ def outer_arrays(skeleton: Skeleton, tiling: Tiling, even: tuple[bool, ...]) -> 
 
 
 def search_exact(
-    problem: Problem, arch: Architecture, objective: Objective = "edp", tiling: Tiling = "perfect"
+    problem: Problem,
+    arch: Architecture,
+    objective: Objective = "edp",
+    tiling: Tiling = "perfect",
+    time_limit: float | None = None,
 ) -> tuple[Mapping, Cost, Certificate]:
-    """The proven best mapping, its cost and the proof. Raises InfeasibleError, with a diagnosis, when nothing fits."""
-    return ExactSearch(problem, arch, objective, tiling).run()
+    """The proven best mapping, its cost and the proof; with a time limit (seconds), the best found and its gap.
+
+    Raises InfeasibleError, with a diagnosis, when nothing fits.
+    """
+    return ExactSearch(problem, arch, objective, tiling, time_limit).run()

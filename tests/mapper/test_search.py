@@ -238,3 +238,13 @@ def test_memory_too_small(objective: Objective, tiling: Tiling) -> None:
 
 def test_smallest_memory_that_fits() -> None:
     assert searched(gemm(4, 4, 4), one_buffer(3, Keeps()), "energy", "perfect") < float("inf")
+
+
+def test_a_time_limit_gives_a_mapping_and_an_honest_gap() -> None:
+    problem, arch = gemm(M=100, N=70, K=50), load_arch("three_level")
+    mapping, cost, stopped = search_exact(problem, arch, "edp", "perfect", time_limit=0.0)
+    _, _, proven = search_exact(problem, arch, "edp", "perfect")
+    assert not stopped.proven
+    assert stopped.gap > 0
+    assert stopped.lower_bound <= proven.value <= stopped.value
+    assert evaluate(mapping, arch).edp == cost.edp == stopped.value
