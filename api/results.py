@@ -103,7 +103,7 @@ def search(
     layer = load_layer(problem) if isinstance(problem, str) else problem
     machine = as_architecture(arch)
     check_countable(layer)
-    mapping, cost, certificate = search_exact(layer, machine, objective, tiling, time_limit)
+    mapping, cost, certificate = search_exact(layer, machine, objective, tiling, "even", time_limit)
     return SearchResult(layer, machine, mapping, cost, certificate)
 
 

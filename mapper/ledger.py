@@ -10,6 +10,7 @@ energy + rate * cycles, and whoever has a bound on it has a better bound on the 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,9 @@ import numpy as np
 from ..arch import Architecture, Memory
 from ..cost_models import Objective, objective_value
 from ..ir import Tensor
-from .skeleton import MAC, Crossing, Skeleton
-from .traffic import Charge, Floats, Rows, TrafficModel
+from .hierarchy import MAC, Crossing, Hierarchy
+from .rows import Floats, Rows
+from .traffic import Charge, TrafficModel
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,16 @@ class Ledger:
         costs[0] += energy_pj
         costs[1 + len(self.ports) :] += energy_pj
 
+    def in_use(self, costs: Floats, memories: Collection[str], factor: Floats) -> Floats:
+        """The columns when fewer instances of some memories share the work: their cycles times a factor (rows,)."""
+        costs = costs.copy()
+        for column, port in enumerate(self.ports, 1):
+            if port.memory.name in memories:
+                costs[column] *= factor
+                if self.exchange_rate is not None:
+                    costs[column + len(self.ports)] = costs[0] + self.exchange_rate * costs[column]
+        return costs
+
     def latency(self, costs: Floats, steps: Floats) -> Floats:
         """Cycles: the slowest of compute and overlapping ports, plus the ports that do not overlap."""
         overlapped = steps / self.arch.mac.per_cycle
@@ -109,68 +121,63 @@ class Ledger:
 
 @dataclass(frozen=True)
 class CrossingCosts:
-    """Cost columns of single crossings of one skeleton."""
+    """Cost columns of single crossings."""
 
-    model: TrafficModel
+    hierarchy: Hierarchy
     ledger: Ledger
 
-    @property
-    def skeleton(self) -> Skeleton:
-        return self.model.skeleton
-
-    def charged(self, rows: Rows, crossing: Crossing, charge: Charge) -> Floats:
-        """(columns, rows) of a crossing between two memories, charged as given."""
-        tensor = self.skeleton.problem.tensors[crossing.tensor]
-        filled = self.model.filled(rows, crossing, charge).astype(np.float64)
-        served = self.model.served(rows, crossing, charge)
-        inner = self.skeleton.memories[crossing.inner]
-        if not tensor.is_output and inner.halo == "exact":
+    def words(
+        self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None
+    ) -> tuple[Floats, Floats]:
+        """(rows,) words given to the inner memory's instances, and words that the outer memory serves; without a
+        charge, the words of a crossing at the MAC."""
+        if charge is None:
+            served = model.computed(rows, crossing)
+            return served, served
+        tensor = self.hierarchy.problem.tensors[crossing.tensor]
+        if not tensor.is_output and self.hierarchy.memories[crossing.inner].halo == "exact":
             # An exact halo keeps words at wraps and ragged edges that depend on all loops above: bounded here,
             # and counted once the mapping is complete.
-            filled = served = np.full(len(rows), float(self.model.distinct_words(tensor)))
-        return self.book(crossing, filled, served, rows)
+            distinct = np.full(len(rows), float(model.distinct_words(tensor)))
+            return distinct, distinct / model.shared_later(crossing)
+        return model.filled(rows, crossing, charge), model.served(rows, crossing, charge)
 
-    def computed(self, rows: Rows, crossing: Crossing, gap: int) -> Floats:
-        """(columns, rows) of a crossing between the MACs and a memory; tiles known up to the array of `gap`."""
-        words = self.model.computed(rows, crossing, gap)
-        return self.book(crossing, words, words, rows)
+    def of(self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None) -> Floats:
+        """(columns, rows) of a crossing, charged as given."""
+        filled, served = self.words(model, rows, crossing, charge)
+        return self.book(model, rows, crossing, filled, served)
 
-    def book(self, crossing: Crossing, filled: Floats, served: Floats, rows: Rows) -> Floats:
+    def book(self, model: TrafficModel, rows: Rows, crossing: Crossing, filled: Floats, served: Floats) -> Floats:
         """Cost columns of the words of one crossing."""
         costs = np.zeros((self.ledger.columns, len(rows)))
-        tensor = self.skeleton.problem.tensors[crossing.tensor]
-        outer = self.skeleton.memories[crossing.outer]
-        outer_instances = self.model.instances(rows, crossing.outer).astype(np.float64)
-        inner, inner_instances = None, outer_instances
-        if crossing.inner != MAC:
-            inner = self.skeleton.memories[crossing.inner]
-            inner_instances = self.model.instances(rows, crossing.inner).astype(np.float64)
-        if not tensor.is_output:
-            bits = self.ledger.arch.width_bits(tensor)
-            self.ledger.book(costs, outer, served * bits, np.zeros(1), outer_instances)
-            if inner is not None:
-                self.ledger.book(costs, inner, np.zeros(1), filled * bits, inner_instances)
-            return costs
-        wide = self.ledger.arch.partial_width_bits(tensor)
-        first = self.model.first_words(rows, tensor, crossing.outer)
-        saved = self._finished(rows, tensor, crossing.outer, first)
-        self.ledger.book(costs, outer, (served - first) * wide, served * wide - saved, outer_instances)
-        if inner is not None:
-            first = self.model.first_words(rows, tensor, crossing.inner)
-            saved = self._finished(rows, tensor, crossing.inner, first)
-            reads = (filled * wide - saved) * self.ledger.arch.inner_drain_read
-            self.ledger.book(costs, inner, reads, (filled - first) * wide, inner_instances)
+        tensor = self.hierarchy.problem.tensors[crossing.tensor]
+        for memory, outer in ((crossing.outer, True), (crossing.inner, False)):
+            if memory == MAC:
+                continue
+            level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
+            if not tensor.is_output:
+                bits = self.ledger.arch.width_bits(tensor) * (served if outer else filled)
+                nothing = np.zeros(1)
+                self.ledger.book(costs, level, bits if outer else nothing, nothing if outer else bits, instances)
+                continue
+            wide = self.ledger.arch.partial_width_bits(tensor)
+            first = model.first_words(rows, tensor, memory)
+            saved = self._finished(model, rows, crossing, memory)
+            if outer:
+                again = np.maximum(served - first, 0.0)
+                self.ledger.book(costs, level, again * wide, served * wide - saved, instances)
+            else:
+                again = np.maximum(filled - first, 0.0)
+                drained = (filled * wide - saved) * self.ledger.arch.inner_drain_read
+                self.ledger.book(costs, level, drained, again * wide, instances)
         return costs
 
-    def _finished(self, rows: Rows, tensor: Tensor, block: int, first: Floats) -> Floats:
+    def _finished(self, model: TrafficModel, rows: Rows, crossing: Crossing, memory: int) -> Floats:
         """Bits saved since finished words are narrower: the last arrival of each word, where it can be known."""
-        accumulator = min(k for k in range(self.skeleton.blocks) if self._keeps(k, tensor))
-        if block == accumulator:
+        tensor = self.hierarchy.problem.tensors[crossing.tensor]
+        if memory == model.path.holders[crossing.tensor][0]:
             return np.zeros(len(rows))
-        shared = self.model.reduction_instances(rows, block) > 1
         narrower = self.ledger.arch.partial_width_bits(tensor) - self.ledger.arch.width_bits(tensor)
-        saved: Floats = np.where(shared, 0.0, first * narrower)
+        shared = model.known_reduction_instances(rows, memory) > 1
+        saved: Floats = np.where(shared, 0.0, float(model.distinct_words(tensor)) * narrower)
         return saved
-
-    def _keeps(self, block: int, tensor: Tensor) -> bool:
-        return any(self.skeleton.problem.tensors[t] is tensor for t in self.skeleton.kept[block])

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from ..ir import Axis, Loop, LoopNest, Mapping, Node, ceil_div
 from .arrays import split_over_axes
 from .orders import Order
-from .skeleton import Skeleton
+from .hierarchy import Path
 from .tilings import Tiling
 
 
 def build_mapping(
-    skeleton: Skeleton,
+    path: Path,
     tiling: Tiling,
     even: Sequence[bool],
     tiles: Sequence[Sequence[int]],
@@ -22,26 +22,25 @@ def build_mapping(
     """The nest of one complete row.
 
     tiles   per block, innermost first, elements per dimension
-    arrays  per fanout, gap by gap outwards and inner fanouts first, instances per dimension
+    arrays  per fanout, innermost first, instances per dimension
     orders  per gap, innermost first, the dimensions of its temporal loops, innermost loop first
     """
-    problem = skeleton.problem
+    hierarchy, problem = path.hierarchy, path.hierarchy.problem
     sizes = [size for _, size in problem.dims]
     below = [1] * len(sizes)
     parts: list[list[Loop | Node]] = []
-    flat = 0
-    for gap in range(skeleton.blocks):
+    for gap, block in enumerate(path.blocks):
         inner: list[Loop | Node] = []
-        for fanout in reversed(skeleton.gap_fanouts[gap]):
+        for fanout in (f for f, place in enumerate(path.gaps) if place == gap):
+            level = hierarchy.fanouts[fanout]
             lefts = [ceil_div(size, tile) for size, tile in zip(sizes, below, strict=True)]
-            pairs = split_over_axes(problem, fanout, lefts, arrays[flat], tiling, even)
-            inner = [*_spatial_loops(problem.dim_names, fanout.name, lefts, pairs), *inner]
-            below = [min(t * n, s) for t, n, s in zip(below, arrays[flat], sizes, strict=True)]
-            flat += 1
+            pairs = split_over_axes(problem, level, lefts, arrays[fanout], tiling, even)
+            inner = [*_spatial_loops(problem.dim_names, level.name, lefts, pairs), *inner]
+            below = [min(t * n, s) for t, n, s in zip(below, arrays[fanout], sizes, strict=True)]
         counts = [ceil_div(tile, covered) for tile, covered in zip(tiles[gap], below, strict=True)]
         trips = dict(zip(problem.dim_names, counts, strict=True))
         temporal = [Loop(dim, trips[dim]) for dim in reversed(orders[gap]) if trips[dim] > 1]
-        nodes = [Node(skeleton.memories[gap].name, problem.tensors[t].name) for t in skeleton.kept[gap]]
+        nodes = [Node(hierarchy.memories[block.memory].name, problem.tensors[t].name) for t in block.tensors]
         parts.append([*nodes, *temporal, *inner])
         below = list(tiles[gap])
     return Mapping(problem, LoopNest(tuple(item for part in reversed(parts) for item in part)))

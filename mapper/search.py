@@ -1,26 +1,23 @@
 """Exact search: best first over all placements, tiles, arrays and orders, until no bound is below the best mapping.
 
-The space is cut into branches. A branch is a skeleton (which memory keeps which tensor) together with the arrays of
-its outer fanouts, those of gap 2 and further out. Within a branch, mappings grow from the inside out:
+A mapping grows from the MAC outwards (`hierarchy.py`). Its steps are
 
-1. A *label* is the innermost decision: the tile of block 0 and the arrays of gaps 0 and 1 (`inner_stage.py`).
-2. Gap by gap, a label gets the tile of the next block and the order of the loops in between (`expansion.py`). Grown
-   labels at the same gap that wait for the same tensors form a *batch*.
-3. A row without open gaps is a mapping (`nest_builder.py`), and the cost model has the last word on it.
+- a block: the tile of the next storage nodes, and the order of the loops below them (`loops.py`);
+- a fanout: how many instances along each dimension (`spreading.py`).
+
+Rows that have taken the same steps, and that wait for the same crossings, form a *batch* (`batch.py`). A row without
+anything left to place is a mapping (`nest_builder.py`), and the cost model has the last word on it.
 
 What a row has been charged is exact, with two exceptions that count as bounds until the mapping is complete: exact
-halos, and words shared over fanouts further out. What it will still be charged is bounded from below (`bounds.py`).
-So the bound of a row is never above the cost of any mapping that grows from it.
+halos, and words shared over fanouts further out. What it will still be charged is bounded from below by tables over
+all tiles (`bounds.py`). So the bound of a row is never above the cost of any mapping that grows from it.
 
 The order of work decides the time that a search takes, never its result:
 
-- Every branch gets a bound of its own (`InnerStage.root_bound`), before any label is listed.
-- A quick dive per branch, lowest bound first, carries a few promising labels through to a mapping. The best mapping
-  so far sets the cutoff: nothing with a bound at or above it is looked at again.
-- For the product of energy and latency, the branches are then opened once more with bounds on their weighted sum
-  (`Ledger.exchange_rate`), at the rate of the best mapping so far.
-- One queue holds what is open, by its bound: branches whose labels are not listed, and batches. The lowest is taken;
-  a branch lists its labels below the cutoff, once and for all; a batch is grown, its best rows first.
+- Every placement gets a bound of its own before anything is decided in it.
+- A quick dive into the most promising placements carries a few rows through to mappings. The best mapping so far sets
+  the cutoff: nothing with a bound at or above it is looked at again.
+- One queue holds the open batches by their bounds. The lowest is taken, and its best rows are grown.
 
 The proof: whatever has been left aside had a bound at or above the cutoff of its time, and cutoffs only fall; or it
 did not fit; or another row stood for it that costs no more in any column, so that everything grown from it costs no
@@ -42,33 +39,28 @@ import numpy as np
 from ..arch import Architecture
 from ..cost_models import Cost, Objective, evaluate
 from ..ir import Loop, LoopNest, Mapping, Node, Problem
-from .arrays import array_choices
-from .bounds import Bounds
+from .batch import Batch, Growth
+from .bounds import Bounds, at, lattice_of
 from .certificate import RELATIVE_TOLERANCE, Certificate
 from .diagnosis import diagnose
-from .expansion import Batch, Expansion
-from .inner_stage import InnerStage
+from .footprints import Footprints
+from .hierarchy import Hierarchy, Space
 from .ledger import CrossingCosts, Ledger
+from .loops import expand_loops
 from .nest_builder import build_mapping
 from .reduction import reduce_problem
-from .skeleton import Skeleton, skeletons
 from .space_size import count_mappings
+from .spreading import expand_fanout
 from .tilings import Tiling, even_growth
-from .traffic import Ints, TrafficModel
 
-LABELS_AT_ONCE = 256
-"""Labels expanded together: enough to fill vectors, few enough to stop early."""
+ROWS_AT_ONCE = 256
+"""Rows expanded together: enough to fill vectors, few enough to stop early."""
+
+DIVES = 4
+"""Placements that are dived into before the search proper."""
 
 DIVE_WIDTH = 64
-"""Partial mappings carried along in the quick dive that finds a first good mapping of each branch."""
-
-
-@dataclass
-class _Branch:
-    """A skeleton with its outer arrays fixed: the unit whose labels are listed together."""
-
-    inner: InnerStage
-    expansion: Expansion
+"""Rows carried along in a dive."""
 
 
 @dataclass
@@ -92,12 +84,13 @@ class ExactSearch:
     machine: Architecture
     objective: Objective
     tiling: Tiling
+    space: Space = "even"
     time_limit: float | None = None
     pruned: Counter[str] = field(default_factory=Counter)
     evaluated: int = 0
     placements: int = 0
     best: _Best = field(default_factory=_Best)
-    _queue: list[tuple[float, int, _Branch, Batch | None]] = field(default_factory=list)
+    _queue: list[tuple[float, int, Batch]] = field(default_factory=list)
     _ticket: Iterator[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -110,27 +103,40 @@ class ExactSearch:
         self._started = time.perf_counter()
         if self.tiling == "ragged":
             self._start_from_perfect()
-        even = tuple(even_growth(self.problem, dim) for dim in self.problem.dim_names)
-        for skeleton in skeletons(self.problem, self.arch):
+        self.growth = self._growth(self._first_rate())
+        for holders in self.growth.hierarchy.placements():
             self.placements += 1
-            for arrays in outer_arrays(skeleton, self.tiling, even):
-                self._open(skeleton, arrays)
-        for branch in self._branches():
-            self._dive(branch)
-        self._sharpen()
+            self._push(self._bounded(self.growth.start(holders)))
+        for _, _, batch in heapq.nsmallest(DIVES, self._queue, key=lambda entry: entry[:2]):
+            self._dive(batch)
         while self._queue and self._queue[0][0] < self._cutoff() and not self._expired():
-            bound, _, branch, batch = heapq.heappop(self._queue)
-            if batch is None:
-                self._list_labels(branch, bound)
-            else:
-                self._work_on(branch, batch)
+            _, _, batch = heapq.heappop(self._queue)
+            self._work_on(batch)
         if self.best.mapping is None or self.best.cost is None:
             raise diagnose(self.original, self.machine)
         return self.best.mapping, self.best.cost, self._certificate()
 
+    def _growth(self, exchange_rate: float | None) -> Growth:
+        hierarchy = Hierarchy(self.problem, self.arch, self.space)
+        even = tuple(even_growth(self.problem, dim) for dim in self.problem.dim_names)
+        ledger, footprints = Ledger.of(self.arch, exchange_rate), Footprints(hierarchy)
+        bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), ledger)
+        costs = CrossingCosts(hierarchy, ledger)
+        return Growth(hierarchy, footprints, bounds, costs, self.objective, self.tiling, even, self.pruned)
+
+    def _first_rate(self) -> float | None:
+        """pJ per cycle for bounds on a product (`Ledger.exchange_rate`): any will do, a typical one does best."""
+        if self.objective != "edp":
+            return None
+        if self.best.cost is not None:
+            return self.best.cost.energy_pj / max(self.best.cost.latency_cycles, 1.0)
+        innermost = self.arch.memories[-1]
+        per_mac = self.arch.mac.energy_pj + 4 * self.arch.word_bits * innermost.read_energy_pj / innermost.access_bits
+        return max(2 * per_mac, 1e-3) * self.arch.mac_instances * self.arch.mac.per_cycle
+
     def _start_from_perfect(self) -> None:
         """The best perfect tiling is a ragged one too, found much sooner: nothing worse need be looked at."""
-        first = ExactSearch(self.original, self.machine, self.objective, "perfect", self.time_limit)
+        first = ExactSearch(self.original, self.machine, self.objective, "perfect", self.space, self.time_limit)
         mapping, cost, certificate = first.run()
         self.best = _Best(certificate.value, mapping, cost)
         self.evaluated += first.evaluated
@@ -160,76 +166,49 @@ class ExactSearch:
         """Bounds from here on cannot lead to a better mapping."""
         return self.best.value * (1 - RELATIVE_TOLERANCE)
 
-    def _push(self, bound: float, branch: _Branch, batch: Batch | None) -> None:
-        if bound < self._cutoff():
-            heapq.heappush(self._queue, (bound, next(self._ticket), branch, batch))
+    def _push(self, batch: Batch) -> None:
+        if len(batch) and float(batch.bound[0]) < self._cutoff():
+            heapq.heappush(self._queue, (float(batch.bound[0]), next(self._ticket), batch))
 
-    def _branches(self) -> Iterator[_Branch]:
-        """What is in the queue, lowest bound first, as long as it may lead to a better mapping."""
-        for bound, _, branch, _ in sorted(self._queue, key=lambda entry: entry[:2]):
-            if bound < self._cutoff():
-                yield branch
+    def _bounded(self, batch: Batch) -> Batch:
+        """A first row with its bound."""
+        ones = np.ones((1, len(self.problem.dims)), dtype=np.int64)
+        places = self.growth.bounds.lattice.place(ones)
+        ahead = at(self.growth.bounds.table(batch.state), places)
+        batch.bound = self.growth.value(batch.costs + ahead, batch.steps)
+        return batch
 
-    def _sharpen(self) -> None:
-        """Bound a product of energy and latency by their sum too, at the rate of the best mapping so far."""
-        if self.objective != "edp" or self.best.cost is None or not self.best.cost.latency_cycles:
-            return
-        rate = self.best.cost.energy_pj / self.best.cost.latency_cycles
-        branches = list(self._branches())
-        self._queue.clear()
-        for branch in branches:
-            self._open(branch.inner.skeleton, branch.inner.bounds.outer_arrays, rate)
+    def _expand(self, batch: Batch) -> Iterator[Batch]:
+        step = expand_fanout if self.growth.hierarchy.at_fanout(batch.state) else expand_loops
+        yield from step(self.growth, batch, self._cutoff())
 
-    def _open(self, skeleton: Skeleton, outer_arrays: dict[int, Ints], exchange_rate: float | None = None) -> None:
-        costs = CrossingCosts(TrafficModel(skeleton), Ledger.of(self.arch, exchange_rate))
-        bounds = Bounds(costs, self.tiling, outer_arrays)
-        inner = InnerStage(bounds, self.objective, self.pruned)
-        bound = inner.root_bound()
-        if bound < float("inf"):
-            self._push(bound, _Branch(inner, Expansion(bounds, self.objective, self.pruned)), None)
-
-    def _dive(self, branch: _Branch) -> None:
-        """Look for one good mapping of a branch, so that bounds have something to be compared with."""
-        labels = branch.inner.promising(DIVE_WIDTH, self._cutoff())
-        batch = branch.expansion.start(labels)
-        while len(batch) and not branch.expansion.complete(batch):
-            grown = list(branch.expansion.expand(batch, self._cutoff()))
+    def _dive(self, batch: Batch) -> None:
+        """Look for one good mapping, so that bounds have something to be compared with."""
+        while not batch.complete:
+            grown = list(self._expand(batch))
             if not grown:
                 return
-            batch = min(grown, key=lambda b: float(b.labels.bound[0]))
+            batch = min(grown, key=lambda b: float(b.bound[0]))
             batch = batch.take(np.arange(min(DIVE_WIDTH, len(batch))))
-        if len(batch):
-            self._finish(branch, batch.take(np.arange(1)))
+        self._finish(batch.take(np.arange(1)))
 
-    def _list_labels(self, branch: _Branch, bound: float) -> None:
-        """List the labels of a branch that may still lead to a better mapping; out of time, the branch stays open."""
-        for labels in branch.inner.labels(self._cutoff()):
-            if self._expired():
-                self._push(bound, branch, None)
-                return
-            batch = branch.expansion.start(labels)
-            batch = batch.take(np.argsort(labels.bound, kind="stable"))
-            self._push(float(batch.labels.bound[0]), branch, batch)
-
-    def _work_on(self, branch: _Branch, batch: Batch) -> None:
-        """Grow the best rows of a batch by one gap, or evaluate them where none is left."""
-        if branch.expansion.complete(batch):
-            self._finish(branch, batch)
+    def _work_on(self, batch: Batch) -> None:
+        """Grow the best rows of a batch by one step, or evaluate them where none is left."""
+        if batch.complete:
+            self._finish(batch)
             return
-        head = batch.take(np.arange(min(LABELS_AT_ONCE, len(batch))))
-        rest = batch.take(np.arange(len(head), len(batch)))
-        if len(rest):
-            self._push(float(rest.labels.bound[0]), branch, rest)
-        for grown in branch.expansion.expand(head, self._cutoff()):
-            self._push(float(grown.labels.bound[0]), branch, grown)
+        head = batch.take(np.arange(min(ROWS_AT_ONCE, len(batch))))
+        self._push(batch.take(np.arange(len(head), len(batch))))
+        for grown in self._expand(head):
+            self._push(grown)
 
-    def _finish(self, branch: _Branch, batch: Batch) -> None:
+    def _finish(self, batch: Batch) -> None:
         """Evaluate complete rows by the cost model, in the order of their bounds, while they may be better."""
-        for row, bound in enumerate(batch.labels.bound.tolist()):
+        for row, bound in enumerate(batch.bound.tolist()):
             if bound >= self._cutoff():
                 self.pruned["bound"] += len(batch) - row
                 return
-            for reduced in self._mappings(branch, batch, row):
+            for reduced in self._mappings(batch, row):
                 mapping = self.reduction.restore(reduced)
                 self.evaluated += 1
                 cost = evaluate(mapping, self.machine)
@@ -237,28 +216,26 @@ class ExactSearch:
                 if value < self._cutoff():
                     self.best = _Best(value, mapping, cost)
 
-    def _mappings(self, branch: _Branch, batch: Batch, row: int) -> Iterator[Mapping]:
+    def _mappings(self, batch: Batch, row: int) -> Iterator[Mapping]:
         """The mapping of a complete row; all its loop orders, where an exact halo makes every order count."""
-        expansion = branch.expansion
-        rows = batch.labels.rows
-        orders = [self.problem.dim_names, *(expansion.all_orders[i] for i in batch.orders[row].tolist())]
         mapping = build_mapping(
-            expansion.skeleton,
+            batch.path,
             self.tiling,
-            branch.inner.bounds.lattice.even,
-            [t[row].tolist() for t in rows.tiles],
-            [a[row].tolist() for a in rows.arrays],
-            orders,
+            self.growth.even,
+            [t[row].tolist() for t in batch.rows.tiles],
+            [a[row].tolist() for a in batch.rows.arrays],
+            [self.growth.orders[i] for i in batch.orders[row].tolist()],
         )
-        yield from all_orders(mapping) if _has_exact_halo(expansion.skeleton) else (mapping,)
+        yield from all_orders(mapping) if self._has_exact_halo(batch) else (mapping,)
 
-
-def _has_exact_halo(skeleton: Skeleton) -> bool:
-    inner = skeleton.memories[:-1]
-    return any(
-        memory.halo == "exact" and any(not skeleton.problem.tensors[t].is_output for t in kept)
-        for memory, kept in zip(inner, skeleton.kept, strict=False)
-    )
+    def _has_exact_halo(self, batch: Batch) -> bool:
+        hierarchy = self.growth.hierarchy
+        return any(
+            hierarchy.memories[m].halo == "exact" and m != hierarchy.outermost
+            for t, held in enumerate(batch.path.holders)
+            if not self.problem.tensors[t].is_output
+            for m in held
+        )
 
 
 def all_orders(mapping: Mapping) -> Iterator[Mapping]:
@@ -275,28 +252,16 @@ def _is_temporal(item: Loop | Node) -> bool:
     return isinstance(item, Loop) and not item.is_spatial
 
 
-def outer_arrays(skeleton: Skeleton, tiling: Tiling, even: tuple[bool, ...]) -> Iterator[dict[int, Ints]]:
-    """All ways to spread dimensions over the fanouts of gap 2 and further out."""
-    outer = []
-    index = 0
-    for gap, fanouts in enumerate(skeleton.gap_fanouts):
-        for fanout in reversed(fanouts):
-            if gap >= 2:
-                outer.append((index, list(array_choices(skeleton.problem, fanout, tiling, even))))
-            index += 1
-    for chosen in itertools.product(*(choices for _, choices in outer)):
-        yield {i: np.array(array, dtype=np.int64) for (i, _), array in zip(outer, chosen, strict=True)}
-
-
 def search_exact(
     problem: Problem,
     arch: Architecture,
     objective: Objective = "edp",
     tiling: Tiling = "perfect",
+    space: Space = "even",
     time_limit: float | None = None,
 ) -> tuple[Mapping, Cost, Certificate]:
     """The proven best mapping, its cost and the proof; with a time limit (seconds), the best found and its gap.
 
     Raises InfeasibleError, with a diagnosis, when nothing fits.
     """
-    return ExactSearch(problem, arch, objective, tiling, time_limit).run()
+    return ExactSearch(problem, arch, objective, tiling, space, time_limit).run()

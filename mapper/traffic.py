@@ -1,67 +1,32 @@
-"""Words that cross the boundaries of a skeleton, for many partial mappings at once.
+"""Words that cross the boundaries of a path, for many partial mappings at once.
 
-A row is one partial mapping from the inside out. For every dimension it has the tile of each block placed so far
-and the instances along each fanout. A tensor that has been charged has words that no loop further out can change:
-the tiles above the charge point enter only through their number, ceil(size / tile). All counts are exact, except
-where a bound is named; a bound is never above the exact count.
+A row is one partial mapping from the inside out (`rows.py`). A tensor that has been charged has words that no loop
+further out can change: the tiles above the charge enter only through their number, ceil(size / tile). All counts are
+exact, but where fanouts that share words lie between the charge and the outer memory: those not passed yet are taken
+in full use, and of windows (ranks with several dimensions) the most that instances may have in common is taken as
+shared. That is a bound, never above the exact count.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from ..cost_models.closed_form import rank_words
-from ..cost_models.cost import capacity_parts, held_width_bits, tensor_tile_words
-from ..cost_models.sets import distinct_sums
+from ..cost_models.cost import tensor_tile_words
 from ..ir import Digit, Rank, Tensor, ceil_div
-from .skeleton import Crossing, Skeleton
+from .hierarchy import MAC, Crossing, Path
+from .rows import Floats, Ints, Rows, ceil_div_array, count_active, per_distinct_row
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+Digits = list[tuple[Ints, Ints]]
+"""Loops as (trips, tile), outermost first."""
 
-
-@dataclass
-class Rows:
-    """Partial mappings, all of the same depth.
-
-    tiles    (rows, dims) per block placed so far, innermost first: elements of its tile
-    arrays   (rows, dims) per fanout, in the skeleton's flat order (gap by gap outwards, inner fanouts first)
-    """
-
-    tiles: list[Ints]
-    arrays: list[Ints]
-
-    def __len__(self) -> int:
-        return len(self.arrays[0]) if self.arrays else len(self.tiles[0])
-
-    def take(self, index: npt.NDArray[np.intp]) -> Rows:
-        return Rows([t[index] for t in self.tiles], [a[index] for a in self.arrays])
-
-
-@dataclass(frozen=True)
-class FanoutPlace:
-    """A fanout in its skeleton: the gap it lies in, its place among that gap's fanouts (0 innermost), its flags."""
-
-    index: int
-    gap: int
-    multicast: bool
-    spatial_reduction: bool
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Instances along one dimension of one fanout: how many, and the tile of each."""
-
-    place: FanoutPlace
-    trips: Ints
-    tile: Ints
+Skip = Callable[[int], bool]
+"""Whether a fanout's instances share, so that they are not counted one by one."""
 
 
 @dataclass(frozen=True)
@@ -77,202 +42,206 @@ class Charge:
     tile: Ints
     slide: tuple[int, Ints] | None = None
 
+    def take(self, index: np.ndarray) -> Charge:
+        slide = None if self.slide is None else (self.slide[0], self.slide[1][index])
+        return Charge(self.gap, self.tile[index], slide)
 
-@dataclass
+
+@dataclass(frozen=True)
+class Spread:
+    """Instances along one dimension of one fanout: how many, and the tile of each."""
+
+    fanout: int
+    trips: Ints
+    tile: Ints
+
+
 class TrafficModel:
-    """Counts for one skeleton."""
+    """Counts for rows that have taken one path."""
 
-    skeleton: Skeleton
-    sizes: Ints = field(init=False)
-    fanouts: tuple[FanoutPlace, ...] = field(init=False)
-    _tables: dict[Rank, Ints] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.sizes = np.array([size for _, size in self.skeleton.problem.dims], dtype=np.int64)
-        places: list[FanoutPlace] = []
-        for gap, fanouts in enumerate(self.skeleton.gap_fanouts):
-            for fanout in reversed(fanouts):
-                places.append(FanoutPlace(len(places), gap, fanout.multicast, fanout.spatial_reduction))
-        self.fanouts = tuple(places)
-        self.dim_index = {dim: i for i, dim in enumerate(self.skeleton.problem.dim_names)}
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.hierarchy = path.hierarchy
+        self.problem = path.hierarchy.problem
+        self.sizes = np.array([size for _, size in self.problem.dims], dtype=np.int64)
+        self.dim_index = {dim: i for i, dim in enumerate(self.problem.dim_names)}
 
     # ---- instances -----------------------------------------------------------------------------------------
 
     def spreads(self, rows: Rows, dim: int, above: int, up_to: int) -> list[Spread]:
         """Instances along `dim` of the fanouts in gaps above block `above`, up to gap `up_to`, outermost first."""
         found = []
-        for place in self.fanouts:
-            if above < place.gap <= up_to:
-                tile = rows.tiles[place.gap - 1][:, dim] if place.gap else np.ones(len(rows), dtype=np.int64)
-                for inner in self.fanouts:
-                    if inner.gap == place.gap and inner.index < place.index:
-                        tile = tile * rows.arrays[inner.index][:, dim]
-                found.append(Spread(place, rows.arrays[place.index][:, dim], tile))
+        for fanout, gap in enumerate(self.path.gaps):
+            if above < gap <= up_to:
+                tile = rows.tiles[gap - 1][:, dim] if gap else np.ones(len(rows), dtype=np.int64)
+                for inner in range(fanout):
+                    if self.path.gaps[inner] == gap:
+                        tile = tile * rows.arrays[inner][:, dim]
+                found.append(Spread(fanout, rows.arrays[fanout][:, dim], tile))
         return found[::-1]
 
     def array_tile(self, rows: Rows, gap: int) -> Ints:
         """(rows, dims) elements that all instances of a gap's fanouts cover together."""
         tile = rows.tiles[gap - 1] if gap else np.ones((len(rows), len(self.sizes)), dtype=np.int64)
-        for place in self.fanouts:
-            if place.gap == gap:
-                tile = tile * rows.arrays[place.index]
+        for fanout, place in enumerate(self.path.gaps):
+            if place == gap:
+                tile = tile * rows.arrays[fanout]
         return np.minimum(tile, self.sizes)
 
-    def instances(self, rows: Rows, block: int) -> Ints:
-        """(rows,) instances of a block's memory in use."""
-        used = np.ones(len(rows), dtype=np.int64)
-        for place in self.fanouts:
-            if place.gap > block:
-                used = used * rows.arrays[place.index].prod(axis=1)
+    def instances(self, rows: Rows, memory: int) -> Floats:
+        """(rows,) instances of a memory in use; fanouts that are not passed yet count in full."""
+        used = np.ones(len(rows))
+        for fanout, inside in enumerate(self.hierarchy.inside):
+            if inside > memory:
+                used = used * self._used(rows, fanout)
         return used
 
-    # ---- capacity ------------------------------------------------------------------------------------------
-
-    def fits(self, block: int, tiles: Ints) -> npt.NDArray[np.bool_]:
-        """(rows,) whether one instance of the block's memory holds the tiles (rows, dims) of its tensors."""
-        memory = self.skeleton.memories[block]
-        copies = 2 if memory.double_buffered else 1
-        fine = np.ones(len(tiles), dtype=bool)
-        for part in capacity_parts(memory):
-            used = np.zeros(len(tiles), dtype=np.int64)
-            for t in self.skeleton.kept[block]:
-                tensor = self.skeleton.problem.tensors[t]
-                if tensor.role in part.roles:
-                    width = held_width_bits(self.skeleton.arch, memory, tensor)
-                    used = used + copies * width * self.tile_words(tensor, tiles)
-            fine &= used <= part.bits
-        return fine
-
-    def tile_words(self, tensor: Tensor, tiles: Ints) -> Ints:
-        """(rows,) distinct words of a tensor in each tile (rows, dims)."""
-        words = np.ones(len(tiles), dtype=np.int64)
-        for rank in tensor.ranks:
-            columns = [tiles[:, self.dim_index[dim]] for dim, _ in rank]
-            if len(columns) == 1:
-                words = words * columns[0]
-            elif columns:
-                words = words * self._sums_table(rank)[tuple(columns)]
-        return words
-
-    def _sums_table(self, rank: Rank) -> Ints:
-        """Distinct sums along a rank for all extents up to the sizes, indexed by extents."""
-        if rank not in self._tables:
-            sizes = [int(self.sizes[self.dim_index[dim]]) for dim, _ in rank]
-            coefficients = tuple(c for _, c in rank)
-            table = np.zeros([size + 1 for size in sizes], dtype=np.int64)
-            for extents in itertools.product(*(range(1, size + 1) for size in sizes)):
-                table[extents] = distinct_sums(coefficients, extents)
-            self._tables[rank] = table
-        return self._tables[rank]
+    def _used(self, rows: Rows, fanout: int) -> Ints | float:
+        if fanout < len(self.path.gaps):
+            return rows.arrays[fanout].prod(axis=1)
+        return float(self.hierarchy.fanouts[fanout].instances)
 
     # ---- words ---------------------------------------------------------------------------------------------
 
-    def filled(self, rows: Rows, crossing: Crossing, charge: Charge) -> Ints:
-        """(rows,) words given to all instances of the inner block (operands), or leaving them (partial sums)."""
-        return self._charged(rows, crossing, charge, lambda place: False)
+    def filled(self, rows: Rows, crossing: Crossing, charge: Charge) -> Floats:
+        """(rows,) words given to all instances of the inner memory (operands), or leaving them (partial sums)."""
+        return self._charged(rows, crossing, charge, lambda fanout: False).astype(np.float64)
 
     def served(self, rows: Rows, crossing: Crossing, charge: Charge) -> Floats:
-        """(rows,) words read from, or arriving at, the outer block; a bound where fanouts lie above the charge."""
-        joins = self._joins(crossing)
-        words = self._charged(rows, crossing, charge, joins)
-        return words / self._shared_above(rows, crossing, charge.gap)
+        """(rows,) words read from, or arriving at, the outer memory."""
+        words = self._charged(rows, crossing, charge, lambda fanout: self.hierarchy.joins(fanout, crossing))
+        shared = self._shared_windows(rows, crossing, charge.gap)
+        return words / (shared * self.shared_later(crossing))
 
-    def computed(self, rows: Rows, crossing: Crossing, gap: int) -> Floats:
-        """(rows,) words that the MACs take from, or give to, the innermost block that keeps the tensor.
+    def computed(self, rows: Rows, crossing: Crossing) -> Floats:
+        """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor."""
+        tensor = self.problem.tensors[crossing.tensor]
 
-        Tiles are known up to the array of `gap`; a bound where fanouts lie further out below the outer block.
-        """
-        tensor = self.skeleton.problem.tensors[crossing.tensor]
-        joins = self._joins(crossing)
+        def joins(fanout: int) -> bool:
+            return self.hierarchy.joins(fanout, crossing)
+
         words = np.ones(len(rows), dtype=np.int64)
         for dim, index in self.dim_index.items():
             if dim not in tensor.dims:
-                words = words * count_active(int(self.sizes[index]), self._every_step(rows, index, gap, joins))
+                words = words * count_active(int(self.sizes[index]), self._every_step(rows, index, joins))
         for rank in tensor.ranks:
-            words = words * self._computed_along(rows, rank, gap, joins)
-        return words / self._shared_above(rows, crossing, gap)
+            words = words * self._computed_along(rows, rank, joins)
+        return words / self.shared_later(crossing)
 
-    def steps(self, rows: Rows, gap: int) -> Floats:
-        """(rows,) time steps, given tiles up to the array of `gap`; a bound where fanouts lie further out."""
+    def steps(self, rows: Rows) -> Floats:
+        """(rows,) time steps; fanouts that are not passed yet count in full."""
         steps = np.ones(len(rows), dtype=np.float64)
-        for index in range(len(self.sizes)):
-            digits = self._every_step(rows, index, gap, lambda place: True)
-            steps = steps * count_active(int(self.sizes[index]), digits)
-        for place in self.fanouts:
-            if place.gap > gap:
-                steps = steps / rows.arrays[place.index].prod(axis=1)
-        return steps
+        for dim in range(len(self.sizes)):
+            steps = steps * self.steps_along(rows, dim)
+        later = self.hierarchy.fanouts[len(self.path.gaps) :]
+        return steps / math.prod(fanout.instances for fanout in later)
 
-    def first_words(self, rows: Rows, tensor: Tensor, block: int) -> Floats:
-        """(rows,) distinct output words that the instances of a block ever hold, each instance its own."""
-        return float(self.distinct_words(tensor)) * self.reduction_instances(rows, block)
+    def steps_along(self, rows: Rows, dim: int) -> Ints:
+        """(rows,) time steps along one dimension, over the fanouts passed."""
+        return count_active(int(self.sizes[dim]), self._every_step(rows, dim, lambda fanout: True))
 
-    def reduction_instances(self, rows: Rows, block: int) -> Floats:
-        """(rows,) instances above a block among which each holds a part of the same sums."""
+    def first_words(self, rows: Rows, tensor: Tensor, memory: int) -> Floats:
+        """(rows,) distinct output words that the instances of a memory ever hold, each instance its own; at most,
+        where fanouts are not passed yet."""
+        return float(self.distinct_words(tensor)) * self.reduction_instances(rows, memory)
+
+    def reduction_instances(self, rows: Rows, memory: int) -> Floats:
+        """(rows,) instances of a memory among which each holds a part of the same sums, at most."""
+        known = self.known_reduction_instances(rows, memory)
+        outside = range(len(self.path.gaps), len(self.hierarchy.fanouts))
+        later = (self.hierarchy.fanouts[f].instances for f in outside if self.hierarchy.inside[f] > memory)
+        return known * math.prod(later)
+
+    def known_reduction_instances(self, rows: Rows, memory: int) -> Floats:
+        """The same over the fanouts passed."""
+        sums = [i for dim, i in self.dim_index.items() if dim not in self.problem.output.dims]
         parts = np.ones(len(rows))
-        for place in self.fanouts:
-            if place.gap > block:
-                for dim, index in self.dim_index.items():
-                    if dim not in self.skeleton.problem.output.dims:
-                        parts = parts * rows.arrays[place.index][:, index]
+        for fanout, inside in enumerate(self.hierarchy.inside[: len(self.path.gaps)]):
+            if inside > memory:
+                parts = parts * rows.arrays[fanout][:, sums].prod(axis=1)
         return parts
 
     def distinct_words(self, tensor: Tensor) -> int:
         """Distinct words of the whole tensor."""
-        return tensor_tile_words(tensor, self.skeleton.problem.sizes)
+        return tensor_tile_words(tensor, self.problem.sizes)
 
     # ---- parts ---------------------------------------------------------------------------------------------
 
-    def _joins(self, crossing: Crossing) -> Callable[[FanoutPlace], bool]:
-        output = self.skeleton.problem.tensors[crossing.tensor].is_output
+    def shared_later(self, crossing: Crossing) -> float:
+        """How many instances may share a word over fanouts that are not passed yet."""
+        later = range(len(self.path.gaps), len(self.hierarchy.fanouts))
+        return float(math.prod(self.hierarchy.fanouts[f].instances for f in later if self.hierarchy.joins(f, crossing)))
 
-        def joined(place: FanoutPlace) -> bool:
-            between = crossing.inner < place.gap <= crossing.outer
-            return between and (place.spatial_reduction if output else place.multicast)
-
-        return joined
-
-    def _shared_above(self, rows: Rows, crossing: Crossing, gap: int) -> Floats:
-        """How many instances, at most, share a word over fanouts between the charge and the outer block."""
-        joins = self._joins(crossing)
+    def _shared_windows(self, rows: Rows, crossing: Crossing, gap: int) -> Floats:
+        """How many instances of fanouts above a charge may share a word of a window: at most all along its
+        dimensions but the most widely spread one."""
         shared = np.ones(len(rows))
-        for place in self.fanouts:
-            if place.gap > gap and joins(place):
-                shared = shared * rows.arrays[place.index].prod(axis=1)
+        above = [f for f, g in enumerate(self.path.gaps) if g > gap and self.hierarchy.joins(f, crossing)]
+        if not above:
+            return shared
+        for rank in self.problem.tensors[crossing.tensor].ranks:
+            if len(rank) > 1:
+                spread = [
+                    np.prod([rows.arrays[f][:, self.dim_index[dim]] for f in above], axis=0) for dim, _ in rank
+                ]
+                shared = shared * np.prod(spread, axis=0) / np.max(spread, axis=0)
         return shared
 
-    def _charged(self, rows: Rows, crossing: Crossing, charge: Charge, joins: Callable[[FanoutPlace], bool]) -> Ints:
-        tensor = self.skeleton.problem.tensors[crossing.tensor]
+    def _charged(self, rows: Rows, crossing: Crossing, charge: Charge, joins: Skip) -> Ints:
+        tensor = self.problem.tensors[crossing.tensor]
+        inner = self.path.block_of(crossing.inner, crossing.tensor)
         repeats = np.ones(len(rows), dtype=np.int64)
         for dim, index in self.dim_index.items():
             if dim not in tensor.dims:
-                size, tile = int(self.sizes[index]), charge.tile[:, index]
-                spread = [s for s in self.spreads(rows, index, crossing.inner, charge.gap) if not joins(s.place)]
-                digits = [(ceil_div_array(size, tile), tile), *((s.trips, s.tile) for s in spread)]
-                repeats = repeats * count_active(size, digits)
+                spread = [s for s in self.spreads(rows, index, inner, charge.gap) if not joins(s.fanout)]
+                digits = [*self._above(rows, index, charge, joins), *((s.trips, s.tile) for s in spread)]
+                repeats = repeats * count_active(int(self.sizes[index]), digits)
         slid = self._sliding_rank(tensor, charge)
         words = np.ones(len(rows), dtype=np.int64)
         kept = np.ones(len(rows), dtype=np.int64)
         for rank in tensor.ranks:
-            wanted, held = self._along(rows, rank, crossing, charge, joins, rank is slid)
+            wanted, held = self._along(rows, rank, inner, charge, joins, rank is slid)
             words = words * wanted
             kept = kept * (held if rank is slid else wanted)
         return repeats * (words - kept if slid is not None else words)
 
+    def _above(self, rows: Rows, dim: int, charge: Charge, joins: Skip) -> Digits:
+        """The loops above a charge along a dimension, without fanouts that share."""
+        tile, size = charge.tile[:, dim], int(self.sizes[dim])
+        if not any(gap > charge.gap and joins(fanout) for fanout, gap in enumerate(self.path.gaps)):
+            return [(ceil_div_array(size, tile), tile)]
+        top = self.array_tile(rows, self.path.gap)[:, dim]
+        digits = [(ceil_div_array(size, top), top)]
+        for level in range(self.path.gap, charge.gap, -1):
+            digits += self._spread_digits(rows, dim, level, joins)
+            below = self.array_tile(rows, level - 1)[:, dim] if level - 1 > charge.gap else tile
+            digits.append((-(-rows.tiles[level - 1][:, dim] // below), below))
+        return digits
+
+    def _spread_digits(self, rows: Rows, dim: int, gap: int, joins: Skip) -> Digits:
+        return [(s.trips, s.tile) for s in self.spreads(rows, dim, gap - 1, gap) if not joins(s.fanout)]
+
+    def _every_step(self, rows: Rows, dim: int, skipped: Skip) -> Digits:
+        """All loops of a dimension, without the skipped fanouts."""
+        top = self.array_tile(rows, self.path.gap)[:, dim]
+        digits = [(ceil_div_array(int(self.sizes[dim]), top), top)]
+        for level in range(self.path.gap, -1, -1):
+            digits += self._spread_digits(rows, dim, level, skipped)
+            if level:
+                below = self.array_tile(rows, level - 1)[:, dim]
+                digits.append((-(-rows.tiles[level - 1][:, dim] // below), below))
+        return digits
+
     def _sliding_rank(self, tensor: Tensor, charge: Charge) -> Rank | None:
         if charge.slide is None:
             return None
-        dim = self.skeleton.problem.dim_names[charge.slide[0]]
+        dim = self.problem.dim_names[charge.slide[0]]
         return next(rank for rank in tensor.ranks if any(d == dim for d, _ in rank))
 
+    # ---- windows -------------------------------------------------------------------------------------------
+
     def _along(
-        self,
-        rows: Rows,
-        rank: Rank,
-        crossing: Crossing,
-        charge: Charge,
-        joins: Callable[[FanoutPlace], bool],
-        slides: bool,
+        self, rows: Rows, rank: Rank, inner: int, charge: Charge, joins: Skip, slides: bool
     ) -> tuple[Ints, Ints]:
         """Words wanted along a rank over the whole run, and held over when the tile slides."""
         dims = [self.dim_index[dim] for dim, _ in rank]
@@ -281,12 +250,12 @@ class TrafficModel:
             return np.broadcast_to(total, len(rows)), np.zeros(len(rows), dtype=np.int64)
         columns: list[Ints] = []
         for index in dims:
-            columns += [rows.tiles[crossing.inner][:, index], charge.tile[:, index]]
-            spread = self.spreads(rows, index, crossing.inner, charge.gap)
-            columns += [x for s in spread for x in (s.trips, s.tile)]
+            held = rows.tiles[inner][:, index] if inner != MAC else np.ones(len(rows), dtype=np.int64)
+            columns += [held, charge.tile[:, index]]
+            columns += [x for s in self.spreads(rows, index, inner, charge.gap) for x in (s.trips, s.tile)]
             moves = slides and charge.slide is not None and charge.slide[0] == index
             columns.append(charge.slide[1] if moves and charge.slide else charge.tile[:, index])
-        joined = tuple(joins(s.place) for s in self.spreads(rows, dims[0], crossing.inner, charge.gap))
+        joined = tuple(joins(s.fanout) for s in self.spreads(rows, dims[0], inner, charge.gap))
         moving = dims.index(charge.slide[0]) if slides and charge.slide else None
         sizes = tuple(int(self.sizes[i]) for i in dims)
         coefficients = tuple(c for _, c in rank)
@@ -297,28 +266,13 @@ class TrafficModel:
         values = per_distinct_row(columns, count)
         return values[:, 0], values[:, 1]
 
-    def _every_step(
-        self, rows: Rows, dim: int, gap: int, skipped: Callable[[FanoutPlace], bool]
-    ) -> list[tuple[Ints, Ints]]:
-        """All loops of a dimension, outermost first, as (trips, tile), without the skipped fanouts."""
-        size = int(self.sizes[dim])
-        top = self.array_tile(rows, gap)[:, dim]
-        digits = [(ceil_div_array(size, top), top)]
-        for level in range(gap, -1, -1):
-            spread = self.spreads(rows, dim, level - 1, level)
-            digits += [(s.trips, s.tile) for s in spread if not skipped(s.place)]
-            if level:
-                below = self.array_tile(rows, level - 1)[:, dim]
-                digits.append((-(-rows.tiles[level - 1][:, dim] // below), below))
-        return digits
-
-    def _computed_along(self, rows: Rows, rank: Rank, gap: int, joins: Callable[[FanoutPlace], bool]) -> Ints:
+    def _computed_along(self, rows: Rows, rank: Rank, joins: Skip) -> Ints:
         """Words that all steps want along a rank: instances that share a step want a word once."""
         dims = [self.dim_index[dim] for dim, _ in rank]
         total = np.int64(math.prod(int(self.sizes[i]) for i in dims))
         if len(dims) <= 1:
             return np.broadcast_to(total, len(rows))
-        joined = [i for i, place in enumerate(self.fanouts) if place.gap <= gap and joins(place)]
+        joined = [fanout for fanout in range(len(self.path.gaps)) if joins(fanout)]
         spread_dims = np.zeros(len(rows), dtype=np.int64)
         for i in dims:
             shared = np.ones(len(rows), dtype=np.int64)
@@ -329,25 +283,23 @@ class TrafficModel:
         words = np.full(len(rows), total)
         if overlapping.any():
             chosen = rows.take(np.flatnonzero(overlapping))
-            words[overlapping] = self._overlapping_steps(chosen, rank, dims, gap, joins)
+            words[overlapping] = self._overlapping_steps(chosen, rank, dims, joins)
         return words
 
-    def _overlapping_steps(
-        self, rows: Rows, rank: Rank, dims: Sequence[int], gap: int, joins: Callable[[FanoutPlace], bool]
-    ) -> Ints:
+    def _overlapping_steps(self, rows: Rows, rank: Rank, dims: Sequence[int], joins: Skip) -> Ints:
         columns: list[Ints] = []
         shapes: list[tuple[bool, ...]] = []
         for index in dims:
             flags: list[bool] = []
-            for level in range(gap, -1, -1):
-                spread = self.spreads(rows, index, level - 1, level)
+            for level in range(self.path.gap, -1, -1):
                 below = self.array_tile(rows, level)[:, index]
-                above = rows.tiles[level][:, index] if level < gap else np.full(len(rows), self.sizes[index])
+                whole = np.full(len(rows), self.sizes[index])
+                above = rows.tiles[level][:, index] if level < self.path.gap else whole
                 columns += [-(-above // below), below]
                 flags.append(False)
-                for s in spread:
+                for s in self.spreads(rows, index, level - 1, level):
                     columns += [s.trips, s.tile]
-                    flags.append(joins(s.place))
+                    flags.append(joins(s.fanout))
             shapes.append(tuple(flags))
         coefficients = tuple(c for _, c in rank)
         sizes = tuple(int(self.sizes[i]) for i in dims)
@@ -356,46 +308,6 @@ class TrafficModel:
             return _every_step_total(coefficients, sizes, key, tuple(shapes)), 0
 
         return per_distinct_row(columns, count)[:, 0]
-
-
-def ceil_div_array(size: int, tile: Ints) -> Ints:
-    """Tiles along a dimension, elementwise."""
-    return -(-size // tile)
-
-
-def count_active(size: int, digits: Sequence[tuple[Ints, Ints]]) -> Ints:
-    """Settings of nested loops (trips, tile), outermost first, whose first index lies inside `size`; elementwise.
-
-    Whole outer blocks hold all settings of the loops inside them; the last block holds those that are left.
-    """
-    left = np.full(len(digits[0][0]), size, dtype=np.int64)
-    total = np.ones_like(left)
-    inside = [np.ones_like(left)]
-    for trips, _ in reversed(digits[1:]):
-        inside.append(inside[-1] * trips)
-    for (trips, tile), settings in zip(digits, reversed(inside), strict=True):
-        last = np.minimum(trips, -(-left // tile)) - 1
-        total = total + last * settings
-        left = left - last * tile
-    return total
-
-
-def per_distinct_row(columns: Sequence[Ints], function: Callable[[tuple[int, ...]], tuple[int, int]]) -> Ints:
-    """Apply a function to every distinct row of some columns; (rows, 2)."""
-    table = np.column_stack(columns)
-    code = np.zeros(len(table), dtype=np.int64)
-    room = np.iinfo(np.int64).max
-    for column in columns:
-        radix = int(column.max()) + 1
-        if room < radix:
-            code = np.unique(code, return_inverse=True)[1]
-            room = np.iinfo(np.int64).max // len(table)
-        code = code * radix + column
-        room //= radix
-    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-    values = np.array([function(tuple(key)) for key in table[first].tolist()], dtype=np.int64)
-    result: Ints = values.reshape(-1, 2)[inverse]
-    return result
 
 
 @lru_cache(maxsize=1 << 17)

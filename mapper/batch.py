@@ -1,0 +1,184 @@
+"""Partial mappings that have taken the same steps, with what they cost so far."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..cost_models import Objective
+from .bounds import Bounds
+from .footprints import Footprints
+from .hierarchy import MAC, Crossing, Hierarchy, Path, State
+from .ledger import CrossingCosts
+from .orders import Order
+from .rows import Floats, Ints, Rows
+from .tilings import Tiling
+from .traffic import Charge, TrafficModel
+
+
+@dataclass
+class Pending:
+    """A crossing that has been charged, while fanouts that share its words are still to be passed.
+
+    charge  None for a crossing at the MAC
+    costs   (columns, rows) what it is booked at: a bound
+    """
+
+    crossing: Crossing
+    charge: Charge | None
+    costs: Floats
+
+    def take(self, index: np.ndarray) -> Pending:
+        charge = None if self.charge is None else self.charge.take(index)
+        return Pending(self.crossing, charge, self.costs[:, index])
+
+
+@dataclass
+class Batch:
+    """Rows of one path, sorted by bound.
+
+    costs   (columns, rows) of everything charged
+    steps   (rows,) time steps, with fanouts further out in full use
+    bound   (rows,) objective that no completion undercuts
+    orders  (rows, gaps done) the loop order of each gap, as an index into `Growth.orders`
+    """
+
+    path: Path
+    state: State
+    rows: Rows
+    costs: Floats
+    steps: Floats
+    bound: Floats
+    orders: Ints
+    pending: list[Pending]
+
+    def take(self, index: np.ndarray) -> Batch:
+        return Batch(
+            self.path,
+            self.state,
+            self.rows.take(index),
+            self.costs[:, index],
+            self.steps[index],
+            self.bound[index],
+            self.orders[index],
+            [p.take(index) for p in self.pending],
+        )
+
+    def sorted(self) -> Batch:
+        return self.take(np.argsort(self.bound, kind="stable"))
+
+    def __len__(self) -> int:
+        return len(self.bound)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the rows are mappings."""
+        return not any(self.state.ahead)
+
+
+def merged(pieces: Sequence[Batch]) -> Batch:
+    """One batch of several with the same path and state, sorted by bound."""
+    if len(pieces) == 1:
+        return pieces[0].sorted()
+    first = pieces[0]
+    rows = Rows(
+        sum(len(p) for p in pieces),
+        [np.concatenate(t) for t in zip(*(p.rows.tiles for p in pieces), strict=True)],
+        [np.concatenate(a) for a in zip(*(p.rows.arrays for p in pieces), strict=True)],
+    )
+    return Batch(
+        first.path,
+        first.state,
+        rows,
+        np.concatenate([p.costs for p in pieces], axis=1),
+        np.concatenate([p.steps for p in pieces]),
+        np.concatenate([p.bound for p in pieces]),
+        np.concatenate([p.orders for p in pieces]),
+        [_merged_pending([p.pending[i] for p in pieces]) for i in range(len(first.pending))],
+    ).sorted()
+
+
+def _merged_pending(pieces: Sequence[Pending]) -> Pending:
+    first = pieces[0]
+    costs = np.concatenate([p.costs for p in pieces], axis=1)
+    if first.charge is None:
+        return Pending(first.crossing, None, costs)
+    tiles = np.concatenate([p.charge.tile for p in pieces if p.charge])
+    slide = None
+    if first.charge.slide is not None:
+        slide = (first.charge.slide[0], np.concatenate([p.charge.slide[1] for p in pieces if p.charge and p.charge.slide]))
+    return Pending(first.crossing, Charge(first.charge.gap, tiles, slide), costs)
+
+
+@dataclass
+class Growth:
+    """What all steps of a search have in common.
+
+    even    per dimension, see `tilings.even_growth`
+    orders  all loop orders met so far
+    """
+
+    hierarchy: Hierarchy
+    footprints: Footprints
+    bounds: Bounds
+    costs: CrossingCosts
+    objective: Objective
+    tiling: Tiling
+    even: tuple[bool, ...]
+    pruned: Counter[str]
+    orders: list[Order] = field(default_factory=list)
+    _order_numbers: dict[Order, int] = field(default_factory=dict)
+    _models: dict[Path, TrafficModel] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.bounds.lattice.sizes
+
+    def model(self, path: Path) -> TrafficModel:
+        if path not in self._models:
+            self._models[path] = TrafficModel(path)
+        return self._models[path]
+
+    def order_number(self, order: Order) -> int:
+        if order not in self._order_numbers:
+            self._order_numbers[order] = len(self.orders)
+            self.orders.append(order)
+        return self._order_numbers[order]
+
+    def value(self, costs: Floats, steps: Floats) -> Floats:
+        """(rows,) objective of complete columns; of bounds, a bound."""
+        return self.costs.ledger.objective(self.objective, costs, steps)
+
+    def below(self, values: Floats, cutoff: float, rule: str = "bound") -> np.ndarray:
+        """Flags of the rows whose bound lies below the cutoff; the others are counted as pruned."""
+        keep = values < cutoff
+        self.pruned[rule] += len(keep) - int(np.count_nonzero(keep))
+        return keep
+
+    def shares_later(self, crossing: Crossing, passed: int) -> bool:
+        """Whether fanouts that are still to be passed share the words of a crossing."""
+        later = range(passed, len(self.hierarchy.fanouts))
+        return any(self.hierarchy.joins(fanout, crossing) for fanout in later)
+
+    def book(self, path: Path, rows: Rows, crossing: Crossing, charge: Charge | None) -> Floats:
+        """(columns, rows) what a crossing costs, as far as that is known."""
+        return self.costs.of(self.model(path), rows, crossing, charge)
+
+    def start(self, holders: tuple[tuple[int, ...], ...]) -> Batch:
+        """One row: a placement in which nothing is decided but who feeds the MACs."""
+        path, state = Path(self.hierarchy, holders), self.hierarchy.start(holders)
+        rows = Rows(1, [], [])
+        ledger = self.costs.ledger
+        costs, pending = np.zeros((ledger.columns, 1)), []
+        ledger.book_energy(costs, self.hierarchy.problem.macs * self.hierarchy.arch.mac.energy_pj)
+        for tensor, held in enumerate(holders):
+            crossing = Crossing(tensor, MAC, held[0])
+            booked = self.book(path, rows, crossing, None)
+            costs += booked
+            if self.shares_later(crossing, 0):
+                pending.append(Pending(crossing, None, booked))
+        steps = self.model(path).steps(rows)
+        return Batch(path, state, rows, costs, steps, np.zeros(1), np.zeros((1, 0), dtype=np.int64), pending)

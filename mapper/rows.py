@@ -1,0 +1,72 @@
+"""Partial mappings as rows of arrays, and counting over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass
+class Rows:
+    """Partial mappings that have taken the same steps.
+
+    tiles    (rows, dims) per block placed so far, innermost first: elements of its tile
+    arrays   (rows, dims) per fanout passed so far, innermost first: instances in use
+    """
+
+    count: int
+    tiles: list[Ints]
+    arrays: list[Ints]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def take(self, index: npt.NDArray[np.intp]) -> Rows:
+        return Rows(len(index), [t[index] for t in self.tiles], [a[index] for a in self.arrays])
+
+
+def ceil_div_array(size: int, tile: Ints) -> Ints:
+    """Tiles along a dimension, elementwise."""
+    return -(-size // tile)
+
+
+def count_active(size: int, digits: Sequence[tuple[Ints, Ints]]) -> Ints:
+    """Settings of nested loops (trips, tile), outermost first, whose first index lies inside `size`; elementwise.
+
+    Whole outer blocks hold all settings of the loops inside them; the last block holds those that are left.
+    """
+    left = np.full(len(digits[0][0]), size, dtype=np.int64)
+    total = np.ones_like(left)
+    inside = [np.ones_like(left)]
+    for trips, _ in reversed(digits[1:]):
+        inside.append(inside[-1] * trips)
+    for (trips, tile), settings in zip(digits, reversed(inside), strict=True):
+        last = np.minimum(trips, -(-left // tile)) - 1
+        total = total + last * settings
+        left = left - last * tile
+    return total
+
+
+def per_distinct_row(columns: Sequence[Ints], function: Callable[[tuple[int, ...]], tuple[int, int]]) -> Ints:
+    """Apply a function to every distinct row of some columns; (rows, 2)."""
+    table = np.column_stack(columns)
+    code = np.zeros(len(table), dtype=np.int64)
+    room = np.iinfo(np.int64).max
+    for column in columns:
+        radix = int(column.max()) + 1
+        if room < radix:
+            code = np.unique(code, return_inverse=True)[1]
+            room = np.iinfo(np.int64).max // len(table)
+        code = code * radix + column
+        room //= radix
+    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    values = np.array([function(tuple(key)) for key in table[first].tolist()], dtype=np.int64)
+    result: Ints = values.reshape(-1, 2)[inverse]
+    return result
