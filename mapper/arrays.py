@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+import numpy as np
+
 from ..arch import Fanout
 from ..ir import Problem, ceil_div
+from .rows import Flags, Ints
 from .tilings import Tiling, factors
 
 Pair = tuple[int, int]
@@ -120,23 +122,62 @@ def _first_fit(options: list[list[Pair]], sizes: Pair) -> list[Pair]:
     raise ValueError("the axes are too small")
 
 
-def array_choices(problem: Problem, fanout: Fanout, tiling: Tiling, even: Sequence[bool]) -> Iterator[tuple[int, ...]]:
-    """All instances per dimension that a fanout can realize, whatever lies below it."""
-    per_dim = []
-    for (dim, size), grows in zip(problem.dims, even, strict=True):
-        limits = axis_limits(problem, fanout, dim)
-        lefts = [left for left in range(1, size + 1) if tiling == "ragged" or size % left == 0]
-        ways: dict[int, set[Pair]] = {}
-        for left in lefts:
-            for way in spreadings(left, limits, tiling, grows):
-                ways.setdefault(way.instances, set()).update(way.pairs)
-        per_dim.append([Spreading(count, least(pairs)) for count, pairs in sorted(ways.items())])
+def array_vectors(problem: Problem, fanout: Fanout, tiling: Tiling, even: Sequence[bool]) -> Ints:
+    """(vectors, dims) all instances per dimension that a fanout can realize, for some tile below it."""
     use = AxisUse.of(fanout)
-    for chosen in itertools.product(*per_dim):
-        state = 0
-        for way in chosen:
-            state = use.after(state, way.pairs)
-            if state < 0:
-                break
-        else:
-            yield tuple(way.instances for way in chosen)
+    vectors, states = np.ones((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for (dim, size), grows in zip(problem.dims, even, strict=True):
+        ways = _any_spreading(size, axis_limits(problem, fanout, dim), tiling, grows)
+        chosen, after = _allowed(use, states, [[(w.instances, w.pairs) for w in ways]], np.zeros_like(states))
+        rows = np.repeat(np.arange(len(states)), [len(c) for c in chosen])
+        column = np.array([n for c in chosen for n in c], dtype=np.int64)
+        vectors = np.column_stack([vectors[rows], column])
+        states = np.array([s for c in after for s in c], dtype=np.int64)
+    return vectors
+
+
+@lru_cache(maxsize=4096)
+def _any_spreading(size: int, limits: Pair, tiling: Tiling, even: bool) -> tuple[Spreading, ...]:
+    """Ways to spread a dimension, whatever the tile below the array."""
+    if limits == (1, 1):
+        return (Spreading(1, frozenset([(1, 1)])),)
+    ways: dict[int, set[Pair]] = {}
+    for left in {ceil_div(size, tile) for tile in factors(size, tiling, even)}:
+        for way in spreadings(left, limits, tiling, even):
+            ways.setdefault(way.instances, set()).update(way.pairs)
+    return tuple(Spreading(count, least(pairs)) for count, pairs in sorted(ways.items()))
+
+
+def _allowed(
+    use: AxisUse, states: Ints, options: Sequence[Sequence[tuple[int, Pairs]]], which: Ints
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Per state, the instances among its options (`which` of the lists) that the axes allow, and the states after."""
+    known: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+    chosen, after = [], []
+    for state, option in zip(states.tolist(), which.tolist(), strict=True):
+        if (state, option) not in known:
+            fine = [(n, s) for n, pairs in options[option] if (s := use.after(state, pairs)) >= 0]
+            known[state, option] = [n for n, _ in fine], [s for _, s in fine]
+        chosen.append(known[state, option][0])
+        after.append(known[state, option][1])
+    return chosen, after
+
+
+def realizable(
+    problem: Problem, fanout: Fanout, tiling: Tiling, even: Sequence[bool], tiles: Ints, instances: Ints
+) -> Flags:
+    """(rows,) whether the axes can spread just so many instances, (rows, dims), over tiles (rows, dims)."""
+    use, state = AxisUse.of(fanout), np.zeros(len(tiles), dtype=np.int64)
+    for d, ((dim, size), grows) in enumerate(zip(problem.dims, even, strict=True)):
+        limits = axis_limits(problem, fanout, dim)
+        if limits == (1, 1):
+            continue
+        code = np.stack([tiles[:, d], instances[:, d], state])
+        known, which = np.unique(code, axis=1, return_inverse=True)
+        after = []
+        for tile, wanted, before in known.T.tolist():
+            ways = spreadings(ceil_div(size, tile), limits, tiling, grows)
+            pairs = next((w.pairs for w in ways if w.instances == wanted), None)
+            after.append(-1 if pairs is None or before < 0 else use.after(before, pairs))
+        state = np.array(after, dtype=np.int64)[which.reshape(-1)]
+    return state >= 0

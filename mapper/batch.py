@@ -21,7 +21,7 @@ from .traffic import Charge, TrafficModel
 
 @dataclass
 class Pending:
-    """A crossing that has been charged, while fanouts that share its words are still to be passed.
+    """A crossing that has been charged, while its costs are only bounded until fanouts are passed.
 
     charge  None for a crossing at the MAC
     costs   (columns, rows) what it is booked at: a bound
@@ -158,27 +158,13 @@ class Growth:
         self.pruned[rule] += len(keep) - int(np.count_nonzero(keep))
         return keep
 
-    def shares_later(self, crossing: Crossing, passed: int) -> bool:
-        """Whether fanouts that are still to be passed share the words of a crossing."""
+    def unsettled(self, crossing: Crossing, passed: int) -> bool:
+        """Whether what a crossing costs is only bounded as long as fanouts are still to be passed (`traffic.py`)."""
+        windows = any(len(rank) > 1 for rank in self.hierarchy.problem.tensors[crossing.tensor].ranks)
         later = range(passed, len(self.hierarchy.fanouts))
-        return any(self.hierarchy.joins(fanout, crossing) for fanout in later)
+        bounded = windows or self.tiling == "ragged"
+        return bounded and any(self.hierarchy.joins(fanout, crossing) for fanout in later)
 
     def book(self, path: Path, rows: Rows, crossing: Crossing, charge: Charge | None) -> Floats:
         """(columns, rows) what a crossing costs, as far as that is known."""
         return self.costs.of(self.model(path), rows, crossing, charge)
-
-    def start(self, holders: tuple[tuple[int, ...], ...]) -> Batch:
-        """One row: a placement in which nothing is decided but who feeds the MACs."""
-        path, state = Path(self.hierarchy, holders), self.hierarchy.start(holders)
-        rows = Rows(1, [], [])
-        ledger = self.costs.ledger
-        costs, pending = np.zeros((ledger.columns, 1)), []
-        ledger.book_energy(costs, self.hierarchy.problem.macs * self.hierarchy.arch.mac.energy_pj)
-        for tensor, held in enumerate(holders):
-            crossing = Crossing(tensor, MAC, held[0])
-            booked = self.book(path, rows, crossing, None)
-            costs += booked
-            if self.shares_later(crossing, 0):
-                pending.append(Pending(crossing, None, booked))
-        steps = self.model(path).steps(rows)
-        return Batch(path, state, rows, costs, steps, np.zeros(1), np.zeros((1, 0), dtype=np.int64), pending)

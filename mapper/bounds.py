@@ -63,6 +63,8 @@ class Bounds:
         self._ends: dict[tuple[State, Block, tuple[Crossing, ...]], Floats] = {}
         self._costs: dict[tuple[Crossing, int], Floats] = {}
         self._ahead: dict[tuple[State, Block | None], list[Floats]] = {}
+        self._charged_ahead: dict[tuple[State, Block], list[Floats]] = {}
+        self._placed_ahead: dict[tuple[State, Block | None], list[Floats]] = {}
         self._words: dict[tuple[int, bool], np.ndarray] = {}
         self._fits: dict[tuple[int, tuple[int, ...]], np.ndarray] = {}
         self._limits = [
@@ -79,7 +81,10 @@ class Bounds:
         return self._tables[state]
 
     def _fanout(self, state: State) -> Floats:
-        return self.ahead(state, None)[0]
+        table = self.table(self.hierarchy.passing(state))
+        for d in self.every_dim:
+            table = self._within(table, d, self._limits[state.passed][d])
+        return table
 
     def _loops(self, state: State) -> Floats:
         waiting = state.waiting
@@ -147,32 +152,54 @@ class Bounds:
             self._fits[key] = self.footprints.fits(memory, [(t, flat) for t in tenants]).reshape(self.lattice.shape)
         return self._fits[key]
 
-    def ahead(self, state: State, block: Block | None) -> list[Floats]:
-        """Per number of dimensions whose growth is decided, from 0 on: (columns, lattice) the least cost of growing
-        along the others and of all that follows; towards a block, or over the fanout that comes next (None).
-
-        Towards a block every waiting crossing is charged as well as it can be: at the block's tile, or once.
-        """
-        key = (state, block)
+    def beyond(self, state: State, fanout: int) -> Floats:
+        """(columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's."""
+        while state.passed <= fanout:
+            if self.hierarchy.at_fanout(state):
+                state = self.hierarchy.passing(state)
+            else:
+                state = self.hierarchy.place(state, self.hierarchy.next_blocks(state)[0], ())
+        key = (state, None)
         if key not in self._ahead:
-            tables = [self._grown_by_fanout(state) if block is None else self._charged_at_block(state, block)]
-            for d in reversed(self.every_dim):
-                if block is None:
-                    tables.append(self._within(tables[-1], d, self._limits[state.passed][d]))
-                else:
-                    tables.append(self.lattice.around(tables[-1], [d]))
-            self._ahead[key] = tables[::-1]
-        return self._ahead[key]
+            self._ahead[key] = [self.lattice.around(self.table(state), self.every_dim)]
+        return self._ahead[key][0]
 
-    def _grown_by_fanout(self, state: State) -> Floats:
-        return self.table(self.hierarchy.passing(state))
+    def after(self, state: State, block: Block, still: tuple[Crossing, ...]) -> tuple[State, int]:
+        """The state above a block, and above the fanouts that follow it directly; how many those are."""
+        placed = self.hierarchy.place(state, block, still)
+        count = 0
+        while self.hierarchy.at_fanout(placed):
+            placed, count = self.hierarchy.passing(placed), count + 1
+        return placed, count
 
-    def _charged_at_block(self, state: State, block: Block) -> Floats:
-        least = self.end(state, block, ())
-        for crossing in state.waiting:
-            whole = self.at_whole(crossing, state.passed).reshape(-1, *(1,) * len(self.dims))
-            least = least + np.minimum(self.cost(crossing, state.passed), whole)
-        return least
+    def charged_ahead(self, state: State, block: Block) -> list[Floats]:
+        """Per number of dimensions of a block's tile that are decided, from 0 on: (columns, lattice) what the waiting
+        crossings cost at least when the others may grow: charged at the block's tile, or once."""
+        key = (state, block)
+        if key not in self._charged_ahead:
+            least = np.zeros((self.ledger.columns, *(1,) * len(self.dims)))
+            for crossing in state.waiting:
+                whole = self.at_whole(crossing, state.passed).reshape(-1, *(1,) * len(self.dims))
+                least = least + np.minimum(self.cost(crossing, state.passed), whole)
+            least = np.broadcast_to(least, (len(least), *self.lattice.shape))
+            self._charged_ahead[key] = self._with_fewer_decided(np.ascontiguousarray(least))
+        return self._charged_ahead[key]
+
+    def placed_ahead(self, state: State, block: Block) -> list[Floats]:
+        """The same of all that lies above the block, and above the fanouts that follow it directly; per tile of the
+        block, or of those fanouts' arrays."""
+        after, count = self.after(state, block, ())
+        key = (after, block if count == 0 else None)
+        if key not in self._placed_ahead:
+            table = self.table(after) if count else self.end(state, block, ())
+            self._placed_ahead[key] = self._with_fewer_decided(table)
+        return self._placed_ahead[key]
+
+    def _with_fewer_decided(self, table: Floats) -> list[Floats]:
+        tables = [table]
+        for d in reversed(self.every_dim):
+            tables.append(self.lattice.around(tables[-1], [d]))
+        return tables[::-1]
 
     def _within(self, table: Floats, dim: int, limit: int) -> Floats:
         """The least over tiles around that are at most `limit` times as large along a dimension."""
@@ -219,6 +246,11 @@ class Bounds:
     def at_whole(self, crossing: Crossing, passed: int) -> Floats:
         """(columns,) of a crossing that is charged once, at the whole problem."""
         return self.cost(crossing, passed)[:, *self._whole].reshape(-1)
+
+    def once(self, crossing: Crossing) -> Floats:
+        """(columns,) of a crossing that every word of the tensor passes once."""
+        words = np.array([float(tensor_tile_words(self.tensors[crossing.tensor], self.hierarchy.problem.sizes))])
+        return self.book(crossing, 0, words, words).reshape(-1)
 
     def book(self, crossing: Crossing, passed: int, filled: Floats, served: Floats) -> Floats:
         """(columns, n) of at least so many words of a crossing, whatever the arrays: as if all were in full use."""

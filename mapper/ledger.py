@@ -10,7 +10,6 @@ energy + rate * cycles, and whoever has a bound on it has a better bound on the 
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,16 +80,6 @@ class Ledger:
         costs[0] += energy_pj
         costs[1 + len(self.ports) :] += energy_pj
 
-    def in_use(self, costs: Floats, memories: Collection[str], factor: Floats) -> Floats:
-        """The columns when fewer instances of some memories share the work: their cycles times a factor (rows,)."""
-        costs = costs.copy()
-        for column, port in enumerate(self.ports, 1):
-            if port.memory.name in memories:
-                costs[column] *= factor
-                if self.exchange_rate is not None:
-                    costs[column + len(self.ports)] = costs[0] + self.exchange_rate * costs[column]
-        return costs
-
     def latency(self, costs: Floats, steps: Floats) -> Floats:
         """Cycles: the slowest of compute and overlapping ports, plus the ports that do not overlap."""
         overlapped = steps / self.arch.mac.per_cycle
@@ -139,7 +128,7 @@ class CrossingCosts:
             # An exact halo keeps words at wraps and ragged edges that depend on all loops above: bounded here,
             # and counted once the mapping is complete.
             distinct = np.full(len(rows), float(model.distinct_words(tensor)))
-            return distinct, distinct / model.shared_later(crossing)
+            return distinct, distinct / model.shared_later(rows, crossing)
         return model.filled(rows, crossing, charge), model.served(rows, crossing, charge)
 
     def of(self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None) -> Floats:
@@ -178,6 +167,6 @@ class CrossingCosts:
         if memory == model.path.holders[crossing.tensor][0]:
             return np.zeros(len(rows))
         narrower = self.ledger.arch.partial_width_bits(tensor) - self.ledger.arch.width_bits(tensor)
-        shared = model.known_reduction_instances(rows, memory) > 1
+        shared = model.reduction_instances(rows, memory) > 1
         saved: Floats = np.where(shared, 0.0, float(model.distinct_words(tensor)) * narrower)
         return saved

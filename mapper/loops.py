@@ -57,12 +57,12 @@ class _BlockGrowth:
         if self.growth.hierarchy.is_last(self.block):
             return parents, np.broadcast_to(np.array(self.growth.sizes, dtype=np.int64), tiles.shape).copy()
         tenants = self.growth.hierarchy.tenants(self.state, self.block)
-        ahead = self.bounds.ahead(self.state, self.block)
+        room = np.prod(batch.rows.arrays[self.state.passed :], axis=0, dtype=np.int64) * np.ones_like(tiles)
         for d in range(len(self.growth.sizes)):
-            which, grown = self._grown(tiles[:, d], d)
+            which, grown = self._grown(tiles[:, d], room[parents, d], d)
             parents, tiles = parents[which], tiles[which]
             tiles[:, d] = grown
-            keep = self._hopeful(batch, parents, tiles, ahead[d + 1])
+            keep = self._hopeful(batch, parents, tiles, d + 1)
             parents, tiles = parents[keep], tiles[keep]
             fits = self.growth.footprints.leaves_room(tenants, self.block, self._earlier(batch, parents), tiles)
             self.growth.pruned["capacity"] += int(np.count_nonzero(~fits))
@@ -70,9 +70,29 @@ class _BlockGrowth:
         fresh = self._in_order(batch, parents, tiles)
         return parents[fresh], tiles[fresh]
 
-    def _hopeful(self, batch: Batch, parents: Ints, tiles: Ints, table: Floats) -> Flags:
-        costs = batch.costs[:, parents] + at(table, self.bounds.lattice.place(tiles))
+    def _hopeful(self, batch: Batch, parents: Ints, tiles: Ints, done: int) -> Flags:
+        """Whether tiles of which `done` dimensions are decided may lead to something below the cutoff."""
+        costs = batch.costs[:, parents] + at(
+            self.bounds.placed_ahead(self.state, self.block)[done], self._places_above(batch.rows, parents, tiles)
+        )
+        if self.state.waiting:
+            charged = self.bounds.charged_ahead(self.state, self.block)[done]
+            costs = costs + at(charged, self.bounds.lattice.place(tiles))
         return self.growth.below(self.growth.value(costs, batch.steps[parents]), self.below)
+
+    def _places_above(self, rows: Rows, parents: Ints, tiles: Ints) -> tuple[Ints, ...]:
+        """Cells of the tiles, grown by the arrays of the fanouts that follow the block directly."""
+        _, count = self.bounds.after(self.state, self.block, ())
+        for array in rows.arrays[self.state.passed : self.state.passed + count]:
+            tiles = np.minimum(tiles * array[parents], np.array(self.growth.sizes))
+        return self.bounds.lattice.place(tiles)
+
+    def _least_above(self, still: tuple[Crossing, ...], index: Ints) -> Floats:
+        """(columns, rows) least cost of all that lies above the block, where the crossings `still` go on waiting."""
+        after, count = self.bounds.after(self.state, self.block, still)
+        if count:
+            return at(self.bounds.table(after), self._places_above(self.batch.rows, index, self.tiles[index]))
+        return at(self.bounds.end(self.state, self.block, still), tuple(p[index] for p in self.tile_places))
 
     def _earlier(self, batch: Batch, parents: Ints) -> list[tuple[int, Ints]]:
         """Tiles that blocks inside this one hold in the same memory."""
@@ -93,18 +113,26 @@ class _BlockGrowth:
             keep = (tiles > self.start[parents]).any(axis=1)
         return keep
 
-    def _grown(self, tiles: Ints, d: int) -> tuple[Ints, Ints]:
+    def _grown(self, tiles: Ints, room: Ints, d: int) -> tuple[Ints, Ints]:
         """All tiles that may follow along one dimension: (index of the tile grown from, new tile)."""
-        known, which = np.unique(tiles, return_inverse=True)
-        lists = [np.array(self._followers(int(tile), d), dtype=np.int64) for tile in known]
+        radix = int(room.max(initial=0)) + 1
+        known, which = np.unique(tiles * radix + room, return_inverse=True)
+        lists = [np.array(self._followers(*divmod(int(code), radix), d), dtype=np.int64) for code in known]
         counts = np.array([len(x) for x in lists], dtype=np.int64)[which]
         index = np.repeat(np.arange(len(tiles)), counts)
         grown = np.concatenate([lists[w] for w in which]) if len(which) else np.zeros(0, dtype=np.int64)
         return index, grown
 
-    def _followers(self, tile: int, d: int) -> list[int]:
-        size = self.growth.sizes[d]
-        return [grow(tile, f, size) for f in factors(ceil_div(size, tile), self.growth.tiling, self.growth.even[d])]
+    def _followers(self, tile: int, room: int, d: int) -> list[int]:
+        """Tiles grown from one that leave room for the instances of the fanouts to come."""
+        size, tiling = self.growth.sizes[d], self.growth.tiling
+        found = []
+        for factor in factors(ceil_div(size, tile), tiling, self.growth.even[d]):
+            grown = grow(tile, factor, size)
+            left = ceil_div(size, grown)
+            if left % room == 0 if tiling == "perfect" else left >= room:
+                found.append(grown)
+        return found
 
     # ---- orders --------------------------------------------------------------------------------------------
 
@@ -155,7 +183,7 @@ class _BlockGrowth:
         number = np.zeros(len(self.batch), dtype=np.int64)
         for crossing, mover in zip(self.state.waiting, movers, strict=True):
             sliding = self.bounds.sliding(crossing)
-            if sliding and self.growth.shares_later(crossing, self.state.passed):
+            if sliding and self.growth.unsettled(crossing, self.state.passed):
                 dims = np.array([self.growth.footprints.index[dim] for dim in order] + [-1])
                 slides = np.isin(dims, sorted(sliding))
                 number = number * (len(order) + 1) + np.where(slides[mover], dims[mover] + 1, 0)
@@ -178,7 +206,7 @@ class _BlockGrowth:
         one trip, some other order says so.
         """
         tile, array = [p[index] for p in self.tile_places], [p[index] for p in self.array_places]
-        costs = self.batch.costs[:, index] + at(self.bounds.end(self.state, self.block, still), tuple(tile))
+        costs = self.batch.costs[:, index] + self._least_above(still, index)
         for crossing in self.state.waiting:
             if crossing not in still:
                 dims = self._at_tile(order, crossing)
@@ -210,11 +238,10 @@ class _BlockGrowth:
             for rows, charge in charges:
                 booked[:, rows] += growth.book(self.path, batch.rows.take(rows), crossing, charge)
             batch.costs = batch.costs + booked
-            if growth.shares_later(crossing, self.state.passed):
+            if growth.unsettled(crossing, self.state.passed):
                 pending = [*pending, Pending(crossing, _joined(charges, len(index)), booked)]
         still = () if last else still
-        places = tuple(p[index] for p in self.tile_places)
-        costs = batch.costs + at(self.bounds.end(self.state, self.block, still), places)
+        costs = batch.costs + self._least_above(still, index)
         bound = growth.value(costs, batch.steps)
         keep = np.flatnonzero(growth.below(bound, self.below))
         number = np.full((len(index), 1), growth.order_number(order))
@@ -247,9 +274,9 @@ class _BlockGrowth:
             yield rows, Charge(self.path.gap, tile, slide)
 
     def _comparable(self, still: tuple[Crossing, ...]) -> bool:
-        """Whether what has been charged here is known for good: no fanout to come shares it."""
+        """Whether what has been charged here is known for good: no fanout to come changes it."""
         charged = (c for c in self.state.waiting if c not in still)
-        return not any(self.growth.shares_later(c, self.state.passed) for c in charged)
+        return not any(self.growth.unsettled(c, self.state.passed) for c in charged)
 
     def _better(self, piece: Batch, rows: Ints, earlier: list[Floats]) -> Flags:
         """Per row of an order, whether no earlier order with the same crossings waiting costs as little in all columns.

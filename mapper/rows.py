@@ -18,7 +18,7 @@ class Rows:
     """Partial mappings that have taken the same steps.
 
     tiles    (rows, dims) per block placed so far, innermost first: elements of its tile
-    arrays   (rows, dims) per fanout passed so far, innermost first: instances in use
+    arrays   (rows, dims) per fanout, innermost first: instances in use
     """
 
     count: int

@@ -40,17 +40,17 @@ from ..arch import Architecture
 from ..cost_models import Cost, Objective, evaluate
 from ..ir import Loop, LoopNest, Mapping, Node, Problem
 from .batch import Batch, Growth
-from .bounds import Bounds, at, lattice_of
+from .bounds import Bounds, lattice_of
 from .certificate import RELATIVE_TOLERANCE, Certificate
 from .diagnosis import diagnose
+from .fanouts import Plans, pass_fanout
 from .footprints import Footprints
-from .hierarchy import Hierarchy, Space
+from .hierarchy import Hierarchy, Holders, Space
 from .ledger import CrossingCosts, Ledger
 from .loops import expand_loops
 from .nest_builder import build_mapping
 from .reduction import reduce_problem
 from .space_size import count_mappings
-from .spreading import expand_fanout
 from .tilings import Tiling, even_growth
 
 ROWS_AT_ONCE = 256
@@ -90,7 +90,7 @@ class ExactSearch:
     evaluated: int = 0
     placements: int = 0
     best: _Best = field(default_factory=_Best)
-    _queue: list[tuple[float, int, Batch]] = field(default_factory=list)
+    _queue: list[tuple[float, int, Holders | Batch]] = field(default_factory=list)
     _ticket: Iterator[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -104,14 +104,19 @@ class ExactSearch:
         if self.tiling == "ragged":
             self._start_from_perfect()
         self.growth = self._growth(self._first_rate())
+        self.plans = Plans(self.growth)
         for holders in self.growth.hierarchy.placements():
             self.placements += 1
-            self._push(self._bounded(self.growth.start(holders)))
-        for _, _, batch in heapq.nsmallest(DIVES, self._queue, key=lambda entry: entry[:2]):
-            self._dive(batch)
+            self._push(self.plans.first_bound(holders), holders)
+        for _, _, item in heapq.nsmallest(DIVES, self._queue, key=lambda entry: entry[:2]):
+            if isinstance(item, tuple):
+                self._dive(self.plans.start(item, self._cutoff()))
         while self._queue and self._queue[0][0] < self._cutoff() and not self._expired():
-            _, _, batch = heapq.heappop(self._queue)
-            self._work_on(batch)
+            _, _, item = heapq.heappop(self._queue)
+            if isinstance(item, tuple):
+                self._push_batch(self.plans.start(item, self._cutoff()))
+            else:
+                self._work_on(item)
         if self.best.mapping is None or self.best.cost is None:
             raise diagnose(self.original, self.machine)
         return self.best.mapping, self.best.cost, self._certificate()
@@ -166,31 +171,29 @@ class ExactSearch:
         """Bounds from here on cannot lead to a better mapping."""
         return self.best.value * (1 - RELATIVE_TOLERANCE)
 
-    def _push(self, batch: Batch) -> None:
-        if len(batch) and float(batch.bound[0]) < self._cutoff():
-            heapq.heappush(self._queue, (float(batch.bound[0]), next(self._ticket), batch))
+    def _push(self, bound: float, item: Holders | Batch) -> None:
+        if bound < self._cutoff():
+            heapq.heappush(self._queue, (bound, next(self._ticket), item))
 
-    def _bounded(self, batch: Batch) -> Batch:
-        """A first row with its bound."""
-        ones = np.ones((1, len(self.problem.dims)), dtype=np.int64)
-        places = self.growth.bounds.lattice.place(ones)
-        ahead = at(self.growth.bounds.table(batch.state), places)
-        batch.bound = self.growth.value(batch.costs + ahead, batch.steps)
-        return batch
+    def _push_batch(self, batch: Batch) -> None:
+        if len(batch):
+            self._push(float(batch.bound[0]), batch)
 
     def _expand(self, batch: Batch) -> Iterator[Batch]:
-        step = expand_fanout if self.growth.hierarchy.at_fanout(batch.state) else expand_loops
-        yield from step(self.growth, batch, self._cutoff())
+        if self.growth.hierarchy.at_fanout(batch.state):
+            yield pass_fanout(self.growth, batch, self._cutoff())
+        else:
+            yield from expand_loops(self.growth, batch, self._cutoff())
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""
-        while not batch.complete:
-            grown = list(self._expand(batch))
+        while len(batch) and not batch.complete:
+            batch = batch.take(np.arange(min(DIVE_WIDTH, len(batch))))
+            grown = [b for b in self._expand(batch) if len(b)]
             if not grown:
                 return
             batch = min(grown, key=lambda b: float(b.bound[0]))
-            batch = batch.take(np.arange(min(DIVE_WIDTH, len(batch))))
-        self._finish(batch.take(np.arange(1)))
+        self._finish(batch.take(np.arange(min(1, len(batch)))))
 
     def _work_on(self, batch: Batch) -> None:
         """Grow the best rows of a batch by one step, or evaluate them where none is left."""
@@ -198,9 +201,9 @@ class ExactSearch:
             self._finish(batch)
             return
         head = batch.take(np.arange(min(ROWS_AT_ONCE, len(batch))))
-        self._push(batch.take(np.arange(len(head), len(batch))))
+        self._push_batch(batch.take(np.arange(len(head), len(batch))))
         for grown in self._expand(head):
-            self._push(grown)
+            self._push_batch(grown)
 
     def _finish(self, batch: Batch) -> None:
         """Evaluate complete rows by the cost model, in the order of their bounds, while they may be better."""

@@ -2,9 +2,9 @@
 
 A row is one partial mapping from the inside out (`rows.py`). A tensor that has been charged has words that no loop
 further out can change: the tiles above the charge enter only through their number, ceil(size / tile). All counts are
-exact, but where fanouts that share words lie between the charge and the outer memory: those not passed yet are taken
-in full use, and of windows (ranks with several dimensions) the most that instances may have in common is taken as
-shared. That is a bound, never above the exact count.
+exact, with two exceptions where fanouts that share words lie above the charge: with ragged tiles, as long as such a
+fanout has not been passed; and for windows (ranks with several dimensions), of which the most that instances may have
+in common is taken as shared. Those are bounds, never above the exact count.
 """
 
 from __future__ import annotations
@@ -89,17 +89,12 @@ class TrafficModel:
         return np.minimum(tile, self.sizes)
 
     def instances(self, rows: Rows, memory: int) -> Floats:
-        """(rows,) instances of a memory in use; fanouts that are not passed yet count in full."""
+        """(rows,) instances of a memory in use."""
         used = np.ones(len(rows))
         for fanout, inside in enumerate(self.hierarchy.inside):
             if inside > memory:
-                used = used * self._used(rows, fanout)
+                used = used * rows.arrays[fanout].prod(axis=1)
         return used
-
-    def _used(self, rows: Rows, fanout: int) -> Ints | float:
-        if fanout < len(self.path.gaps):
-            return rows.arrays[fanout].prod(axis=1)
-        return float(self.hierarchy.fanouts[fanout].instances)
 
     # ---- words ---------------------------------------------------------------------------------------------
 
@@ -110,8 +105,7 @@ class TrafficModel:
     def served(self, rows: Rows, crossing: Crossing, charge: Charge) -> Floats:
         """(rows,) words read from, or arriving at, the outer memory."""
         words = self._charged(rows, crossing, charge, lambda fanout: self.hierarchy.joins(fanout, crossing))
-        shared = self._shared_windows(rows, crossing, charge.gap)
-        return words / (shared * self.shared_later(crossing))
+        return words / (self._shared_windows(rows, crossing, charge.gap) * self.shared_later(rows, crossing))
 
     def computed(self, rows: Rows, crossing: Crossing) -> Floats:
         """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor."""
@@ -126,37 +120,31 @@ class TrafficModel:
                 words = words * count_active(int(self.sizes[index]), self._every_step(rows, index, joins))
         for rank in tensor.ranks:
             words = words * self._computed_along(rows, rank, joins)
-        return words / self.shared_later(crossing)
+        later = self._shared_windows(rows, crossing, self.path.gap)
+        return words / (later * self.shared_later(rows, crossing))
 
     def steps(self, rows: Rows) -> Floats:
-        """(rows,) time steps; fanouts that are not passed yet count in full."""
+        """(rows,) time steps; at least, where fanouts are not passed yet."""
         steps = np.ones(len(rows), dtype=np.float64)
-        for dim in range(len(self.sizes)):
-            steps = steps * self.steps_along(rows, dim)
-        later = self.hierarchy.fanouts[len(self.path.gaps) :]
-        return steps / math.prod(fanout.instances for fanout in later)
-
-    def steps_along(self, rows: Rows, dim: int) -> Ints:
-        """(rows,) time steps along one dimension, over the fanouts passed."""
-        return count_active(int(self.sizes[dim]), self._every_step(rows, dim, lambda fanout: True))
+        later = rows.arrays[len(self.path.gaps) :]
+        for dim, size in enumerate(self.sizes.tolist()):
+            steps_along = count_active(size, self._every_step(rows, dim, lambda fanout: True)).astype(np.float64)
+            if later:
+                spread = np.prod([a[:, dim] for a in later], axis=0)
+                all_spread = np.prod([a[:, dim] for a in rows.arrays], axis=0)
+                steps_along = np.maximum(steps_along / spread, ceil_div_array(size, all_spread))
+            steps = steps * steps_along
+        return steps
 
     def first_words(self, rows: Rows, tensor: Tensor, memory: int) -> Floats:
-        """(rows,) distinct output words that the instances of a memory ever hold, each instance its own; at most,
-        where fanouts are not passed yet."""
+        """(rows,) distinct output words that the instances of a memory ever hold, each instance its own."""
         return float(self.distinct_words(tensor)) * self.reduction_instances(rows, memory)
 
     def reduction_instances(self, rows: Rows, memory: int) -> Floats:
-        """(rows,) instances of a memory among which each holds a part of the same sums, at most."""
-        known = self.known_reduction_instances(rows, memory)
-        outside = range(len(self.path.gaps), len(self.hierarchy.fanouts))
-        later = (self.hierarchy.fanouts[f].instances for f in outside if self.hierarchy.inside[f] > memory)
-        return known * math.prod(later)
-
-    def known_reduction_instances(self, rows: Rows, memory: int) -> Floats:
-        """The same over the fanouts passed."""
+        """(rows,) instances of a memory among which each holds a part of the same sums."""
         sums = [i for dim, i in self.dim_index.items() if dim not in self.problem.output.dims]
         parts = np.ones(len(rows))
-        for fanout, inside in enumerate(self.hierarchy.inside[: len(self.path.gaps)]):
+        for fanout, inside in enumerate(self.hierarchy.inside):
             if inside > memory:
                 parts = parts * rows.arrays[fanout][:, sums].prod(axis=1)
         return parts
@@ -167,23 +155,29 @@ class TrafficModel:
 
     # ---- parts ---------------------------------------------------------------------------------------------
 
-    def shared_later(self, crossing: Crossing) -> float:
-        """How many instances may share a word over fanouts that are not passed yet."""
-        later = range(len(self.path.gaps), len(self.hierarchy.fanouts))
-        return float(math.prod(self.hierarchy.fanouts[f].instances for f in later if self.hierarchy.joins(f, crossing)))
+    def shared_later(self, rows: Rows, crossing: Crossing) -> Floats:
+        """(rows,) instances, over fanouts that are not passed yet, that share a word of a tensor that none of their
+        dimensions moves; with ragged tiles at most."""
+        others = [i for dim, i in self.dim_index.items() if dim not in self.problem.tensors[crossing.tensor].dims]
+        shared = np.ones(len(rows))
+        for fanout in range(len(self.path.gaps), len(self.hierarchy.fanouts)):
+            if self.hierarchy.joins(fanout, crossing):
+                shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
+        return shared
 
     def _shared_windows(self, rows: Rows, crossing: Crossing, gap: int) -> Floats:
-        """How many instances of fanouts above a charge may share a word of a window: at most all along its
-        dimensions but the most widely spread one."""
+        """(rows,) instances of fanouts above a gap, passed or not, that may share a word of a window: at most all
+        along its dimensions but the most widely spread one."""
         shared = np.ones(len(rows))
-        above = [f for f, g in enumerate(self.path.gaps) if g > gap and self.hierarchy.joins(f, crossing)]
-        if not above:
-            return shared
+        gaps = self.path.gaps
+        above = [
+            f
+            for f in range(len(self.hierarchy.fanouts))
+            if (f >= len(gaps) or gaps[f] > gap) and self.hierarchy.joins(f, crossing)
+        ]
         for rank in self.problem.tensors[crossing.tensor].ranks:
-            if len(rank) > 1:
-                spread = [
-                    np.prod([rows.arrays[f][:, self.dim_index[dim]] for f in above], axis=0) for dim, _ in rank
-                ]
+            if len(rank) > 1 and above:
+                spread = [np.prod([rows.arrays[f][:, self.dim_index[dim]] for f in above], axis=0) for dim, _ in rank]
                 shared = shared * np.prod(spread, axis=0) / np.max(spread, axis=0)
         return shared
 
