@@ -105,17 +105,16 @@ class Lattice:
     def around(self, table: Floats, dims: Iterable[int]) -> Floats:
         """(columns, lattice): for every cell, the least over tiles around it that grow along `dims` only."""
         wanted = set(dims)
-        if not wanted:
-            return table
-        folded = table.reshape(len(table), *(n for folds in self._folds for n in folds))
-        axis, fresh = 1, False
+        table = table.copy() if wanted else table
+        before = len(table)
         for d, folds in enumerate(self._folds):
             for n in folds:
-                if d in wanted and n > 1:
-                    folded = np.minimum.accumulate(folded, axis=axis, out=folded if fresh else None)
-                    fresh = True
-                axis += 1
-        return folded.reshape(table.shape)
+                if d in wanted:
+                    lines = table.reshape(before, n, -1)
+                    for i in range(1, n):
+                        np.minimum(lines[:, i], lines[:, i - 1], out=lines[:, i])
+                before *= n
+        return table
 
 
 def _divisors(size: int) -> tuple[tuple[int, ...], Ints]:
