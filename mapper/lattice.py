@@ -53,7 +53,7 @@ class Lattice:
         counts = [len(axis) for axis in self.tiles]
         while math.prod(counts) > most_cells and max(counts) > 4:
             longest = counts.index(max(counts))
-            counts[longest] = max(4, math.ceil(counts[longest] * 0.9) if counts[longest] > 5 else 4)
+            counts[longest] -= 1 + counts[longest] // 16
         for d, count in enumerate(counts):
             axis = self.tiles[d]
             if count < len(axis):

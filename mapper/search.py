@@ -53,7 +53,7 @@ from .reduction import reduce_problem
 from .space_size import count_mappings
 from .tilings import Tiling, even_growth
 
-ROWS_AT_ONCE = 256
+ROWS_AT_ONCE = 512
 """Rows expanded together: enough to fill vectors, few enough to stop early."""
 
 DIVES = 4
@@ -110,11 +110,11 @@ class ExactSearch:
             self._push(self.plans.first_bound(holders), holders)
         for _, _, item in heapq.nsmallest(DIVES, self._queue, key=lambda entry: entry[:2]):
             if isinstance(item, tuple):
-                self._dive(self.plans.start(item, self._cutoff()))
+                self._dive(self._open(item))
         while self._queue and self._queue[0][0] < self._cutoff() and not self._expired():
             _, _, item = heapq.heappop(self._queue)
             if isinstance(item, tuple):
-                self._push_batch(self.plans.start(item, self._cutoff()))
+                self._push_batch(self._open(item))
             else:
                 self._work_on(item)
         if self.best.mapping is None or self.best.cost is None:
@@ -180,10 +180,17 @@ class ExactSearch:
             self._push(float(batch.bound[0]), batch)
 
     def _expand(self, batch: Batch) -> Iterator[Batch]:
-        if self.growth.hierarchy.at_fanout(batch.state):
-            yield pass_fanout(self.growth, batch, self._cutoff())
-        else:
-            yield from expand_loops(self.growth, batch, self._cutoff())
+        for grown in expand_loops(self.growth, batch, self._cutoff()):
+            yield self._at_loops(grown)
+
+    def _at_loops(self, batch: Batch) -> Batch:
+        """The batch above the fanouts that come next."""
+        while len(batch) and self.growth.hierarchy.at_fanout(batch.state):
+            batch = pass_fanout(self.growth, batch, self._cutoff())
+        return batch
+
+    def _open(self, holders: Holders) -> Batch:
+        return self._at_loops(self.plans.start(holders, self._cutoff()))
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""
