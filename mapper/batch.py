@@ -31,6 +31,10 @@ class Pending:
     charge: Charge | None
     costs: Floats
 
+    @property
+    def slides_along(self) -> int | None:
+        return None if self.charge is None or self.charge.slide is None else self.charge.slide[0]
+
     def take(self, index: np.ndarray) -> Pending:
         charge = None if self.charge is None else self.charge.take(index)
         return Pending(self.crossing, charge, self.costs[:, index])

@@ -23,6 +23,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,34 @@ from .footprints import Footprints
 from .hierarchy import MAC, Block, Crossing, Hierarchy, State
 from .lattice import Lattice
 from .ledger import Ledger
-from .rows import Flags, Floats, Ints
+from .rows import Floats, Ints
 from .tilings import Tiling
+
+
+@dataclass(frozen=True)
+class Move:
+    """What a loop can charge at once.
+
+    dims     dimensions whose loop does just that; where something slides, one
+    moved    the waiting crossings that it moves
+    sliding  those of them whose tile slides along it
+    """
+
+    dims: tuple[int, ...]
+    moved: tuple[Crossing, ...]
+    sliding: tuple[Crossing, ...]
+
+
+@dataclass(frozen=True)
+class Growing:
+    """Bounds on what follows, per number of dimensions of a growing tile that are decided, from 0 on.
+
+    near  by the tile; None: nothing
+    far   by what the arrays of the fanouts that follow make of the tile; None: nothing
+    """
+
+    near: list[Floats | None]
+    far: list[Floats | None]
 
 
 def at(table: Floats, places: tuple[Ints, ...]) -> Floats:
@@ -62,9 +89,10 @@ class Bounds:
         self._tables: dict[State, Floats] = {}
         self._ends: dict[tuple[State, Block, tuple[Crossing, ...]], Floats] = {}
         self._costs: dict[tuple[Crossing, int], Floats] = {}
-        self._ahead: dict[tuple[State, Block | None], list[Floats]] = {}
-        self._charged_ahead: dict[tuple[State, Block], list[Floats]] = {}
-        self._placed_ahead: dict[tuple[State, Block | None], list[Floats]] = {}
+        self._beyond: dict[State, Floats] = {}
+        self._stops: dict[State, Floats] = {}
+        self._moves: dict[tuple[Crossing, ...], tuple[Move, ...]] = {}
+        self._growing: dict[tuple[State, tuple[int, ...]], Growing] = {}
         self._words: dict[tuple[int, bool], np.ndarray] = {}
         self._fits: dict[tuple[int, tuple[int, ...]], np.ndarray] = {}
         self._limits = [
@@ -87,38 +115,74 @@ class Bounds:
         return table
 
     def _loops(self, state: State) -> Floats:
-        waiting = state.waiting
-        least: Floats | None = None
-        for block in self.hierarchy.next_blocks(state):
-            end = self.end(state, block, waiting)
-            least = end if least is None else np.minimum(least, end)
-        assert least is not None
-        for moved, sliding, dim in self._movers(waiting):
-            still = tuple(c for c in waiting if c not in moved)
-            after = self.table(State(state.passed, state.ahead, still))
-            if sliding:
-                for crossing in sliding:
-                    after = after + self.cost(crossing, state.passed)
-                after = self.lattice.around(after, [dim])
-            for crossing in moved:
-                if crossing not in sliding:
-                    after = after + self.cost(crossing, state.passed)
-            least = np.minimum(least, after)
-        return self.lattice.around(least, self._free(waiting))
+        return self.lattice.around(self._stopped(state), self.free(state.waiting))
 
-    def _free(self, waiting: Sequence[Crossing]) -> list[int]:
+    def _stopped(self, state: State) -> Floats:
+        """The least cost if the next loop, should there be one, charges something."""
+        if state not in self._stops:
+            least: Floats | None = None
+            for block in self.hierarchy.next_blocks(state):
+                end = self.end(state, block, state.waiting)
+                least = end if least is None else np.minimum(least, end)
+            assert least is not None
+            for move in self.moves(state.waiting):
+                least = np.minimum(least, self._moved(state, move))
+            self._stops[state] = least
+        return self._stops[state]
+
+    def _moved(self, state: State, move: Move) -> Floats:
+        still = tuple(c for c in state.waiting if c not in move.moved)
+        after = self.table(State(state.passed, state.ahead, still))
+        if move.sliding:
+            for crossing in move.sliding:
+                after = after + self.cost(crossing, state.passed)
+            after = self.lattice.around(after, move.dims)
+        for crossing in move.moved:
+            if crossing not in move.sliding:
+                after = after + self.cost(crossing, state.passed)
+        return after
+
+    def free(self, waiting: tuple[Crossing, ...]) -> tuple[int, ...]:
         """Dimensions that move none of the waiting tensors."""
-        return [d for d in self.every_dim if not any(d in self.moving[c.tensor] for c in waiting)]
+        return tuple(d for d in self.every_dim if not any(d in self.moving[c.tensor] for c in waiting))
 
-    def _movers(self, waiting: tuple[Crossing, ...]) -> list[tuple[tuple[Crossing, ...], tuple[Crossing, ...], int]]:
-        """What a single loop can charge: the crossings that it moves, those of them that slide, and one such loop."""
-        found: dict[tuple[object, ...], tuple[tuple[Crossing, ...], tuple[Crossing, ...], int]] = {}
-        for d in self.every_dim:
-            moved = tuple(c for c in waiting if d in self.moving[c.tensor])
-            sliding = tuple(c for c in moved if d in self.sliding(c))
-            if moved:
-                found.setdefault((moved, d if sliding else None), (moved, sliding, d))
-        return list(found.values())
+    def moves(self, waiting: tuple[Crossing, ...]) -> tuple[Move, ...]:
+        """All that a single loop can charge."""
+        if waiting not in self._moves:
+            found: dict[object, Move] = {}
+            for d in self.every_dim:
+                moved = tuple(c for c in waiting if d in self.moving[c.tensor])
+                sliding = tuple(c for c in moved if d in self.sliding(c))
+                if moved:
+                    key = (moved, d if sliding else None)
+                    dims = found[key].dims if key in found else ()
+                    found[key] = Move((*dims, d), moved, sliding)
+            self._moves[waiting] = tuple(found.values())
+        return self._moves[waiting]
+
+    def growing(self, state: State, dims: tuple[int, ...]) -> Growing:
+        """Bounds for a tile that grows along some dimensions, one after the other, before the next charge."""
+        key = (state, dims)
+        if key not in self._growing:
+            nothing: list[Floats | None] = [None] * (len(dims) + 1)
+            blocks = self.hierarchy.next_blocks(state)
+            if not state.waiting and len(blocks) == 1 and self.fanouts_after(state):
+                above, _ = self.after(state, blocks[0], ())
+                self._growing[key] = Growing(nothing, self._decided(self.table(above), dims))
+            else:
+                self._growing[key] = Growing(self._decided(self._stopped(state), dims), nothing)
+        return self._growing[key]
+
+    def _decided(self, table: Floats, dims: tuple[int, ...]) -> list[Floats | None]:
+        tables: list[Floats | None] = [table]
+        for d in reversed(dims):
+            table = self.lattice.around(table, [d])
+            tables.append(table)
+        return tables[::-1]
+
+    def fanouts_after(self, state: State) -> int:
+        """Fanouts that follow the next block directly, whichever it is; 0 if that depends."""
+        return min(self.after(state, block, ())[1] for block in self.hierarchy.next_blocks(state))
 
     def sliding(self, crossing: Crossing) -> frozenset[int]:
         """Dimensions along which the inner memory reuses overlaps of a sliding tile."""
@@ -159,10 +223,9 @@ class Bounds:
                 state = self.hierarchy.passing(state)
             else:
                 state = self.hierarchy.place(state, self.hierarchy.next_blocks(state)[0], ())
-        key = (state, None)
-        if key not in self._ahead:
-            self._ahead[key] = [self.lattice.around(self.table(state), self.every_dim)]
-        return self._ahead[key][0]
+        if state not in self._beyond:
+            self._beyond[state] = self.lattice.around(self.table(state), self.every_dim)
+        return self._beyond[state]
 
     def after(self, state: State, block: Block, still: tuple[Crossing, ...]) -> tuple[State, int]:
         """The state above a block, and above the fanouts that follow it directly; how many those are."""
@@ -171,35 +234,6 @@ class Bounds:
         while self.hierarchy.at_fanout(placed):
             placed, count = self.hierarchy.passing(placed), count + 1
         return placed, count
-
-    def charged_ahead(self, state: State, block: Block) -> list[Floats]:
-        """Per number of dimensions of a block's tile that are decided, from 0 on: (columns, lattice) what the waiting
-        crossings cost at least when the others may grow: charged at the block's tile, or once."""
-        key = (state, block)
-        if key not in self._charged_ahead:
-            least = np.zeros((self.ledger.columns, *(1,) * len(self.dims)))
-            for crossing in state.waiting:
-                whole = self.at_whole(crossing, state.passed).reshape(-1, *(1,) * len(self.dims))
-                least = least + np.minimum(self.cost(crossing, state.passed), whole)
-            least = np.broadcast_to(least, (len(least), *self.lattice.shape))
-            self._charged_ahead[key] = self._with_fewer_decided(np.ascontiguousarray(least))
-        return self._charged_ahead[key]
-
-    def placed_ahead(self, state: State, block: Block) -> list[Floats]:
-        """The same of all that lies above the block, and above the fanouts that follow it directly; per tile of the
-        block, or of those fanouts' arrays."""
-        after, count = self.after(state, block, ())
-        key = (after, block if count == 0 else None)
-        if key not in self._placed_ahead:
-            table = self.table(after) if count else self.end(state, block, ())
-            self._placed_ahead[key] = self._with_fewer_decided(table)
-        return self._placed_ahead[key]
-
-    def _with_fewer_decided(self, table: Floats) -> list[Floats]:
-        tables = [table]
-        for d in reversed(self.every_dim):
-            tables.append(self.lattice.around(tables[-1], [d]))
-        return tables[::-1]
 
     def _within(self, table: Floats, dim: int, limit: int) -> Floats:
         """The least over tiles around that are at most `limit` times as large along a dimension."""
@@ -324,12 +358,6 @@ class Bounds:
             tiles = [int(axis[p]) for axis, p in zip(axes, place, strict=True)]
             words[place] = _all_tiles(tuple(c for _, c in rank), tiles, sizes)
         return self.lattice.along(indices, self.lattice.least_in_cells(words, indices))
-
-    # ---- rows ----------------------------------------------------------------------------------------------
-
-    def staying(self, real: Flags, crossing: Crossing) -> Flags:
-        """(rows,) whether no real loop, flags (rows, dims), moves a crossing's tensor."""
-        return ~real[:, sorted(self.moving[crossing.tensor])].any(axis=1)
 
 
 def lattice_of(hierarchy: Hierarchy, tiling: Tiling, even: Sequence[bool]) -> Lattice:
