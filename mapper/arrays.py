@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arch import Fanout
 from ..ir import Problem, ceil_div
-from .rows import Flags, Ints
+from .rows import Flags, Ints, row_codes
 from .tilings import Tiling, factors
 
 Pair = tuple[int, int]
@@ -172,12 +172,12 @@ def realizable(
         limits = axis_limits(problem, fanout, dim)
         if limits == (1, 1):
             continue
-        code = np.stack([tiles[:, d], instances[:, d], state])
-        known, which = np.unique(code, axis=1, return_inverse=True)
+        columns = (tiles[:, d], instances[:, d], state + 1)
+        _, first, which = np.unique(row_codes(columns), return_index=True, return_inverse=True)
         after = []
-        for tile, wanted, before in known.T.tolist():
+        for tile, wanted, before in zip(tiles[first, d].tolist(), instances[first, d].tolist(), state[first].tolist(), strict=True):
             ways = spreadings(ceil_div(size, tile), limits, tiling, grows)
             pairs = next((w.pairs for w in ways if w.instances == wanted), None)
             after.append(-1 if pairs is None or before < 0 else use.after(before, pairs))
-        state = np.array(after, dtype=np.int64)[which.reshape(-1)]
+        state = np.array(after, dtype=np.int64)[which]
     return state >= 0

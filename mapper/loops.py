@@ -27,7 +27,7 @@ from ..ir import ceil_div
 from .batch import Batch, Growth, Pending, merged
 from .bounds import Move, at
 from .hierarchy import Block, Crossing, State
-from .rows import Flags, Floats, Ints, Rows
+from .rows import Flags, Floats, Ints, Rows, row_codes
 from .tilings import factors, grow
 from .traffic import Charge
 
@@ -284,9 +284,8 @@ def _undominated(batch: Batch) -> Batch:
     """
     if any(p.charge is not None for p in batch.pending) or len(batch) < 2:
         return batch
-    columns = np.concatenate([*batch.rows.tiles, *batch.rows.arrays], axis=1)
-    _, group = np.unique(columns, axis=0, return_inverse=True)
-    group = group.reshape(-1)
+    columns = [column for part in (*batch.rows.tiles, *batch.rows.arrays) for column in part.T if column.max() > 1]
+    _, group = np.unique(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]), return_inverse=True)
     order = np.lexsort((batch.costs[0], group))
     group, costs = group[order], batch.costs[:, order]
     keep = np.ones(len(order), dtype=bool)

@@ -56,17 +56,22 @@ def count_active(size: int, digits: Sequence[tuple[Ints, Ints]]) -> Ints:
 
 def per_distinct_row(columns: Sequence[Ints], function: Callable[[tuple[int, ...]], tuple[int, int]]) -> Ints:
     """Apply a function to every distinct row of some columns; (rows, 2)."""
-    table = np.column_stack(columns)
-    code = np.zeros(len(table), dtype=np.int64)
-    room = np.iinfo(np.int64).max
-    for column in columns:
-        radix = int(column.max()) + 1
-        if room < radix:
-            code = np.unique(code, return_inverse=True)[1]
-            room = np.iinfo(np.int64).max // len(table)
-        code = code * radix + column
-        room //= radix
-    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-    values = np.array([function(tuple(key)) for key in table[first].tolist()], dtype=np.int64)
+    _, first, inverse = np.unique(row_codes(columns), return_index=True, return_inverse=True)
+    keys = np.column_stack([column[first] for column in columns])
+    values = np.array([function(tuple(key)) for key in keys.tolist()], dtype=np.int64)
     result: Ints = values.reshape(-1, 2)[inverse]
     return result
+
+
+def row_codes(columns: Sequence[Ints]) -> Ints:
+    """(rows,) one number per row of some columns of numbers from 0 on, equal where rows are equal."""
+    code = np.zeros(len(columns[0]), dtype=np.int64)
+    room = np.iinfo(np.int64).max
+    for column in columns:
+        radix = int(column.max(initial=0)) + 1
+        if room < radix:
+            code = np.unique(code, return_inverse=True)[1]
+            room = np.iinfo(np.int64).max // max(len(code), 1)
+        code = code * radix + column
+        room //= radix
+    return code
