@@ -19,6 +19,8 @@
     nest_builder.py  from a complete row to a mapping
     space_size.py    how many mappings there are, counted
     diagnosis.py     why nothing fits
+    constraints.py   which part of the space is asked for
+    violations.py    what a mapping breaks of that
     emit/            programs that run a mapping
 """
 
