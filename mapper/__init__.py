@@ -21,6 +21,8 @@
     diagnosis.py     why nothing fits
     constraints.py   which part of the space is asked for
     violations.py    what a mapping breaks of that
+    constraint_*.py  how users write it: files, names, one line
+    dataflows/       weight-stationary and others, as such files
     emit/            programs that run a mapping
 """
 
