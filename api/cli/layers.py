@@ -8,6 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from ..ir import Problem, TilewrightError
+from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .mappings import show_result, verify_mapping
 from .terminal import status
@@ -50,6 +51,16 @@ def search(
     einsum: Annotated[
         str | None, typer.Option(metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
     ] = None,
+    dataflow: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only mappings of a dataflow (`tilewright list dataflows`).")
+    ] = None,
+    constraints: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Only mappings that satisfy the constraints in a YAML file.")
+    ] = None,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(metavar="EXPR", help='One more constraint, such as "GLB.temporal.K<=16"; may be repeated.'),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write mapping.json, nest.txt and reference.py there.")
     ] = None,
@@ -63,6 +74,7 @@ def search(
     tilewright search --conv K=64,C=64,P=56,Q=56,R=3,S=3,stride=1 --arch tpu_v1 --out result
     tilewright search --gemm M=512,N=768,K=3072 --arch my_chip.yaml --objective latency --verify
     tilewright search --einsum "bhqd,bhkd->bhqk" b=1,h=12,q=128,k=128,d=64 --arch eyeriss --json
+    tilewright search resnet50:conv1 --arch eyeriss --dataflow row-stationary --constraint "utilization>=0.5"
     """
     problem = _problem(layer, conv, gemm, einsum)
     machine = architecture_named(arch)
@@ -75,8 +87,9 @@ def search(
     check_choice("tiling", tiling, TILINGS)
     if out is not None:
         prepare_folder(out)
+    sources = constraint_sources(dataflow, constraints, constraint or ())
     with status(f"searching the best mapping of {problem.name} on {machine.name}"):
-        result = search_for(problem, machine, cast(Objective, objective), cast(Tiling, tiling), time_limit)
+        result = search_for(problem, machine, cast(Objective, objective), cast(Tiling, tiling), time_limit, sources)
     files = result.save(out) if out is not None else ()
     if json:
         typer.echo(result.emit("json"), nl=False)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ..arch import Architecture
     from ..workloads import Network
 
-_LISTS = ("archs", "networks", "layers")
+_LISTS = ("archs", "networks", "layers", "dataflows")
 
 
 def list_names(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="archs, networks or layers.")],
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="archs, networks, layers or dataflows.")],
     network: Annotated[
         str | None,
         typer.Argument(
@@ -37,7 +37,8 @@ def list_names(
     tilewright list layers resnet50
     """
     if what not in _LISTS:
-        raise TilewrightError(f"cannot list {what!r}, expected archs, networks or layers", hint=near_word(what, _LISTS))
+        expected = "archs, networks, layers or dataflows"
+        raise TilewrightError(f"cannot list {what!r}, expected {expected}", hint=near_word(what, _LISTS))
     if network is not None and what != "layers":
         raise TilewrightError(f"found {network!r} after {what}, expected nothing", hint="only layers take a network")
     typer.echo("\n".join(_names(what, network)))
@@ -47,18 +48,25 @@ def show(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="An architecture, a network, a layer such as resnet50:conv1, or a YAML file."
+            metavar="NAME",
+            help="An architecture, a network, a layer such as resnet50:conv1, a dataflow, or a YAML file.",
         ),
     ],
 ) -> None:
-    """Show an architecture, the layers of a network, or one layer.
+    """Show an architecture, the layers of a network, one layer, or the file of a dataflow.
 
     \b
     tilewright show eyeriss
     tilewright show resnet50
     tilewright show resnet50:layer1.0.conv2
+    tilewright show weight-stationary
     tilewright show my_chip.yaml
     """
+    from ..mapper.constraint_files import dataflow_text, list_dataflows
+
+    if name in list_dataflows():
+        typer.echo(dataflow_text(name), nl=False)
+        return
     page = _page(name)
     from ..report.text import write
 
@@ -74,6 +82,10 @@ def _names(what: str, network: str | None) -> Iterable[str]:
         return list_archs()
     if what == "networks":
         return list_networks()
+    if what == "dataflows":
+        from ..mapper.constraint_files import list_dataflows
+
+        return list_dataflows()
     chosen = list_networks() if network is None else (network,)
     return [f"{name}:{layer.name}" for name in chosen for layer in load_network(name).layers]
 
@@ -92,8 +104,11 @@ def _page(name: str) -> RenderableType:
     elif ":" in name:
         found = load_layer(name)
     else:
-        known = [*list_archs(), *list_networks()]
-        raise TilewrightError(f"no architecture or network is named {name!r}", hint=did_you_mean(name, known))
+        from ..mapper.constraint_files import list_dataflows
+
+        known = [*list_archs(), *list_networks(), *list_dataflows()]
+        message = f"no architecture, network or dataflow is named {name!r}"
+        raise TilewrightError(message, hint=did_you_mean(name, known))
     from ..report.describe import page_of
 
     return page_of(found)
