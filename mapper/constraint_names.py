@@ -53,7 +53,10 @@ class Names:
         words = {"innermost": memories[-1:], "outermost": memories[:1], "all": memories, "pe": self._inside_arrays()}
         call = _CALL.fullmatch(text)
         if call and call[1] in ("innermost", "outside"):
-            home = self._home(self._role(place, call[2]))
+            role = self._role(place, call[2])
+            if role is None:
+                return ()
+            home = self._home(role)
             return (home,) if call[1] == "innermost" else memories[: memories.index(home)]
         known = words | by_name
         if text in known:
@@ -128,15 +131,16 @@ class Names:
         """The innermost memory that may keep a role; the outermost one may keep them all."""
         return next(memory for memory in reversed(self.arch.memories) if memory.keeps[role] != "never")
 
-    def _role(self, place: Field, text: str) -> Role:
+    def _role(self, place: Field, text: str) -> Role | None:
+        """The role of that name, or of the tensor of that name; None for an optional tensor that is not there."""
         for role in ROLES:
             if text == role:
                 return role
         for tensor in self.problem.tensors:
             if tensor.name == text:
                 return tensor.role
-        known = (*ROLES, *(tensor.name for tensor in self.problem.tensors))
-        raise place.error(f"unknown tensor {shown(text)}", hint=did_you_mean(text, known))
+        self._check_optional(place, text, "tensor", (*ROLES, *(tensor.name for tensor in self.problem.tensors)))
+        return None
 
     def _roles(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(tensor.role for tensor in self.problem.tensors))

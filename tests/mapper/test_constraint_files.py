@@ -195,6 +195,22 @@ def test_bad_data_is_one_message() -> None:
     assert "constraints: memories.GLB.keep: found 'maybe'" in refused({"memories": {"GLB": {"keep": "maybe"}}})
 
 
+def test_what_is_optional_may_be_missing_everywhere() -> None:
+    """A layer without a tensor Z, a dimension Z and a memory Z: whatever names them alone asks for nothing."""
+    memories: dict[str, Any] = {
+        "Z": {"keep": "must", "temporal": 1},
+        "innermost(Z)": {"temporal": 1},
+        "outside(Z)": {"temporal": 1},
+        "GLB": {"keep": {"Z": "never"}, "temporal": {"Z": 4, "relevant(Z)": 2}, "order": ["Z", "all"]},
+    }
+    fanouts = {"Z": {"x": "K"}, "array": {"x": {"trips": {"Z": 4}}}}
+    document = {"memories": memories, "fanouts": fanouts}
+    assert loaded({"optional": ["Z"]} | document).is_free
+    for section, entries in document.items():
+        for name, entry in entries.items():
+            assert "'Z'" in refused({section: {name: entry}})
+
+
 def test_an_axis_that_is_not_there_has_to_be_optional() -> None:
     flat = MACHINE.model_copy(
         update={
