@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -16,6 +16,7 @@ from .cost_models import evaluate as evaluate_fit
 from .ir import Mapping, Problem, TilewrightError, did_you_mean
 from .limits import check_countable
 from .mapper.certificate import Certificate
+from .mapper.constraint_files import ConstraintSource, load_constraints
 from .mapper.emit import Verification, emit_numpy, verify_numpy
 from .mapper.search import search_exact
 from .mapper.tilings import TILINGS, Tiling
@@ -84,6 +85,7 @@ def search(
     objective: Objective = "edp",
     tiling: Tiling = "perfect",
     time_limit: float | None = None,
+    constraints: ConstraintSource | Sequence[ConstraintSource] | None = None,
 ) -> SearchResult:
     """The mapping with the least energy, latency or energy-delay product, and the proof that none is better.
 
@@ -93,8 +95,11 @@ def search(
     tiling     "ragged" lets the last tile of a dimension be smaller, "perfect" allows divisors only
     time_limit seconds after which the best mapping so far is returned, with the bound proven by then; None: no limit
 
-    Raises TilewrightError: ProblemError or ArchitectureError for what cannot be understood, InfeasibleError, with a
-    diagnosis, when no mapping fits.
+    constraints  only mappings that satisfy them: the name of a dataflow, the path of a constraints file, a dict of the
+               same form, one line such as "GLB.temporal.K<=16", or a list of these
+
+    Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
+    InfeasibleError, with a diagnosis, when no mapping fits.
     """
     check_choice("objective", objective, OBJECTIVES)
     check_choice("tiling", tiling, TILINGS)
@@ -103,7 +108,8 @@ def search(
     layer = load_layer(problem) if isinstance(problem, str) else problem
     machine = as_architecture(arch)
     check_countable(layer)
-    mapping, cost, certificate = search_exact(layer, machine, objective, tiling, "even", time_limit)
+    limits = load_constraints(constraints, layer, machine)
+    mapping, cost, certificate = search_exact(layer, machine, objective, tiling, space, limits, time_limit)
     return SearchResult(layer, machine, mapping, cost, certificate)
 
 

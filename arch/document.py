@@ -6,9 +6,11 @@ false) is decided by the field that it stands in, not by YAML's own guesses, so 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..ir import ArchitectureError, did_you_mean
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_LARGEST_FILE = 2**20  # bytes; a specification takes a few thousand
 _DEEPEST = 20  # levels of nesting; a specification needs five, and deeper ones would only exhaust the stack
+_ARCHITECTURE_START = "start with 'name:', 'clock:', 'word:', 'levels:' and 'mac:'"
 _UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _PLAIN_KEY = re.compile(r"[\w-]{1,60}")
@@ -31,7 +35,7 @@ class Field:
     """One value of the document and its place.
 
     value  text, a list, or a mapping
-    line   where the value starts (for a member, its key), counted from 1
+    line   where the value starts (for a member, its key), counted from 1; 0 where there are no lines
     path   field path from the top, such as `levels[1].read`; empty for the document itself
     """
 
@@ -43,12 +47,15 @@ class Field:
     @property
     def where(self) -> str:
         """`file:line: field.path`."""
-        place = f"{self.file}:{self.line}"
-        return f"{place}: {self.path}" if self.path else place
+        return f"{self._place}: {self.path}" if self.path else self._place
+
+    @property
+    def _place(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
 
     def error(self, message: str, *, key: str | None = None, hint: str | None = None) -> ArchitectureError:
         """An error at this place, or at the place where its member `key` should stand."""
-        where = self.where if key is None else f"{self.file}:{self.line}: {_child_path(self.path, key)}"
+        where = self.where if key is None else f"{self._place}: {child_path(self.path, key)}"
         return ArchitectureError(message, where=where, hint=hint)
 
     @property
@@ -129,8 +136,40 @@ class Field:
         return float(text)
 
 
-def read_document(text: str, file: str) -> Field:
-    """The document as a tree of fields; `file` is how messages call it.
+def is_path(text: str) -> bool:
+    """Whether a text is a path and not a name: it says .yaml or .yml, has a separator, or is there."""
+    separated = os.sep in text or (os.altsep is not None and os.altsep in text)
+    return separated or text.endswith((".yaml", ".yml")) or os.path.isfile(text)
+
+
+def read_text(path: Path, where: str, what: str = "an architecture file", hint: str | None = None) -> str:
+    """The text of a file; ArchitectureError, with the hint if there is no such file, when it cannot be had."""
+    expected = f"expected {what}"
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise ArchitectureError(f"no such file, {expected}", where=where, hint=hint) from None
+    except IsADirectoryError:
+        raise ArchitectureError(f"this is a directory, {expected}", where=where) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ArchitectureError(f"the file cannot be read: {reason}", where=where) from None
+    if len(data) > _LARGEST_FILE:
+        raise ArchitectureError(f"larger than 1 MiB, {expected}", where=where)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"byte {data[error.start]:#04x} is not UTF-8 text, expected a YAML file of plain text"
+        raise ArchitectureError(message, where=f"{where}:{line}") from None
+
+
+def read_document(text: str, file: str, what: str = "an architecture", start: str = _ARCHITECTURE_START) -> Field:
+    """The document as a tree of fields.
+
+    file   how messages call it
+    what   what is expected, and `start` what to begin an empty one with, in the words of the messages
 
     Raises ArchitectureError for text that is not YAML, an empty document, several documents, a key given twice,
     aliases (a few lines of them can stand for gigabytes) and tags (which could ask for arbitrary objects).
@@ -144,20 +183,20 @@ def read_document(text: str, file: str) -> Field:
         raise ArchitectureError(message, where=f"{file}:{line}")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        _refuse_beyond_core(yaml.parse(text, Loader=loader), file)
+        _refuse_beyond_core(yaml.parse(text, Loader=loader), file, what)
         root = yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
         raise _not_yaml(error, text, file) from None
     if root is None:
         raise ArchitectureError(
-            "the file is empty, expected an architecture",
+            f"the file is empty, expected {what}",
             where=file,
-            hint="start with 'name:', 'clock:', 'word:', 'levels:' and 'mac:'",
+            hint=start,
         )
     return _field(root, file, "", _line(root))
 
 
-def _refuse_beyond_core(events: Iterable[Any], file: str) -> None:
+def _refuse_beyond_core(events: Iterable[Any], file: str, what: str) -> None:
     """Refuse aliases, tags, deep nesting and second documents, before anything is built from them."""
     import yaml
 
@@ -175,9 +214,9 @@ def _refuse_beyond_core(events: Iterable[Any], file: str) -> None:
         if getattr(event, "tag", None) is not None:
             raise ArchitectureError(f"the tag {shown(event.tag)} is not allowed, expected plain YAML", where=where)
         if depth > _DEEPEST:
-            raise ArchitectureError(f"nested more than {_DEEPEST} deep, expected an architecture", where=where)
+            raise ArchitectureError(f"nested more than {_DEEPEST} deep, expected {what}", where=where)
         if documents > 1:
-            raise ArchitectureError("a second document starts here, expected one architecture a file", where=where)
+            raise ArchitectureError("a second document starts here, expected one in a file", where=where)
 
 
 def _not_yaml(error: yaml.YAMLError, text: str, file: str) -> ArchitectureError:
@@ -214,7 +253,7 @@ def _members(node: yaml.MappingNode, file: str, path: str) -> dict[str, Field]:
             here = Field("", file, line, path)
             raise here.error("a key is a list or a mapping, expected a name")
         key = str(key_node.value)
-        member = _field(value_node, file, _child_path(path, key), line)
+        member = _field(value_node, file, child_path(path, key), line)
         if key in members:
             raise member.error(f"given twice, first in line {members[key].line}")
         members[key] = member
@@ -225,6 +264,7 @@ def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _child_path(path: str, key: str) -> str:
+def child_path(path: str, key: str) -> str:
+    """The field path of a member."""
     name = key if _PLAIN_KEY.fullmatch(key) else shown(key)
     return f"{path}.{name}" if path else name

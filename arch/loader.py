@@ -57,14 +57,13 @@ from pydantic import BaseModel, ValidationError
 
 from ..ir import ArchitectureError, Role, did_you_mean
 from ..ir.problem import ROLES
-from .document import Field, read_document
+from .document import Field, is_path, read_document, read_text
 from .spec import Architecture, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory
 from .units import bits_per_cycle, clock_hz, energy_pj, size_bits
 
 Model = TypeVar("Model", bound=BaseModel)
 
 _LIBRARY = Path(__file__).parent / "library"
-_LARGEST_FILE = 2**20  # bytes; a specification takes a few thousand
 
 _A_SIZE = "a size such as 108 KiB"
 _AN_ENERGY = "an energy such as 6 pJ"
@@ -143,13 +142,14 @@ def load_arch(name_or_path: str | os.PathLike[str]) -> Architecture:
     known = list_archs()
     if isinstance(name_or_path, str) and name in known:
         path = _LIBRARY / f"{name}.yaml"
-        return parse_arch(_read(path, f"library/{path.name}"), f"library/{path.name}")
-    if isinstance(name_or_path, str) and not _is_path(name):
+        return parse_arch(read_text(path, f"library/{path.name}"), f"library/{path.name}")
+    if isinstance(name_or_path, str) and not is_path(name):
         raise ArchitectureError(
             f"no architecture is named {name!r}, expected a library name or a path that ends in .yaml",
             hint=did_you_mean(name, known),
         )
-    return parse_arch(_read(Path(name), name), name)
+    hint = f"library names are {', '.join(known)}"
+    return parse_arch(read_text(Path(name), name, hint=hint), name)
 
 
 def parse_arch(text: str, where: str = "<text>") -> Architecture:
@@ -181,34 +181,6 @@ def parse_arch(text: str, where: str = "<text>") -> Architecture:
         levels=levels,
         mac=_mac(top["mac"]),
     )
-
-
-def _is_path(text: str) -> bool:
-    separated = os.sep in text or (os.altsep is not None and os.altsep in text)
-    return separated or text.endswith((".yaml", ".yml")) or os.path.isfile(text)
-
-
-def _read(path: Path, where: str) -> str:
-    """The text of a file; ArchitectureError when it cannot be had."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_FILE + 1)
-    except FileNotFoundError:
-        hint = f"library names are {', '.join(list_archs())}"
-        raise ArchitectureError("no such file, expected an architecture file", where=where, hint=hint) from None
-    except IsADirectoryError:
-        raise ArchitectureError("this is a directory, expected an architecture file", where=where) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ArchitectureError(f"the file cannot be read: {reason}", where=where) from None
-    if len(data) > _LARGEST_FILE:
-        raise ArchitectureError("larger than 1 MiB, expected an architecture file", where=where)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"byte {data[error.start]:#04x} is not UTF-8 text, expected a YAML file of plain text"
-        raise ArchitectureError(message, where=f"{where}:{line}") from None
 
 
 def _level(field: Field, scale: _Scale, *, outermost: bool) -> Memory | Fanout:

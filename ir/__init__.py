@@ -2,6 +2,7 @@
 
 from .errors import (
     ArchitectureError,
+    ConstraintError,
     InfeasibleError,
     MappingError,
     ProblemError,
@@ -16,6 +17,7 @@ from .tiles import Digit, ceil_div, digits_by_dimension, tile_below
 __all__ = [
     "ArchitectureError",
     "Axis",
+    "ConstraintError",
     "Digit",
     "InfeasibleError",
     "Loop",

@@ -3,6 +3,7 @@
     TilewrightError
       ProblemError         a layer that cannot be understood
       ArchitectureError    an architecture file that cannot be understood
+      ConstraintError      constraints that cannot be understood, or contradict each other
       MappingError         a mapping that is malformed, does not cover its problem, or does not fit
         InfeasibleError    no mapping of the stated space fits; the text is a diagnosis
 
@@ -40,6 +41,10 @@ class ProblemError(TilewrightError):
 
 class ArchitectureError(TilewrightError):
     """An architecture that cannot be understood."""
+
+
+class ConstraintError(TilewrightError):
+    """Constraints on the mapping space that cannot be understood, or contradict each other."""
 
 
 class MappingError(TilewrightError):

@@ -19,6 +19,11 @@
     nest_builder.py  from a complete row to a mapping
     space_size.py    how many mappings there are, counted
     diagnosis.py     why nothing fits
+    conflicts.py     which constraints leave nothing
+    constraints.py   which part of the space is asked for
+    violations.py    what a mapping breaks of that
+    constraint_*.py  how users write it: files, names, one line
+    dataflows/       weight-stationary and others, as such files
     emit/            programs that run a mapping
 """
 

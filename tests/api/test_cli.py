@@ -17,6 +17,8 @@ from typer.testing import CliRunner
 import tilewright as tw
 from tilewright import results
 from tilewright.cli import app
+from tilewright.mapper.constraint_files import list_dataflows, load_constraints
+from tilewright.mapper.constraints import Constraints
 
 GEMM = ("--gemm", "M=16,N=16,K=16")
 PROGRAM = [sys.executable, "-c", "from tilewright.cli import main; main()"]
@@ -181,6 +183,7 @@ def test_verify_warns_of_a_long_run(saved: Path, monkeypatch: pytest.MonkeyPatch
 def test_lists_are_one_name_a_line() -> None:
     assert run("list", "archs").stdout.split() == list(tw.list_archs())
     assert run("list", "networks").stdout.split() == list(tw.list_networks())
+    assert run("list", "dataflows").stdout.split() == list(list_dataflows())
     layers = run("list", "layers", "resnet50").stdout.split()
     assert "resnet50:layer1.0.conv2" in layers
     assert set(layers) < set(run("list", "layers").stdout.split())
@@ -192,6 +195,35 @@ def test_show_architecture(name: str) -> None:
     assert done.exit_code == 0
     for level in tw.load_arch(name).levels:
         assert level.name in done.stdout
+
+
+@pytest.mark.parametrize("name", ["free", "weight-stationary"])
+def test_show_dataflow(name: str, tmp_path: Path) -> None:
+    """What is shown is a constraints file: read back, it is the dataflow."""
+    path = tmp_path / "shown.yaml"
+    path.write_text(run("show", name).stdout, encoding="utf-8")
+    layer, machine = tw.gemm(M=4, N=4, K=4), tw.load_arch("three_level")
+    shown, named = (load_constraints(source, layer, machine) for source in (path, name))
+    assert (shown, shown.name) == (named, name)
+
+
+def test_constraints_are_passed_on_to_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def remember(layer: Any, machine: Any, *rest: Any, **named: Any) -> None:
+        asked.append(load_constraints(named.get("constraints", rest[-1] if rest else None), layer, machine))
+        raise tw.TilewrightError("enough")
+
+    monkeypatch.setattr(results, "search", remember)
+    path = tmp_path / "mine.yaml"
+    path.write_text("memories: {GLB: {temporal: {K: 1}}}")
+    lines = ("--constraint", "array.utilization>=0.5", "--constraint", "utilization>=0.25")
+    refused("search", *GEMM, "--arch", "three_level", "--dataflow", "weight-stationary", "--constraints", path, *lines)
+    refused("search", *GEMM, "--arch", "three_level")
+    machine = tw.load_arch("three_level")
+    sources = ["weight-stationary", path, lines[1], lines[3]]
+    assert asked == [load_constraints(sources, tw.gemm(M=16, N=16, K=16), machine), Constraints()]
+    assert not asked[0].is_free
 
 
 def test_show_network_and_layer_and_files(tmp_path: Path) -> None:
@@ -241,6 +273,10 @@ def test_help_and_version() -> None:
         (("search", *GEMM, "--arch", "none.yaml"), "none.yaml: no such file"),
         (("search", *GEMM, "--arch", "eyeriss", "--objective", "engery"), "did you mean 'energy'"),
         (("search", *GEMM, "--arch", "eyeriss", "--tiling", "rag"), "did you mean 'ragged'"),
+        (("search", *GEMM, "--arch", "eyeriss", "--dataflow", "weight-stat"), "did you mean 'weight-stationary'"),
+        (("search", *GEMM, "--arch", "eyeriss", "--constraints", "none.yaml"), "none.yaml: no such file"),
+        (("search", *GEMM, "--arch", "eyeriss", "--constraint", "free"), "found no '='"),
+        (("search", *GEMM, "--arch", "eyeriss", "--constraint", "GLB.order=M>KK"), "no dimension 'KK'"),
         (("search", "--archs"), "no such option: --archs"),
         (("search", *GEMM, "--arch"), "requires an argument"),
         (("serch",), "no such command 'serch'"),
@@ -251,6 +287,7 @@ def test_help_and_version() -> None:
         (("list", "archs", "resnet50"), "only layers take a network"),
         (("list", "layers", "resnet51"), "did you mean 'resnet50'"),
         (("show", "eyeris"), "did you mean 'eyeriss'"),
+        (("show", "row-stationery"), "did you mean 'row-stationary'"),
         (("show", "none.yaml"), "none.yaml: no such file"),
         (("show", "a", "b"), "unexpected extra argument"),
     ],
@@ -294,7 +331,7 @@ def test_a_mapping_that_does_not_fit_another_architecture(saved: Path) -> None:
 
 
 def test_an_unwritable_folder_is_found_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_: object) -> None:
+    def never(*_: object, **__: object) -> None:
         raise AssertionError("searched")
 
     monkeypatch.setattr(results, "search", never)
@@ -321,7 +358,7 @@ def test_in_a_shell_output_is_plain_and_errors_go_to_stderr(saved: Path) -> None
 
 
 def test_an_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(results, "search", interrupted)
@@ -335,7 +372,7 @@ def test_an_interrupt_from_a_shell_is_one_line(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     code = (
         "import pathlib, time\nfrom tilewright import results\n"
-        f"def slow(*_):\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(60)\n"
+        f"def slow(*_, **__):\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(60)\n"
         "results.search = slow\nfrom tilewright.cli import main\nmain()"
     )
     words = [sys.executable, "-c", code, "search", *GEMM, "--arch", "eyeriss"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
-from tilewright.ir import ArchitectureError, InfeasibleError, ProblemError
+from tilewright.ir import ArchitectureError, ConstraintError, InfeasibleError, ProblemError
 from tilewright.results import SearchResult
 
 
@@ -116,3 +116,13 @@ def test_the_simulator_counts_what_the_cost_says() -> None:
     for traffic in result().cost.traffic:
         accesses = counts.total[traffic.memory, traffic.tensor]
         assert (accesses.reads, accesses.writes) == (traffic.reads, traffic.writes)
+
+
+def test_constraints_are_understood_before_the_search() -> None:
+    with pytest.raises(ConstraintError, match="did you mean 'weight-stationary'"):
+        tw.search(tw.gemm(M=4, N=4, K=4), "three_level", constraints="weight-stationery")
+    with pytest.raises(ConstraintError, match="no dimension 'R'"):
+        tw.search(
+            tw.gemm(M=4, N=4, K=4), "three_level", constraints=["free", {"memories": {"GLB": {"temporal": {"R": 1}}}}]
+        )
+    assert tw.search(tw.gemm(M=4, N=4, K=4), "three_level", constraints="free").certificate.proven

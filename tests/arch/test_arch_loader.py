@@ -244,7 +244,7 @@ LEVELS = GOOD[GOOD.index("levels:") : GOOD.index("mac:")]
         ("a: &a [*a, *a]\n", "toy.yaml:1: the alias '*a' is not allowed"),
         ("name: !mine toy\n", "toy.yaml:1: the tag '!mine' is not allowed, expected plain YAML"),
         ("name: !!python/object/apply:os.system [ls]\n", "toy.yaml:1: the tag 'tag:yaml.org,2002:python/object/apply"),
-        ("name: toy\n---\nname: b\n", "toy.yaml:2: a second document starts here, expected one architecture a file"),
+        ("name: toy\n---\nname: b\n", "toy.yaml:2: a second document starts here, expected one in a file"),
         ("[" * 100_000, "toy.yaml:1: nested more than 20 deep, expected an architecture"),
         ("name: a\nword: \x00\n", "toy.yaml:2: found the character '\\x00', expected a YAML file of plain text"),
         ("name: \ud800\n", "toy.yaml:1: found the character '\\ud800'"),

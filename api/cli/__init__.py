@@ -1,0 +1,25 @@
+"""The command line: `tilewright search resnet50:layer1.0.conv2 --arch eyeriss`.
+
+    entry.py                the program as a whole, and how it fails
+    layers.py               search
+    mappings.py             evaluate, verify
+    names.py                list, show
+    machines.py             --arch
+    constraint_options.py   --dataflow, --constraints, --constraint
+    terminal.py             messages
+
+Everything heavy is imported inside the command that needs it, so that `--help` and `list` answer at once.
+"""
+
+from .entry import app, main
+from .layers import search
+from .mappings import evaluate, verify
+from .names import list_names, show
+
+__all__ = ["app", "main"]
+
+app.command(short_help="Find the best mapping of a layer, with proof.")(search)
+app.command(short_help="Compute what a mapping costs.")(evaluate)
+app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
+app.command("list", short_help="List architectures, networks, layers or dataflows.")(list_names)
+app.command(short_help="Show an architecture, a network, a layer or a dataflow.")(show)

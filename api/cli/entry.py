@@ -1,0 +1,106 @@
+"""The program as a whole: its help, its version, and the one way in which its commands fail."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, cast
+
+import typer
+from typer.core import TyperGroup
+
+from ..ir import TilewrightError
+from .terminal import complain, say
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+# The base of all usage errors; the place that it can be imported from differs between versions of typer.
+_USAGE_ERROR = cast(type[Exception], next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"))
+
+
+class _Commands(TyperGroup):
+    """The commands, with one way to fail: a message on stderr, and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except TilewrightError as error:
+            complain(str(error))
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        try:
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        except typer.Abort:
+            say("interrupted")
+            code = INTERRUPTED
+        except _USAGE_ERROR as error:
+            context = getattr(error, "ctx", None)
+            command = context.command_path if context else "tilewright"
+            complain(f"{_usage_text(error)}\nhint: see `{command} --help`")
+            code = BAD_INPUT
+        if not standalone_mode:
+            return code
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+app = typer.Typer(
+    name="tilewright",
+    cls=_Commands,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """The entry point of the `tilewright` command."""
+    app(prog_name="tilewright")
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from .. import __version__
+
+        typer.echo(f"tilewright {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Find the best mapping of a layer on an accelerator, and prove it.
+
+    \b
+    tilewright search resnet50:layer1.0.conv2 --arch eyeriss
+    tilewright search --gemm M=512,N=768,K=768 --arch tpu_v1 --objective energy --out result
+    tilewright verify result/mapping.json
+    tilewright list archs
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _usage_text(error: Exception) -> str:
+    """What typer has to say, as one sentence in the style of all others."""
+    say: Callable[[], str] = getattr(error, "format_message", error.__str__)
+    text = " ".join(say().split()).rstrip(".")
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,122 @@
+"""`tilewright search`: the layer, the architecture and the question, and the page of the answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from ..ir import Problem, TilewrightError
+from .constraint_options import constraint_sources
+from .machines import architecture_named
+from .mappings import show_result, verify_mapping
+from .terminal import status
+
+
+def search(
+    layer: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="LAYER",
+            help="A layer of a network, such as resnet50:layer1.0.conv2; `tilewright list layers` names them all.",
+        ),
+    ] = None,
+    arch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|PATH", help="An architecture of the library (`tilewright list archs`), or a YAML file."
+        ),
+    ] = None,
+    objective: Annotated[
+        str, typer.Option(metavar="WHAT", help="What to minimize: energy, latency or edp, their product.")
+    ] = "edp",
+    tiling: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND", help="ragged: the last tile of a dimension may be smaller; perfect: divisors only."
+        ),
+    ] = "perfect",
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Then take the best mapping so far, and say how far off it can be."),
+    ] = None,
+    conv: Annotated[
+        str | None,
+        typer.Option(metavar="SIZES", help="A convolution: K, C, P, Q, R, S; optional N, groups, stride, dilation."),
+    ] = None,
+    gemm: Annotated[
+        str | None, typer.Option(metavar="SIZES", help="A matrix product: M, N, K; optional B, a batch.")
+    ] = None,
+    einsum: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
+    ] = None,
+    dataflow: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only mappings of a dataflow (`tilewright list dataflows`).")
+    ] = None,
+    constraints: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Only mappings that satisfy the constraints in a YAML file.")
+    ] = None,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(metavar="EXPR", help='One more constraint, such as "GLB.temporal.K<=16"; may be repeated.'),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write mapping.json, nest.txt and reference.py there.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the mapping.json document, and nothing else.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Run the numpy program of the mapping and compare.")] = False,
+) -> None:
+    """Search for the best mapping of a layer, and prove that none is better.
+
+    \b
+    tilewright search resnet50:layer1.0.conv2 --arch eyeriss --objective edp
+    tilewright search --conv K=64,C=64,P=56,Q=56,R=3,S=3,stride=1 --arch tpu_v1 --out result
+    tilewright search --gemm M=512,N=768,K=3072 --arch my_chip.yaml --objective latency --verify
+    tilewright search --einsum "bhqd,bhkd->bhqk" b=1,h=12,q=128,k=128,d=64 --arch eyeriss --json
+    tilewright search resnet50:conv1 --arch eyeriss --dataflow row-stationary --constraint "utilization>=0.5"
+    """
+    problem = _problem(layer, conv, gemm, einsum)
+    machine = architecture_named(arch)
+    from ..cost_models import OBJECTIVES, Objective
+    from ..mapper.tilings import TILINGS, Tiling
+    from ..results import check_choice, prepare_folder
+    from ..results import search as search_for
+
+    check_choice("objective", objective, OBJECTIVES)
+    check_choice("tiling", tiling, TILINGS)
+    if out is not None:
+        prepare_folder(out)
+    sources = constraint_sources(dataflow, constraints, constraint or ())
+    with status(f"searching the best mapping of {problem.name} on {machine.name}"):
+        result = search_for(problem, machine, cast(Objective, objective), cast(Tiling, tiling), time_limit, sources)
+    files = result.save(out) if out is not None else ()
+    if json:
+        typer.echo(result.emit("json"), nl=False)
+    else:
+        show_result(result.mapping, machine, result.cost, result.certificate, files)
+    if verify:
+        verify_mapping(result.mapping, machine, quiet=json)
+
+
+def _problem(layer: str | None, conv: str | None, gemm: str | None, einsum: str | None) -> Problem:
+    """The one layer that the arguments name."""
+    given = [option for option, text in (("--conv", conv), ("--gemm", gemm), ("--einsum", einsum)) if text is not None]
+    if layer is not None and einsum is None:
+        given.insert(0, f"the layer {layer!r}")
+    if len(given) != 1:
+        found = " and ".join(given) if given else "none"
+        hint = "give a name such as resnet50:layer1.0.conv2, or --conv, --gemm or --einsum with sizes"
+        raise TilewrightError(f"expected one layer, found {found}", hint=hint)
+    from ..workloads import conv_from_text, einsum_from_text, gemm_from_text, load_layer
+
+    if conv is not None:
+        return conv_from_text(conv)
+    if gemm is not None:
+        return gemm_from_text(gemm)
+    if einsum is None:
+        return load_layer(layer or "")
+    if layer is None:
+        hint = 'write --einsum "mk,kn->mn" m=64,n=64,k=32'
+        raise TilewrightError("the sizes of the einsum are missing", where="--einsum", hint=hint)
+    return einsum_from_text(einsum, layer)

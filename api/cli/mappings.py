@@ -1,0 +1,126 @@
+"""`tilewright evaluate` and `tilewright verify`: what a mapping.json costs, and whether its program agrees."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from math import isclose
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..ir import Mapping, TilewrightError
+from .machines import architecture_named
+from .terminal import say, status
+
+if TYPE_CHECKING:
+    from ..arch import Architecture
+    from ..cost_models import Cost
+    from ..documents import LoadedMapping
+    from ..mapper.certificate import Certificate
+
+DISAGREES = 1
+
+_SECONDS_PER_STEP = 4e-5
+_LONG_RUN = 60.0  # seconds
+
+_MappingFile = Annotated[
+    str, typer.Argument(metavar="MAPPING.json", help="A mapping.json of `tilewright search`; - reads standard input.")
+]
+
+
+def evaluate(
+    mapping: _MappingFile,
+    arch: Annotated[
+        str | None, typer.Option(metavar="NAME|PATH", help="Evaluate on this architecture, not on the file's own.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
+) -> None:
+    """Compute what a mapping costs, on its own architecture or on another one.
+
+    \b
+    tilewright evaluate result/mapping.json
+    tilewright evaluate result/mapping.json --arch changed_chip.yaml --json
+    """
+    loaded = _load(mapping)
+    machine = loaded.arch if arch is None else architecture_named(arch)
+    cost = _cost(mapping, loaded, machine)
+    if json:
+        from ..documents import dump_mapping
+
+        typer.echo(dump_mapping(loaded.mapping, machine, cost), nl=False)
+    else:
+        show_result(loaded.mapping, machine, cost)
+
+
+def verify(mapping: _MappingFile) -> None:
+    """Run the numpy program of a mapping: does it compute the layer, and move the words that the model counts?
+
+    The program executes the schedule tile by tile on random operands. The exit code is 1 if anything disagrees.
+
+    \b
+    tilewright verify result/mapping.json
+    """
+    loaded = _load(mapping)
+    _cost(mapping, loaded, loaded.arch)
+    verify_mapping(loaded.mapping, loaded.arch)
+
+
+def show_result(
+    mapping: Mapping, arch: Architecture, cost: Cost, certificate: Certificate | None = None, files: Iterable[Path] = ()
+) -> None:
+    """Print the page of a result; `files` are those that it was written to."""
+    from ..report.text import result_page, write
+
+    write(result_page(mapping, arch, cost, certificate, files))
+
+
+def verify_mapping(mapping: Mapping, arch: Architecture, quiet: bool = False) -> None:
+    """Run the program and say what came of it; exits with 1 if it disagrees."""
+    from ..mapper.emit import program_steps, verify_numpy
+    from ..report.units import count, seconds
+
+    expected = program_steps(mapping, arch) * _SECONDS_PER_STEP
+    if expected > _LONG_RUN:
+        steps = count(program_steps(mapping, arch))
+        say(f"note: the program has {steps} steps and may run for {expected / 60:,.0f} minutes or more")
+    try:
+        with status(f"running the program of {mapping.problem.name}"):
+            verification = verify_numpy(mapping, arch)
+    except MemoryError:
+        raise TilewrightError(
+            "its tensors do not fit the memory of this computer", where=mapping.problem.name
+        ) from None
+    verdict = "verified" if verification else "disagrees"
+    text = f"{verdict}: {verification.message} ({seconds(verification.seconds)})"
+    typer.echo(text, err=quiet or not verification)
+    if not verification:
+        raise typer.Exit(DISAGREES)
+
+
+def _load(source: str) -> LoadedMapping:
+    from ..documents import load_mapping, parse_mapping
+
+    if source != "-":
+        return load_mapping(Path(source))
+    try:
+        return parse_mapping(sys.stdin.read(), "<stdin>")
+    except UnicodeDecodeError:
+        raise TilewrightError("not a text, expected a mapping.json", where="<stdin>") from None
+
+
+def _cost(source: str, loaded: LoadedMapping, arch: Architecture) -> Cost:
+    """What a file's mapping costs; a note says so if the file claims something else."""
+    from ..results import evaluate as cost_of
+
+    try:
+        cost = cost_of(loaded.mapping, arch)
+    except TilewrightError as error:
+        raise error.located(source) from None
+    recorded = loaded.recorded.cost
+    if arch == loaded.arch and not (isclose(cost.energy_pj, recorded.energy_pj) and isclose(cost.edp, recorded.edp)):
+        claimed = f"{recorded.energy_pj:,.10g} pJ and {recorded.latency_cycles:,.10g} cycles"
+        found = f"{cost.energy_pj:,.10g} pJ and {cost.latency_cycles:,.10g} cycles"
+        say(f"note: {source} records {claimed}, and the mapping in it costs {found}")
+    return cost

@@ -1,0 +1,122 @@
+"""`tilewright list` and `tilewright show`: what is in the libraries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..ir import Problem, TilewrightError, did_you_mean
+from .terminal import near_word
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ..arch import Architecture
+    from ..workloads import Network
+
+_LISTS = ("archs", "networks", "layers", "dataflows")
+
+
+def list_names(
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="archs, networks, layers or dataflows.")],
+    network: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NETWORK", help="For layers: a network, or the path of its YAML file; all, if not given."
+        ),
+    ] = None,
+) -> None:
+    """List the names that other commands take, one a line.
+
+    \b
+    tilewright list archs
+    tilewright list layers resnet50
+    """
+    if what not in _LISTS:
+        expected = "archs, networks, layers or dataflows"
+        raise TilewrightError(f"cannot list {what!r}, expected {expected}", hint=near_word(what, _LISTS))
+    if network is not None and what != "layers":
+        raise TilewrightError(f"found {network!r} after {what}, expected nothing", hint="only layers take a network")
+    typer.echo("\n".join(_names(what, network)))
+
+
+def show(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="An architecture, a network, a layer such as resnet50:conv1, a dataflow, or a YAML file.",
+        ),
+    ],
+) -> None:
+    """Show an architecture, the layers of a network, one layer, or the file of a dataflow.
+
+    \b
+    tilewright show eyeriss
+    tilewright show resnet50
+    tilewright show resnet50:layer1.0.conv2
+    tilewright show weight-stationary
+    tilewright show my_chip.yaml
+    """
+    from ..mapper.constraint_files import dataflow_text, list_dataflows
+
+    if name in list_dataflows():
+        typer.echo(dataflow_text(name), nl=False)
+        return
+    page = _page(name)
+    from ..report.text import write
+
+    write(page)
+
+
+def _names(what: str, network: str | None) -> Iterable[str]:
+    from ..workloads import list_networks, load_network
+
+    if what == "archs":
+        from ..arch import list_archs
+
+        return list_archs()
+    if what == "networks":
+        return list_networks()
+    if what == "dataflows":
+        from ..mapper.constraint_files import list_dataflows
+
+        return list_dataflows()
+    chosen = list_networks() if network is None else (network,)
+    return [f"{name}:{layer.name}" for name in chosen for layer in load_network(name).layers]
+
+
+def _page(name: str) -> RenderableType:
+    """The page of whatever has that name: a file says itself which of both kinds it is."""
+    from ..arch import list_archs, load_arch
+    from ..workloads import list_networks, load_layer, load_network
+
+    if name in list_archs():
+        found: Architecture | Network | Problem = load_arch(name)
+    elif name in list_networks():
+        found = load_network(name)
+    elif name.endswith((".yaml", ".yml")):
+        found = load_network(name) if _is_network_file(Path(name)) else load_arch(name)
+    elif ":" in name:
+        found = load_layer(name)
+    else:
+        from ..mapper.constraint_files import list_dataflows
+
+        known = [*list_archs(), *list_networks(), *list_dataflows()]
+        message = f"no architecture, network or dataflow is named {name!r}"
+        raise TilewrightError(message, hint=did_you_mean(name, known))
+    from ..report.describe import page_of
+
+    return page_of(found)
+
+
+def _is_network_file(path: Path) -> bool:
+    """Whether the file starts its table as networks do; one that cannot be read is for the other reader to refuse."""
+    try:
+        return re.search("^network:", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+    except (OSError, ValueError):
+        return False
