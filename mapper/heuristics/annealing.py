@@ -15,7 +15,7 @@ from .trajectory import Proposals
 FIRST_ROUND = 1_000
 """Moves of the first round; every round is twice as long as the one before."""
 
-HOT, COLD = 0.5, 0.002
+HOT, COLD = 0.2, 0.01
 """Temperatures at which a round begins and ends: a mapping worse by that fraction is accepted with chance 1/e."""
 
 

@@ -10,8 +10,8 @@ from .moves import crossover, neighbour
 from .sample import Genome, Space
 from .trajectory import Proposals
 
-POPULATION = 60
-ELITE = 6
+POPULATION = 40
+ELITE = 4
 """The best of a population, which live on unchanged."""
 TOURNAMENT = 3
 """A parent is the best of this many, chosen at random."""

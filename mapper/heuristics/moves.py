@@ -30,8 +30,13 @@ def neighbour(space: Space, genome: Genome, rng: random.Random) -> Genome:
 def crossover(space: Space, first: Genome, second: Genome, rng: random.Random) -> Genome:
     """A child with each dimension's trips, and each tensor's memories, from either parent; orders from the first."""
     trips = [rng.choice(pair) for pair in zip(first.trips, second.trips, strict=True)]
-    columns = [rng.choice(pair) for pair in zip(zip(*first.keeps), zip(*second.keeps), strict=True)]  # noqa: B905
+    columns = [rng.choice(pair) for pair in zip(_by_tensor(first), _by_tensor(second), strict=True)]
     return space.assemble(tuple(zip(*columns, strict=True)), trips, first.orders, rng)
+
+
+def _by_tensor(genome: Genome) -> list[tuple[bool, ...]]:
+    """Per tensor, which memories keep it."""
+    return list(zip(*genome.keeps, strict=True))
 
 
 def _one_move(space: Space, genome: Genome, rng: random.Random) -> Genome:
@@ -105,9 +110,7 @@ def _open_slots(space: Space, genome: Genome, dim: int) -> list[int]:
     """Slots in which a dimension may have a loop."""
     memories = [space.slots[i].memory for i in space.allowed[dim]]
     return [
-        i
-        for i, memory in zip(space.allowed[dim], memories, strict=True)
-        if memory is None or any(genome.keeps[memory])
+        i for i, memory in zip(space.allowed[dim], memories, strict=True) if memory is None or any(genome.keeps[memory])
     ]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -58,6 +58,7 @@ class Space:
     problem: Problem
     arch: Architecture
     tiling: Tiling
+    _known_limits: dict[tuple[bool, ...], tuple[Limits, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
@@ -110,19 +111,34 @@ class Space:
             tuple(_drawn(memory.keeps[tensor.role], rng) for tensor in self.problem.tensors)
             for memory in self.arch.memories
         )
-        trips = []
-        for d, size in enumerate(self.sizes):
-            trips.append(draw_chain(rng, size, self._limits(d, keeps), self.tiling)[::-1])
-        return self.assemble(keeps, trips, [()] * len(keeps), rng)
+        limits = self._limits(tuple(any(kept) for kept in keeps))
+        trips = tuple(
+            draw_chain(rng, size, most, self.tiling)[::-1] for size, most in zip(self.sizes, limits, strict=True)
+        )
+        orders = []
+        for slot in self.time_slots:
+            loops = [d for d, chain in enumerate(trips) if chain[slot] > 1]
+            rng.shuffle(loops)
+            orders.append(tuple(loops))
+        return Genome(keeps, trips, tuple(orders))
 
-    def _limits(self, dim: int, keeps: Flags) -> Limits:
-        """The most trips of a dimension in each slot, innermost first, but for the outermost slot."""
-        limits = []
-        for i in range(len(self.slots) - 1, 0, -1):
-            memory, _, axis = self.slots[i]
-            usable = any(keeps[memory]) if memory is not None else i in self.allowed[dim]
-            limits.append((axis.size if axis else self.sizes[dim]) if usable else 1)
-        return tuple(limits)
+    def _limits(self, used: tuple[bool, ...]) -> tuple[Limits, ...]:
+        """The most trips of each dimension in each slot, innermost first, but for the outermost slot.
+
+        used  per memory, whether it keeps anything
+        """
+        if used not in self._known_limits:
+            self._known_limits[used] = tuple(
+                tuple(self._most_trips(size, i, used, i in allowed) for i in range(len(self.slots) - 1, 0, -1))
+                for size, allowed in zip(self.sizes, self.allowed, strict=True)
+            )
+        return self._known_limits[used]
+
+    def _most_trips(self, size: int, slot: int, used: tuple[bool, ...], allowed: bool) -> int:
+        memory, _, axis = self.slots[slot]
+        if not (allowed if memory is None else used[memory]):
+            return 1
+        return size if axis is None else min(axis.size, size)
 
     def assemble(
         self, keeps: Flags, trips: Sequence[Sequence[int]], orders: Sequence[Sequence[int]], rng: random.Random
@@ -134,7 +150,9 @@ class Space:
         is put at a random place.
         """
         closed = [slot.memory is not None and not any(keeps[slot.memory]) for slot in self.slots]
-        settled = tuple(_settled(size, chain, closed, self.slots) for size, chain in zip(self.sizes, trips, strict=True))
+        settled = tuple(
+            _settled(size, chain, closed, self.slots) for size, chain in zip(self.sizes, trips, strict=True)
+        )
         found = []
         for slot, order in zip(self.time_slots, orders, strict=True):
             loops = [d for d in order if settled[d][slot] > 1]
@@ -176,9 +194,7 @@ class Space:
     def _capacities(self) -> tuple[tuple[_Capacity, ...], ...]:
         """Per memory, its capacities."""
         return tuple(
-            tuple(
-                _Capacity(part.bits, tuple(self._word_bits(memory, part.roles))) for part in capacity_parts(memory)
-            )
+            tuple(_Capacity(part.bits, tuple(self._word_bits(memory, part.roles))) for part in capacity_parts(memory))
             for memory in self.arch.memories
         )
 

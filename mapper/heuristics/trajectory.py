@@ -1,4 +1,4 @@
-"""What a heuristic search has found, and when: it proposes genomes and is told their values, until its budget is spent."""
+"""The run of a heuristic search: a strategy proposes genomes and is told their values, until a budget is spent."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from .sample import Genome, Space
 Proposals: TypeAlias = Generator[Genome, float, None]
 """A strategy: it yields genomes, and is sent the value of each; infinite for one that does not fit."""
 
-MISFITS_IN_A_ROW = 20_000
-"""Without a mapping after as many proposals, the search gives up; so a budget that cannot be spent ends too."""
+NOTHING_NEW = 20_000
+"""After as many proposals in a row that do not fit or are known already, a search without a time limit ends."""
+
+REMEMBERED = 1 << 16
+"""Values kept, the latest ones: walks and populations come back to where they were."""
 
 
 class Improvement(NamedTuple):
@@ -32,7 +35,7 @@ class Improvement(NamedTuple):
 class HeuristicResult:
     """The best mapping that a heuristic search has found; nothing is proven about it.
 
-    evaluated   proposals whose cost was computed, repeated ones included
+    evaluated   proposals whose cost was computed; that of a repeated one is remembered, and counts once
     rejected    proposals that did not fit
     trajectory  every improvement, the best one last
     """
@@ -62,7 +65,8 @@ class Run:
     _best: tuple[float, Mapping, Cost] | None = None
     _trajectory: list[Improvement] = field(default_factory=list)
     _misfits: deque[Genome] = field(default_factory=lambda: deque(maxlen=3))
-    _in_a_row: int = 0
+    _values: dict[Genome, float] = field(default_factory=dict)
+    _nothing_new: int = 0
     _started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -73,23 +77,33 @@ class Run:
         """Whether the search is over."""
         if self.evaluations is not None and self.evaluated >= self.evaluations:
             return True
-        given_up = self._in_a_row >= MISFITS_IN_A_ROW
+        given_up = self._nothing_new >= NOTHING_NEW
         if self.time_limit is None:
             return given_up
         return (self.found or given_up) and time.perf_counter() - self._started >= self.time_limit
 
     def value(self, genome: Genome) -> float:
         """The objective of a genome; infinite if it does not fit."""
+        self._nothing_new += 1
+        if genome in self._values:
+            return self._values[genome]
         if not self.space.fits(genome):
             self.rejected += 1
-            self._in_a_row += 1
             self._misfits.append(genome)
             return math.inf
-        self._in_a_row = 0
-        self.evaluated += 1
+        self._nothing_new = 0
+        value = self._evaluated(genome)
+        if len(self._values) >= REMEMBERED:
+            del self._values[next(iter(self._values))]
+        self._values[genome] = value
+        return value
+
+    def _evaluated(self, genome: Genome) -> float:
+        """The objective of a genome that fits, by the cost model; the best one is kept."""
         mapping = self.space.mapping(genome)
         cost = evaluate(mapping, self.space.arch)
         value = self.objective(cost) if callable(self.objective) else cost.objective(self.objective)
+        self.evaluated += 1
         if self._best is None or value < self._best[0]:
             self._best = (value, mapping, cost)
             seconds = time.perf_counter() - self._started
