@@ -124,7 +124,6 @@ def plot(races: list[Race], options: argparse.Namespace) -> None:
         panel.remove()
     for panel, race in zip(panels.flat, races, strict=False):
         plot_race(panel, race, options)
-    panels.flat[0].legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(options.out, metadata={"Date": None})
 
@@ -145,6 +144,7 @@ def plot_race(panel: Any, race: Race, options: argparse.Namespace) -> None:
     unit = "s" if not options.pace else f"s at {options.pace:,.0f} mappings/s"
     panel.set_xlabel(f"time ({unit})")
     panel.title.set_fontsize(9)
+    panel.legend(fontsize=7)
 
 
 if __name__ == "__main__":

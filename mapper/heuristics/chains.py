@@ -22,10 +22,10 @@ Limits = tuple[int, ...]
 
 
 class _Step(NamedTuple):
-    """Trip counts that leave the same number of tiles: `first`, `first + 1`, ..., `count` of them."""
+    """Trip counts that leave the same number of tiles: `first`, `first + 1`, ..., `options` of them."""
 
     first: int
-    count: int
+    options: int
     left: int
 
 
@@ -67,7 +67,7 @@ def count_chains(size: int, limits: Limits, tiling: Tiling) -> int:
 def _choices(left: int, limits: Limits, tiling: Tiling) -> _Choices:
     steps = tuple(_steps(left, limits[0], tiling))
     ways = tuple(count_chains(step.left, limits[1:], tiling) for step in steps)
-    return _Choices(steps, ways, tuple(accumulate(s.count * w for s, w in zip(steps, ways, strict=True))))
+    return _Choices(steps, ways, tuple(accumulate(s.options * w for s, w in zip(steps, ways, strict=True))))
 
 
 def _steps(left: int, most: int, tiling: Tiling) -> Iterator[_Step]:
