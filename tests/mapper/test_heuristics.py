@@ -13,7 +13,7 @@ import pytest
 from brute_force import all_mappings, count
 from generators import memory, random_architecture, random_problem
 from tilewright import load_arch, search
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import check_fit, evaluate
 from tilewright.ir import (
     InfeasibleError,
@@ -76,7 +76,8 @@ def read_back(space: Space, mapping: Mapping) -> Genome:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_genome_is_a_mapping_and_fits_when_it_says_so(seed: int) -> None:
-    space, rng = random_space(seed, capacity=rng_capacity(seed))
+    space, rng = random_space(seed, capacity=(None, 40, 400)[seed % 3])
+    space = Space(space.problem, varied(space.arch, rng), space.tiling)
     for genome in genomes(space, rng):
         mapping = space.mapping(genome)  # raises where a dimension is not covered
         try:
@@ -91,8 +92,15 @@ def test_every_genome_is_a_mapping_and_fits_when_it_says_so(seed: int) -> None:
             assert all(size % loop.trips == 0 for d, size in mapping.problem.dims for loop in loops(mapping, d))
 
 
-def rng_capacity(seed: int) -> int | None:
-    return (None, 40, 400)[seed % 3]
+def varied(arch: Architecture, rng: random.Random) -> Architecture:
+    """Some memories with two copies of their tiles, some with a private part for one role."""
+    levels = [
+        level.model_copy(update=rng.choice([{}, {"double_buffered": True}, {"partition_bits": {"output": 64}}]))
+        if isinstance(level, Memory) and level is not arch.levels[0]
+        else level
+        for level in arch.levels
+    ]
+    return arch.model_copy(update={"levels": tuple(levels)})
 
 
 def loops(mapping: Mapping, dim: str) -> list[Loop]:
@@ -106,6 +114,15 @@ def test_genome_to_mapping_and_back(seed: int) -> None:
         mapping = space.mapping(genome)
         assert read_back(space, mapping) == genome
         assert Mapping(space.problem, LoopNest.parse(str(mapping))) == mapping
+
+
+def test_loops_of_a_memory_that_keeps_nothing_join_those_further_out() -> None:
+    levels = (memory("DRAM"), memory("L1", keeps=MAY), memory("L2", keeps=MAY))
+    arch = Architecture(name="three", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
+    nothing, everything = (False,) * 3, (True,) * 3
+    space = Space(gemm(12, 12, 1), arch, "ragged")
+    keeps, trips = (everything, everything, nothing), [(2, 3, 2), (1, 5, 4), (1, 1, 1)]
+    assert space.assemble(keeps, trips, [()] * 3, random.Random(0)).trips == ((2, 6, 1), (1, 12, 1), (1, 1, 1))
 
 
 @pytest.mark.parametrize("tiling", TILINGS)
