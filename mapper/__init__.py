@@ -19,6 +19,7 @@
     nest_builder.py  from a complete row to a mapping
     space_size.py    how many mappings there are, counted
     diagnosis.py     why nothing fits
+    heuristics/      random sampling, annealing, a genetic search: to compare with
     emit/            programs that run a mapping
 """
 
