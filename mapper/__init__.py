@@ -24,6 +24,7 @@
     violations.py    what a mapping breaks of that
     constraint_*.py  how users write it: files, names, one line
     dataflows/       weight-stationary and others, as such files
+    heuristics/      random sampling, annealing, a genetic search: to compare with
     emit/            programs that run a mapping
 """
 

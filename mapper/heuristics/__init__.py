@@ -1,0 +1,18 @@
+"""Heuristic searches of the even space, to compare the exact search with. They prove nothing.
+
+mapping, cost = result.mapping, result.cost       where result = search_heuristic(problem, arch, strategy="anneal")
+
+search.py           one strategy, one budget
+random_sampling.py  independent draws
+annealing.py        simulated annealing
+genetic.py          population, crossover by dimension, elitism
+sample.py           genomes: their random draw, whether they fit, the mapping of each
+chains.py           uniform draws of the trips of one dimension
+moves.py            neighbours and children of genomes
+trajectory.py       budget, counts, and the best so far
+"""
+
+from .search import DEFAULT_EVALUATIONS, STRATEGIES, search_heuristic
+from .trajectory import HeuristicResult, Improvement
+
+__all__ = ["DEFAULT_EVALUATIONS", "STRATEGIES", "HeuristicResult", "Improvement", "search_heuristic"]
