@@ -168,8 +168,9 @@ def uneven_mappings(problem: Problem, arch: Architecture, tiling: Tiling) -> Ite
     Capacities are not looked at.
     """
     top = tuple(Node(arch.memories[0].name, t.name) for t in problem.tensors)
-    for regions, choices, filled in _families(problem, arch, tiling):
-        for blocks in itertools.product(*choices):
+    for regions, choices, fillings in _families(problem, arch, tiling):
+        filled = list(fillings)
+        for blocks in itertools.product(*choices) if filled else ():
             for loops in filled:
                 yield Mapping(problem, LoopNest(_uneven_nest(top, regions, blocks, loops)))
 
@@ -218,16 +219,16 @@ def region_blocks(problem: Problem, memories: tuple[Memory, ...], most: int) -> 
         for count in range(min(1, len(kept)), min(len(kept), most) + 1):
             depths = [itertools.combinations_with_replacement(range(count), len(chain)) for chain in chain_of]
             for chosen in itertools.product(*depths):
-                at = dict(zip(itertools.chain(*chain_of), itertools.chain(*chosen), strict=True))
-                blocks = tuple(tuple(node for node in kept if at[node] == i) for i in range(count))
-                if all(blocks):
+                if len(set().union(*chosen)) == count:
+                    at = dict(zip(itertools.chain(*chain_of), itertools.chain(*chosen), strict=True))
+                    blocks = tuple(tuple(node for node in kept if at[node] == i) for i in range(count))
                     found.setdefault(count, []).append(blocks)
     return found
 
 
 def _families(
     problem: Problem, arch: Architecture, tiling: Tiling
-) -> Iterator[tuple[tuple[Region, ...], list[list[Blocks]], Iterable[tuple[Loops, ...]]]]:
+) -> Iterator[tuple[tuple[Region, ...], list[list[Blocks]], Iterator[tuple[Loops, ...]]]]:
     """Mappings with the same numbers of blocks: per region all its blocks, and all fillings of the places for loops."""
     regions = regions_of(arch)
     most = 1 + sum((size - 1).bit_length() for _, size in problem.dims)
@@ -237,7 +238,7 @@ def _families(
         for region, count in zip(regions, shape, strict=True):
             places += [Place(axis) for axis in region.axes]
             places += [Place(needed=i < count - 1) for i in range(count)]
-        filled = list(_filled(problem, arch, places, tiling))
+        filled = _filled(problem, arch, places, tiling)
         yield regions, [blocks[count] for blocks, count in zip(found, shape, strict=True)], filled
 
 

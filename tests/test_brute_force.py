@@ -95,7 +95,7 @@ def small_pairs(seeds: range, most: int) -> Iterator[tuple[Problem, Architecture
 
 def test_every_uneven_mapping_is_legal_and_the_even_ones_are_among_them() -> None:
     pairs = larger = 0
-    for problem, arch, ragged in small_pairs(range(100), 400):
+    for problem, arch, ragged in small_pairs(range(110), 400):
         mappings = list(uneven_mappings(problem, arch, TILINGS[ragged]))
         assert all(is_legal(m, arch) for m in mappings)
         uneven = {canonical(m.nest) for m in mappings}
