@@ -86,6 +86,13 @@ def tables(problem: Problem, regions: Sequence[Region], tiling: Tiling) -> list[
     return _reachable([table for *_, table in sorted(found, key=lambda entry: entry[:2])], math.prod(rooms(regions)))
 
 
+def count_chains(size: int, places: int, tiling: Tiling) -> int:
+    """Trip counts over some places in a row that cover a dimension; perfect: its ordered factorizations."""
+    chains = _Chains(size, places, tiling)
+    by_loops = chains.in_time(chains.done()[:, None], places, innermost=True)
+    return sum(math.comb(places, loops) * int(ways[0, 0]) for loops, ways in enumerate(by_loops))
+
+
 def _reachable(found: Sequence[Table], states: int) -> list[Table]:
     reached = np.zeros(states, dtype=np.bool_)
     reached[-1] = True
@@ -138,7 +145,8 @@ class _Chains:
         else:
             most = np.where(left == 1, found, -(-found // np.maximum(left - 1, 1)) - 1)
             loops = np.maximum(most - np.maximum(fewest, 2) + 1, 0)
-        return loops.astype(self.dtype)
+        counts: Counts = loops.astype(self.dtype)
+        return counts
 
     def done(self) -> Counts:
         """Ways to cover what is left without any loop."""

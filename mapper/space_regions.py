@@ -47,7 +47,7 @@ def slot_ways(problem: Problem, arch: Architecture, space: Literal["even", "unev
             parts[-1][1].append(_keeps(problem, level))
         else:
             parts.append((tuple(reversed(level.axes)), []))
-    found = []
+    found: list[SlotWays] = []
     for axes, keeps in parts:
         ways = _even(keeps) if space == "even" else _uneven(keeps)
         # The outermost memory keeps everything, and has a slot.

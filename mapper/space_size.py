@@ -135,7 +135,7 @@ def _merged(found: Sequence[Table], states: int, regions: int, forwards: bool) -
     bound = math.prod(table.bound for table in found)
     counts = np.full((states, *(1,) * regions), 0 if forwards else 1, dtype=whole(bound))
     counts[-1] = 1
-    loops: tuple[tuple[Loops, ...], ...] = ((((),),)) * regions
+    loops: tuple[tuple[Loops, ...], ...] = (((),),) * regions
     for table in found if forwards else reversed(found):
         grown = [_grown(terms, _most(table, i)) for i, terms in enumerate(loops)]
         source, target = (table.before, table.after) if forwards else (table.after, table.before)
@@ -171,7 +171,8 @@ def _multiply(
     source, target, factors = source[order], target[order], factors[order]
     product = np.zeros((len(counts), *(len(terms) for terms, _ in grown)), dtype=counts.dtype)
     for more in itertools.product(*(range(after.shape[1]) for _, after in grown)):
-        factor = factors[(slice(None), *more)]
+        one: tuple[slice | int, ...] = (slice(None), *more)
+        factor: Counts = factors[one]
         steps = np.flatnonzero(factor)
         if not len(steps):
             continue
