@@ -72,7 +72,8 @@ class SpaceSize:
 def count_mappings(problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even") -> int:
     """How many mappings a space holds, before capacities are looked at."""
     regions = slot_ways(problem, arch, space)
-    return _sum(tables(problem, [r.region for r in regions], tiling), regions, ordered=True)
+    found = tables(problem, [r.region for r in regions], tiling)
+    return _sum(_halves(found, regions), regions, ordered=True)
 
 
 def space_size(problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even") -> SpaceSize:
@@ -82,11 +83,12 @@ def space_size(problem: Problem, arch: Architecture, tiling: Tiling, space: Spac
     # Where the room on the axes does not change, nothing is spread over them.
     full = math.prod(rooms([r.region for r in regions])) - 1
     in_time = [table.only((table.before == full) & (table.after == full)) for table in found]
+    halves = _halves(found, regions)
     return SpaceSize(
         placements=placements(problem, arch),
-        tiled=_sum(in_time, regions, ordered=False),
-        spread=_sum(found, regions, ordered=False),
-        total=_sum(found, regions, ordered=True),
+        tiled=_sum(_halves(in_time, regions), regions, ordered=False),
+        spread=_sum(halves, regions, ordered=False),
+        total=_sum(halves, regions, ordered=True),
     )
 
 
@@ -109,13 +111,18 @@ class _Merged:
     bound: int
 
 
-def _sum(found: Sequence[Table], regions: Sequence[SlotWays], ordered: bool) -> int:
-    """Chains of all dimensions, weighted with what the regions do with their loops."""
+def _halves(found: Sequence[Table], regions: Sequence[SlotWays]) -> tuple[_Merged, _Merged]:
+    """The first and the last dimensions: their product has far more terms than the two together."""
     half = (len(found) + 1) // 2
     states = math.prod(rooms([r.region for r in regions]))
     first = _merged(found[:half], states, len(regions), forwards=True)
-    last = _merged(found[half:], states, len(regions), forwards=False)
-    live = (first.counts.reshape(states, -1) != 0).any(axis=1)
+    return first, _merged(found[half:], states, len(regions), forwards=False)
+
+
+def _sum(halves: tuple[_Merged, _Merged], regions: Sequence[SlotWays], ordered: bool) -> int:
+    """Chains of all dimensions, weighted with what the regions do with their loops."""
+    first, last = halves
+    live = (first.counts.reshape(len(first.counts), -1) != 0).any(axis=1)
     weights = [
         _weights(ways.ways, ours, theirs, ordered)
         for ways, ours, theirs in zip(regions, first.loops, last.loops, strict=True)
