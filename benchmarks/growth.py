@@ -176,6 +176,10 @@ def plot(found: dict[str, list[Point]], path: Path) -> None:
         for row, (label, values) in enumerate(rows):
             here = axes[row][column]
             here.loglog([p.x for p in points], values, "o-")
+            cut = [(p.x, value) for p, value in zip(points, values, strict=True) if not p.proven]
+            here.loglog([x for x, _ in cut], [value for _, value in cut], "rx", label="not proven in time")
+            if cut:
+                here.legend()
             here.set(xlabel=SERIES[name].unit, ylabel=label, title=SERIES[name].title if row == 0 else "")
             here.grid(True, which="both", alpha=0.3)
     figure.tight_layout()
