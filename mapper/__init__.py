@@ -17,7 +17,10 @@
     tilings.py       trip counts worth trying: perfect and ragged
     arrays.py        instances that a fanout's axes can realize
     nest_builder.py  from a complete row to a mapping
-    space_size.py    how many mappings there are, counted
+    space_size.py    how many mappings there are, counted: even and uneven
+    space_regions.py in how many ways a region of the hierarchy can have so many slots for loops
+    chain_tables.py  chains of trip counts of one dimension, counted
+    textbook.py      how many mappings texts would say that there are
     diagnosis.py     why nothing fits
     conflicts.py     which constraints leave nothing
     constraints.py   which part of the space is asked for

@@ -1,4 +1,4 @@
-"""Every mapping of the even space, one by one: the oracle that the search is compared with.
+"""Every mapping of the even and of the uneven space, one by one: the oracle that the search is compared with.
 
 It shares the cost model with the search, and nothing else: no orders left out, no factors left out, no bounds.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from tilewright.arch import Architecture, Fanout, Memory
 from tilewright.cost_models import Objective, evaluate
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem, ceil_div
+from tilewright.mapper.tilings import Tiling
 
 Slot = tuple[str, Axis | None]
 """A place for one loop of each dimension: ("time", None) in a gap, or an axis of a fanout."""
@@ -109,8 +111,15 @@ def best(
     problem: Problem, arch: Architecture, ragged: bool, objectives: tuple[Objective, ...]
 ) -> dict[Objective, float]:
     """The least value of each objective over all mappings that fit; infinite if none does."""
+    return best_of(all_mappings(problem, arch, ragged), arch, objectives)
+
+
+def best_of(
+    mappings: Iterable[Mapping], arch: Architecture, objectives: tuple[Objective, ...]
+) -> dict[Objective, float]:
+    """The least value of each objective over those of some mappings that fit; infinite if none does."""
     values = {o: float("inf") for o in objectives}
-    for mapping in all_mappings(problem, arch, ragged):
+    for mapping in mappings:
         try:
             cost = evaluate(mapping, arch)
         except MappingError:
@@ -118,3 +127,148 @@ def best(
         for o in objectives:
             values[o] = min(values[o], cost.objective(o))
     return values
+
+
+# ---- the uneven space --------------------------------------------------------------------------------------
+#
+# The hierarchy falls into regions: the memories above the outermost fanout, those between two fanouts, those below the
+# innermost. A region is its fanout's spatial loops, then its nodes in any order that keeps each tensor's memories in
+# the hierarchy's order, with temporal loops below every node. The outermost memory's nodes stand on top, without a loop
+# between them. A region that keeps nothing has spatial loops only.
+#
+# Two nests are the same mapping when they are equal once loops of one trip are dropped and nodes that stand next to
+# each other are sorted. So a region is listed as blocks of nodes: every block but the last is followed by at least one
+# loop, and no mapping comes twice.
+
+Blocks = tuple[tuple[Node, ...], ...]
+"""The nodes of a region, outermost first: each inner tuple stands together, and loops come between."""
+
+Loops = tuple[Loop, ...]
+
+
+@dataclass(frozen=True)
+class Region:
+    """The axes of the fanouts directly above some memories, outermost first, and the memories."""
+
+    axes: tuple[Axis, ...] = ()
+    memories: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place for loops: an axis, or time (None). At least one loop is there if `needed`."""
+
+    axis: Axis | None = None
+    needed: bool = False
+
+
+def uneven_mappings(problem: Problem, arch: Architecture, tiling: Tiling) -> Iterator[Mapping]:
+    """All placements, node orders, chains of tiles, loop orders, and spatial loops that fit the axes; each once.
+
+    Capacities are not looked at.
+    """
+    top = tuple(Node(arch.memories[0].name, t.name) for t in problem.tensors)
+    for regions, choices, fillings in _families(problem, arch, tiling):
+        filled = list(fillings)
+        for blocks in itertools.product(*choices) if filled else ():
+            for loops in filled:
+                yield Mapping(problem, LoopNest(_uneven_nest(top, regions, blocks, loops)))
+
+
+def count_uneven(problem: Problem, arch: Architecture, tiling: Tiling, limit: float = math.inf) -> float:
+    """How many mappings `uneven_mappings` yields, counting stopped at a limit."""
+    total = 0
+    for _, choices, filled in _families(problem, arch, tiling):
+        ways = math.prod(map(len, choices))
+        for _ in filled:
+            total += ways
+            if total >= limit:
+                return limit
+    return total
+
+
+def canonical(nest: LoopNest) -> tuple[object, ...]:
+    """Equal for nests that are the same mapping: unit loops dropped, runs of nodes and of loops on an axis sorted."""
+    items = [item for item in nest if isinstance(item, Node) or item.trips > 1]
+    runs = itertools.groupby(items, key=lambda item: item.axis if isinstance(item, Loop) else "nodes")
+    ordered = (list(run) if kind is None else sorted(run, key=str) for kind, run in runs)
+    return tuple(itertools.chain.from_iterable(ordered))
+
+
+def regions_of(arch: Architecture) -> tuple[Region, ...]:
+    """The regions of an architecture, outermost first, without the outermost memory."""
+    found = [Region()]
+    for level in arch.levels[1:]:
+        last = found[-1]
+        if isinstance(level, Memory):
+            found[-1] = Region(last.axes, (*last.memories, level))
+        else:
+            found.append(Region(tuple(Axis(level.name, i) for i in reversed(range(len(level.axes))))))
+    return tuple(found)
+
+
+def region_blocks(problem: Problem, memories: tuple[Memory, ...], most: int) -> dict[int, list[Blocks]]:
+    """All placements and node orders of a region with at most `most` blocks, by the number of blocks."""
+    found: dict[int, list[Blocks]] = {}
+    options = {"must": [True], "may": [True, False], "never": [False]}
+    nodes = [Node(m.name, t.name) for m in memories for t in problem.tensors]
+    ways = [options[m.keeps[t.role]] for m in memories for t in problem.tensors]
+    for keep in itertools.product(*ways):
+        kept = [node for node, k in zip(nodes, keep, strict=True) if k]
+        chain_of = [[node for node in kept if node.tensor == t.name] for t in problem.tensors]
+        for count in range(min(1, len(kept)), min(len(kept), most) + 1):
+            depths = [itertools.combinations_with_replacement(range(count), len(chain)) for chain in chain_of]
+            for chosen in itertools.product(*depths):
+                if len(set().union(*chosen)) == count:
+                    at = dict(zip(itertools.chain(*chain_of), itertools.chain(*chosen), strict=True))
+                    blocks = tuple(tuple(node for node in kept if at[node] == i) for i in range(count))
+                    found.setdefault(count, []).append(blocks)
+    return found
+
+
+def _families(
+    problem: Problem, arch: Architecture, tiling: Tiling
+) -> Iterator[tuple[tuple[Region, ...], list[list[Blocks]], Iterator[tuple[Loops, ...]]]]:
+    """Mappings with the same numbers of blocks: per region all its blocks, and all fillings of the places for loops."""
+    regions = regions_of(arch)
+    most = 1 + sum((size - 1).bit_length() for _, size in problem.dims)
+    found = [region_blocks(problem, region.memories, most) for region in regions]
+    for shape in itertools.product(*map(sorted, found)):
+        places = [Place()]
+        for region, count in zip(regions, shape, strict=True):
+            places += [Place(axis) for axis in region.axes]
+            places += [Place(needed=i < count - 1) for i in range(count)]
+        filled = _filled(problem, arch, places, tiling)
+        yield regions, [blocks[count] for blocks, count in zip(found, shape, strict=True)], filled
+
+
+def _filled(problem: Problem, arch: Architecture, places: list[Place], tiling: Tiling) -> Iterator[tuple[Loops, ...]]:
+    """All loops of all dimensions over some places, in all orders."""
+    axes = {Axis(fanout.name, i): axis for fanout in arch.fanouts for i, axis in enumerate(fanout.axes)}
+    per_dim = []
+    for dim, size in problem.dims:
+        usable = [place.axis is None or axes[place.axis].allows(problem, dim) for place in places]
+        ways = (chain[::-1] for chain in chains(size, len(places), tiling == "ragged"))
+        per_dim.append([way for way in ways if all(u or t == 1 for u, t in zip(usable, way, strict=True))])
+    for chosen in itertools.product(*per_dim):
+        fillings: list[list[Loops]] = []
+        for place, trips in zip(places, zip(*chosen, strict=True), strict=True):
+            loops = tuple(Loop(d, t, place.axis) for d, t in zip(problem.dim_names, trips, strict=True) if t > 1)
+            if place.axis is not None:
+                fillings.append([loops] if math.prod(trips) <= axes[place.axis].size else [])
+            else:
+                fillings.append(list(itertools.permutations(loops)) if loops or not place.needed else [])
+        yield from itertools.product(*fillings)
+
+
+def _uneven_nest(
+    top: tuple[Node, ...], regions: tuple[Region, ...], blocks: tuple[Blocks, ...], loops: tuple[Loops, ...]
+) -> tuple[Loop | Node, ...]:
+    rest = iter(loops)
+    items: list[Loop | Node] = [*top, *next(rest)]
+    for region, here in zip(regions, blocks, strict=True):
+        for _ in region.axes:
+            items += next(rest)
+        for block in here:
+            items += (*block, *next(rest))
+    return tuple(items)
