@@ -108,8 +108,8 @@ def search(
     layer = load_layer(problem) if isinstance(problem, str) else problem
     machine = as_architecture(arch)
     check_countable(layer)
-    limits = load_constraints(constraints, layer, machine)
-    mapping, cost, certificate = search_exact(layer, machine, objective, tiling, space, limits, time_limit)
+    load_constraints(constraints, layer, machine)
+    mapping, cost, certificate = search_exact(layer, machine, objective, tiling, "even", time_limit)
     return SearchResult(layer, machine, mapping, cost, certificate)
 
 

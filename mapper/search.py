@@ -45,13 +45,13 @@ from .certificate import RELATIVE_TOLERANCE, Certificate
 from .diagnosis import diagnose
 from .fanouts import Plans, pass_fanout
 from .footprints import Footprints
-from .hierarchy import Hierarchy, Holders, Space
+from .hierarchy import SPACES, Hierarchy, Holders, Space
 from .ledger import CrossingCosts, Ledger
 from .loops import expand_loops
 from .nest_builder import build_mapping
 from .reduction import reduce_problem
 from .space_size import count_mappings
-from .tilings import Tiling, even_growth
+from .tilings import TILINGS, Tiling, even_growth
 
 ROWS_AT_ONCE = 512
 """Rows expanded together: enough to fill vectors, few enough to stop early."""
@@ -101,8 +101,7 @@ class ExactSearch:
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """The best mapping, its cost, and the proof."""
         self._started = time.perf_counter()
-        if self.tiling == "ragged":
-            self._start_from_perfect()
+        self._start_from_smaller_space()
         self.growth = self._growth(self._first_rate())
         self.plans = Plans(self.growth)
         for holders in self.growth.hierarchy.placements():
@@ -139,9 +138,15 @@ class ExactSearch:
         per_mac = self.arch.mac.energy_pj + 4 * self.arch.word_bits * innermost.read_energy_pj / innermost.access_bits
         return max(2 * per_mac, 1e-3) * self.arch.mac_instances * self.arch.mac.per_cycle
 
-    def _start_from_perfect(self) -> None:
-        """The best perfect tiling is a ragged one too, found much sooner: nothing worse need be looked at."""
-        first = ExactSearch(self.original, self.machine, self.objective, "perfect", self.space, self.time_limit)
+    def _start_from_smaller_space(self) -> None:
+        """The best mapping of a smaller space, found much sooner: nothing worse need be looked at."""
+        if self.space == "uneven":
+            tiling, space = self.tiling, SPACES[0]
+        elif self.tiling == "ragged":
+            tiling, space = TILINGS[0], self.space
+        else:
+            return
+        first = ExactSearch(self.original, self.machine, self.objective, tiling, space, self.time_limit)
         mapping, cost, certificate = first.run()
         self.best = _Best(certificate.value, mapping, cost)
         self.evaluated += first.evaluated
