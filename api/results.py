@@ -18,6 +18,7 @@ from .limits import check_countable
 from .mapper.certificate import Certificate
 from .mapper.constraint_files import ConstraintSource, load_constraints
 from .mapper.emit import Verification, emit_numpy, verify_numpy
+from .mapper.hierarchy import Space
 from .mapper.search import search_exact
 from .mapper.tilings import TILINGS, Tiling
 from .report.nest import nest_document
@@ -86,6 +87,7 @@ def search(
     tiling: Tiling = "perfect",
     time_limit: float | None = None,
     constraints: ConstraintSource | Sequence[ConstraintSource] | None = None,
+    space: Space = "even",
 ) -> SearchResult:
     """The mapping with the least energy, latency or energy-delay product, and the proof that none is better.
 
@@ -108,8 +110,8 @@ def search(
     layer = load_layer(problem) if isinstance(problem, str) else problem
     machine = as_architecture(arch)
     check_countable(layer)
-    load_constraints(constraints, layer, machine)
-    mapping, cost, certificate = search_exact(layer, machine, objective, tiling, "even", time_limit)
+    limits = load_constraints(constraints, layer, machine)
+    mapping, cost, certificate = search_exact(layer, machine, objective, tiling, space, limits, time_limit)
     return SearchResult(layer, machine, mapping, cost, certificate)
 
 

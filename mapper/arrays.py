@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -18,6 +18,11 @@ Pair = tuple[int, int]
 Pairs = frozenset[Pair]
 
 
+Span = tuple[int, int]
+"""The least and the most trips on one axis."""
+AxisSpans = tuple[Span, Span]
+
+
 @dataclass(frozen=True)
 class Spreading:
     """One way to spread a dimension: the instances in use, and the axis trips that realize it."""
@@ -27,16 +32,22 @@ class Spreading:
 
 
 @lru_cache(maxsize=1 << 14)
-def spreadings(left: int, limits: Pair, tiling: Tiling, even: bool) -> tuple[Spreading, ...]:
+def spreadings(
+    left: int, limits: Pair, tiling: Tiling, even: bool, least_trips: Pair = (1, 1)
+) -> tuple[Spreading, ...]:
     """Ways to spread `left` tiles over two axes of at most `limits` instances each (1: not allowed)."""
     found: dict[int, set[Pair]] = {}
     for x in factors(left, tiling, even):
         if x > limits[0]:
             break
+        if x < least_trips[0]:
+            continue
         rest = ceil_div(left, x)
         for y in factors(rest, tiling, even):
             if y > limits[1]:
                 break
+            if y < least_trips[1]:
+                continue
             found.setdefault(min(x * y, left), set()).add((x, y))
     return tuple(Spreading(instances, least(pairs)) for instances, pairs in sorted(found.items()))
 
@@ -54,6 +65,20 @@ def axis_limits(problem: Problem, fanout: Fanout, dim: str) -> Pair:
     """Instances that one dimension may take on axis x and on axis y."""
     sizes = [axis.size if axis.allows(problem, dim) else 1 for axis in fanout.axes]
     return sizes[0], (sizes[1] if len(sizes) > 1 else 1)
+
+
+def axis_spans(
+    problem: Problem, fanout: Fanout, dim: str, asked: Mapping[tuple[str, int, str], tuple[int, int | None]]
+) -> AxisSpans:
+    """The least and the most instances of one dimension on axis x and on axis y.
+
+    asked  (fanout, axis, dim): the least and the most trips that constraints ask for
+    """
+    spans = []
+    for axis, limit in enumerate(axis_limits(problem, fanout, dim)):
+        least, most = asked.get((fanout.name, axis, dim), (1, None))
+        spans.append((least, limit if most is None else min(limit, most)))
+    return spans[0], spans[1]
 
 
 @dataclass
@@ -100,11 +125,16 @@ def split_over_axes(
     instances: Sequence[int],
     tiling: Tiling,
     even: Sequence[bool],
+    spans: Sequence[AxisSpans] | None = None,
 ) -> list[Pair]:
-    """Axis trips per dimension that realize the given instances; `lefts` are the tiles left per dimension."""
+    """Axis trips per dimension that realize the given instances; `lefts` are the tiles left per dimension.
+
+    spans  per dimension, the least and the most trips on each axis; None: what the fanout allows
+    """
     options: list[list[Pair]] = []
-    for dim, left, wanted, grows in zip(problem.dim_names, lefts, instances, even, strict=True):
-        ways = spreadings(left, axis_limits(problem, fanout, dim), tiling, grows)
+    spans = spans or _all_spans(problem, fanout)
+    for left, wanted, grows, span in zip(lefts, instances, even, spans, strict=True):
+        ways = _spread_within(left, span, tiling, grows)
         options.append(sorted(next(w.pairs for w in ways if w.instances == wanted)))
     sizes = AxisUse.of(fanout).sizes
     return _first_fit(options, sizes)
@@ -122,12 +152,28 @@ def _first_fit(options: list[list[Pair]], sizes: Pair) -> list[Pair]:
     raise ValueError("the axes are too small")
 
 
-def array_vectors(problem: Problem, fanout: Fanout, tiling: Tiling, even: Sequence[bool]) -> Ints:
+def _all_spans(problem: Problem, fanout: Fanout) -> list[AxisSpans]:
+    return [axis_spans(problem, fanout, dim, {}) for dim in problem.dim_names]
+
+
+def _spread_within(left: int, spans: AxisSpans, tiling: Tiling, even: bool) -> tuple[Spreading, ...]:
+    (least_x, most_x), (least_y, most_y) = spans
+    return spreadings(left, (most_x, most_y), tiling, even, (least_x, least_y))
+
+
+def array_vectors(
+    problem: Problem,
+    fanout: Fanout,
+    tiling: Tiling,
+    even: Sequence[bool],
+    spans: Sequence[AxisSpans] | None = None,
+) -> Ints:
     """(vectors, dims) all instances per dimension that a fanout can realize, for some tile below it."""
+    spans = spans or _all_spans(problem, fanout)
     use = AxisUse.of(fanout)
     vectors, states = np.ones((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
-    for (dim, size), grows in zip(problem.dims, even, strict=True):
-        ways = _any_spreading(size, axis_limits(problem, fanout, dim), tiling, grows)
+    for (_, size), grows, span in zip(problem.dims, even, spans, strict=True):
+        ways = _any_spreading(size, span, tiling, grows)
         chosen, after = _allowed(use, states, [[(w.instances, w.pairs) for w in ways]], np.zeros_like(states))
         rows = np.repeat(np.arange(len(states)), [len(c) for c in chosen])
         column = np.array([n for c in chosen for n in c], dtype=np.int64)
@@ -137,13 +183,13 @@ def array_vectors(problem: Problem, fanout: Fanout, tiling: Tiling, even: Sequen
 
 
 @lru_cache(maxsize=4096)
-def _any_spreading(size: int, limits: Pair, tiling: Tiling, even: bool) -> tuple[Spreading, ...]:
+def _any_spreading(size: int, spans: AxisSpans, tiling: Tiling, even: bool) -> tuple[Spreading, ...]:
     """Ways to spread a dimension, whatever the tile below the array."""
-    if limits == (1, 1):
+    if spans == ((1, 1), (1, 1)):
         return (Spreading(1, frozenset([(1, 1)])),)
     ways: dict[int, set[Pair]] = {}
     for left in {ceil_div(size, tile) for tile in factors(size, tiling, even)}:
-        for way in spreadings(left, limits, tiling, even):
+        for way in _spread_within(left, spans, tiling, even):
             ways.setdefault(way.instances, set()).update(way.pairs)
     return tuple(Spreading(count, least(pairs)) for count, pairs in sorted(ways.items()))
 
@@ -164,19 +210,25 @@ def _allowed(
 
 
 def realizable(
-    problem: Problem, fanout: Fanout, tiling: Tiling, even: Sequence[bool], tiles: Ints, instances: Ints
+    problem: Problem,
+    fanout: Fanout,
+    tiling: Tiling,
+    even: Sequence[bool],
+    tiles: Ints,
+    instances: Ints,
+    spans: Sequence[AxisSpans] | None = None,
 ) -> Flags:
     """(rows,) whether the axes can spread just so many instances, (rows, dims), over tiles (rows, dims)."""
     use, state = AxisUse.of(fanout), np.zeros(len(tiles), dtype=np.int64)
-    for d, ((dim, size), grows) in enumerate(zip(problem.dims, even, strict=True)):
-        limits = axis_limits(problem, fanout, dim)
-        if limits == (1, 1):
+    spans = spans or _all_spans(problem, fanout)
+    for d, ((_, size), grows, span) in enumerate(zip(problem.dims, even, spans, strict=True)):
+        if span == ((1, 1), (1, 1)):
             continue
         columns = (tiles[:, d], instances[:, d], state + 1)
         _, first, which = np.unique(row_codes(columns), return_index=True, return_inverse=True)
         after = []
         for tile, wanted, before in zip(tiles[first, d].tolist(), instances[first, d].tolist(), state[first].tolist(), strict=True):
-            ways = spreadings(ceil_div(size, tile), limits, tiling, grows)
+            ways = _spread_within(ceil_div(size, tile), span, tiling, grows)
             pairs = next((w.pairs for w in ways if w.instances == wanted), None)
             after.append(-1 if pairs is None or before < 0 else use.after(before, pairs))
         state = np.array(after, dtype=np.int64)[which]

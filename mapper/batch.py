@@ -15,6 +15,7 @@ from .hierarchy import MAC, Crossing, Hierarchy, Path, State
 from .ledger import CrossingCosts
 from .orders import Order
 from .rows import Floats, Ints, Rows
+from .search_limits import SearchLimits
 from .tilings import Tiling
 from .traffic import Charge, TrafficModel
 
@@ -48,6 +49,7 @@ class Batch:
     steps   (rows,) time steps, with fanouts further out in full use
     bound   (rows,) objective that no completion undercuts
     orders  (rows, gaps done) the loop order of each gap, as an index into `Growth.orders`
+    group   where constraints order the loops of a memory, the group that loops may now come from; None: the innermost
     """
 
     path: Path
@@ -58,6 +60,7 @@ class Batch:
     bound: Floats
     orders: Ints
     pending: list[Pending]
+    group: int | None = None
 
     def take(self, index: np.ndarray) -> Batch:
         return Batch(
@@ -69,6 +72,7 @@ class Batch:
             self.bound[index],
             self.orders[index],
             [p.take(index) for p in self.pending],
+            self.group,
         )
 
     def sorted(self) -> Batch:
@@ -102,6 +106,7 @@ def merged(pieces: Sequence[Batch]) -> Batch:
         np.concatenate([p.bound for p in pieces]),
         np.concatenate([p.orders for p in pieces]),
         [_merged_pending([p.pending[i] for p in pieces]) for i in range(len(first.pending))],
+        first.group,
     ).sorted()
 
 
@@ -129,6 +134,7 @@ class Growth:
     footprints: Footprints
     bounds: Bounds
     costs: CrossingCosts
+    limits: SearchLimits
     objective: Objective
     tiling: Tiling
     even: tuple[bool, ...]

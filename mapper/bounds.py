@@ -92,7 +92,7 @@ class Bounds:
         self._beyond: dict[State, Floats] = {}
         self._stops: dict[State, Floats] = {}
         self._moves: dict[tuple[Crossing, ...], tuple[Move, ...]] = {}
-        self._growing: dict[tuple[State, tuple[int, ...]], Growing] = {}
+        self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
         self._words: dict[tuple[int, bool], np.ndarray] = {}
         self._fits: dict[tuple[int, tuple[int, ...]], np.ndarray] = {}
         self._limits = [
@@ -160,17 +160,22 @@ class Bounds:
             self._moves[waiting] = tuple(found.values())
         return self._moves[waiting]
 
-    def growing(self, state: State, dims: tuple[int, ...]) -> Growing:
-        """Bounds for a tile that grows along some dimensions, one after the other, before the next charge."""
-        key = (state, dims)
+    def growing(self, state: State, dims: tuple[int, ...], later: tuple[int, ...] = ()) -> Growing:
+        """Bounds for a tile that grows along some dimensions, one after the other, before the next charge.
+
+        later  free dimensions that may grow after them
+        """
+        key = (state, dims, later)
         if key not in self._growing:
             nothing: list[Floats | None] = [None] * (len(dims) + 1)
             blocks = self.hierarchy.next_blocks(state)
             if not state.waiting and len(blocks) == 1 and self.fanouts_after(state):
                 above, _ = self.after(state, blocks[0], ())
-                self._growing[key] = Growing(nothing, self._decided(self.table(above), dims))
+                table = self.lattice.around(self.table(above), later)
+                self._growing[key] = Growing(nothing, self._decided(table, dims))
             else:
-                self._growing[key] = Growing(self._decided(self._stopped(state), dims), nothing)
+                table = self.lattice.around(self._stopped(state), later)
+                self._growing[key] = Growing(self._decided(table, dims), nothing)
         return self._growing[key]
 
     def _decided(self, table: Floats, dims: tuple[int, ...]) -> list[Floats | None]:

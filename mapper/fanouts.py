@@ -35,8 +35,9 @@ class Plans:
         sizes = np.array(growth.sizes, dtype=np.int64)
         arrays: list[Ints] = []
         covered = np.ones((1, len(sizes)), dtype=np.int64)
-        for fanout in growth.hierarchy.fanouts:
-            vectors = array_vectors(problem, fanout, growth.tiling, growth.even)
+        for f, fanout in enumerate(growth.hierarchy.fanouts):
+            vectors = array_vectors(problem, fanout, growth.tiling, growth.even, growth.limits.spans(f))
+            vectors = vectors[growth.limits.enough_in_use(f, vectors)]
             rows, picks = (x.ravel() for x in np.indices((len(covered), len(vectors))))
             grown = covered[rows] * vectors[picks]
             fits = (sizes % grown == 0 if growth.tiling == "perfect" else vectors[picks] <= -(-sizes // covered[rows])).all(
@@ -81,7 +82,7 @@ class Plans:
         for tensor, held in enumerate(holders):
             for inner, outer in zip(held, held[1:], strict=False):
                 once = once + growth.bounds.once(Crossing(tensor, inner, outer)).reshape(-1, 1)
-        return float(growth.value(self.fed(holders) + once, self.steps).min())
+        return float(growth.value(self.fed(holders) + once, self.steps).min(initial=np.inf))
 
     def start(self, holders: Holders, below: float) -> Batch:
         """The arrays of a placement whose bound stays below the cutoff."""
@@ -103,7 +104,8 @@ class Plans:
         orders = np.zeros((len(self.rows), 0), dtype=np.int64)
         path = Path(growth.hierarchy, holders)
         batch = Batch(path, state, self.rows, costs, self.steps, bound, orders, pending)
-        return batch.take(np.flatnonzero(growth.below(bound, below))).sorted()
+        keep = growth.below(bound, below) & growth.limits.enough_at_work(self.steps)
+        return batch.take(np.flatnonzero(keep)).sorted()
 
     def _value(self, costs: Floats, table: Floats, tiles: Ints) -> Floats:
         return self.growth.value(costs + at(table, self.growth.bounds.lattice.place(tiles)), self.steps)
@@ -115,7 +117,8 @@ def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:
     level, problem = growth.hierarchy.fanouts[fanout], growth.hierarchy.problem
     tile = growth.model(batch.path).array_tile(batch.rows, batch.path.gap)
     if growth.tiling == "ragged":
-        fits = realizable(problem, level, growth.tiling, growth.even, tile, batch.rows.arrays[fanout])
+        spans = growth.limits.spans(fanout)
+        fits = realizable(problem, level, growth.tiling, growth.even, tile, batch.rows.arrays[fanout], spans)
         growth.pruned["array"] += int(np.count_nonzero(~fits))
         batch = batch.take(np.flatnonzero(fits))
     path, state = batch.path.passing(), growth.hierarchy.passing(batch.state)

@@ -187,6 +187,11 @@ class Path:
         """The gap that is open: `gap k` is what lies between block k-1 and block k."""
         return len(self.blocks)
 
+    def memory_at(self, gap: int) -> int:
+        """The memory that a gap's temporal loops belong to: the innermost one that has a node above them."""
+        below = {(b.memory, t) for b in self.blocks[:gap] for t in b.tensors}
+        return min(m for t, held in enumerate(self.holders) for m in held if (m, t) not in below)
+
     def block_of(self, memory: int, tensor: int) -> int:
         """The block of a storage node; MAC for the MAC."""
         if memory == MAC:

@@ -46,6 +46,7 @@ class _Stage:
     costs    (columns, rows) everything charged so far
     charged  crossings charged in this gap whose costs are not settled, with where and at what
     order    dimensions of the gap so far, innermost first
+    group    the group of dimensions that loops may now come from, where constraints order them; else 0
     """
 
     state: State
@@ -54,12 +55,12 @@ class _Stage:
     costs: Floats
     charged: list[Pending]
     order: tuple[int, ...]
+    group: int
 
     def take(self, index: np.ndarray) -> _Stage:
         charged = [p.take(index) for p in self.charged]
-        return _Stage(
-            self.state, self.parents[index], self.tiles[index], self.costs[:, index], charged, self.order
-        )
+        parents, tiles, costs = self.parents[index], self.tiles[index], self.costs[:, index]
+        return replace(self, parents=parents, tiles=tiles, costs=costs, charged=charged)
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -78,13 +79,17 @@ class _Gap:
         self.last = self.hierarchy.is_last(self.blocks[0])
         later = batch.rows.arrays[batch.state.passed :]
         self.room = np.prod(later, axis=0, dtype=np.int64) * np.ones_like(self.start)
+        self.memory = batch.path.memory_at(batch.path.gap)
+        self.groups = growth.limits.groups.get(self.memory, ())
         self.found: dict[object, list[Batch]] = {}
 
     def batches(self) -> Iterator[Batch]:
         """The rows above the gap, by block and by the crossings that go on waiting."""
         batch = self.batch
-        first = _Stage(batch.state, np.arange(len(batch)), self.start, batch.costs, [], ())
-        self._visit(first, self.bounds.free(batch.state.waiting))
+        innermost = max(len(self.groups) - 1, 0)
+        group = innermost if batch.group is None else batch.group
+        first = _Stage(batch.state, np.arange(len(batch)), self.start, batch.costs, [], (), group)
+        self._visit(first, self._newly_free(first))
         for pieces in self.found.values():
             yield _undominated(merged(pieces))
 
@@ -96,12 +101,28 @@ class _Gap:
         for block in self.blocks:
             self._place(stage, block)
         for move in self.bounds.moves(stage.state.waiting):
-            self._move(stage, move)
+            dims = tuple(d for d in move.dims if self._may_loop(stage, d))
+            if dims:
+                self._move(stage, replace(move, dims=dims))
+        if stage.group:
+            outwards = replace(stage, group=stage.group - 1)
+            self._visit(outwards, self._newly_free(outwards))
+
+    def _may_loop(self, stage: _Stage, d: int) -> bool:
+        """Whether constraints let a loop over a dimension come next."""
+        if d in stage.order:
+            return False
+        return all(d not in group or g == stage.group for g, group in enumerate(self.groups))
+
+    def _newly_free(self, stage: _Stage) -> tuple[int, ...]:
+        """Dimensions that may grow without charging anything, and have not yet."""
+        return tuple(d for d in self.bounds.free(stage.state.waiting) if self._may_loop(stage, d))
 
     # ---- tiles ---------------------------------------------------------------------------------------------
 
     def _grown(self, stage: _Stage, dims: tuple[int, ...]) -> _Stage:
-        tables = self.bounds.growing(stage.state, dims)
+        later = tuple(d for d in self.bounds.free(stage.state.waiting) if d not in (*stage.order, *dims))
+        tables = self.bounds.growing(stage.state, dims, later)
         for done, d in enumerate(dims, 1):
             if not len(stage):
                 break
@@ -170,6 +191,8 @@ class _Gap:
         for factor in factors(ceil_div(size, tile), tiling, self.growth.even[d]):
             grown = grow(tile, factor, size)
             left = ceil_div(size, grown)
+            if factor > self.growth.limits.most_trips(self.memory, d):
+                break
             if left % room == 0 if tiling == "perfect" else left >= room:
                 found.append(grown)
         return found
@@ -178,9 +201,7 @@ class _Gap:
 
     def _move(self, stage: _Stage, move: Move) -> None:
         """Charge what a loop moves, then go on to the next stage."""
-        before = stage.state.waiting
-        still = tuple(c for c in before if c not in move.moved)
-        new = tuple(d for d in self.bounds.free(still) if d not in self.bounds.free(before))
+        still = tuple(c for c in stage.state.waiting if c not in move.moved)
         state = State(stage.state.passed, stage.state.ahead, still)
         if move.sliding:
             which, grown = self._followed(stage, move.dims[0])
@@ -192,7 +213,7 @@ class _Gap:
             charged.tiles[:, move.dims[0]] = above
             charged = replace(charged, state=state, order=(*stage.order, move.dims[0]))
             charged = self._hopeful(charged, self.bounds.table(state), None)
-            self._visit(charged, tuple(d for d in new if d != move.dims[0]))
+            self._visit(charged, self._newly_free(charged))
             return
         charged = replace(self._charge(stage, move, None), state=state)
         charged = self._hopeful(charged, self.bounds.table(state), None)
@@ -201,7 +222,7 @@ class _Gap:
         # Dimensions whose loop would charge just this come first: where none of them grows, nothing is charged.
         grown = self._grown(charged, move.dims)
         grown = grown.take(np.flatnonzero((grown.tiles > self.start[grown.parents])[:, move.dims].any(axis=1)))
-        self._visit(grown, tuple(d for d in new if d not in move.dims))
+        self._visit(grown, self._newly_free(grown))
 
     def _charge(self, stage: _Stage, move: Move, above: Ints | None) -> _Stage:
         """Charge the crossings of a move at the tile; those that slide, up to the tile above the loop."""
@@ -224,6 +245,10 @@ class _Gap:
     def _place(self, stage: _Stage, block: Block) -> None:
         """Rows whose gap ends here."""
         stage = stage.take(np.flatnonzero(self._may_end(stage, block)))
+        if self.growth.limits.bounded(self.memory) and not self._goes_on(block):
+            enough = self.growth.limits.enough_trips(self.path, self.batch.rows.take(stage.parents), self._gaps(stage))
+            self.growth.pruned["constraint"] += int(np.count_nonzero(~enough))
+            stage = stage.take(np.flatnonzero(enough))
         if not len(stage):
             return
         still, charged = stage.state.waiting, list(stage.charged)
@@ -248,10 +273,23 @@ class _Gap:
             bound,
             np.concatenate([before.orders, number], axis=1),
             [*before.pending, *charged],
+            stage.group if self._goes_on(block) else None,
         ).take(keep)
         if len(placed):
-            key = (block, still, tuple((p.crossing, p.slides_along) for p in placed.pending))
+            key = (block, still, placed.group, tuple((p.crossing, p.slides_along) for p in placed.pending))
             self.found.setdefault(key, []).append(placed)
+
+    def _goes_on(self, block: Block) -> bool:
+        """Whether the loops above a block belong to the same memory as those below it."""
+        above = self.path.placing(block)
+        return not self.last and above.memory_at(above.gap) == self.memory
+
+    def _gaps(self, stage: _Stage) -> list[tuple[Ints, Ints]]:
+        """The tiles below and above the loops of every gap of the same memory."""
+        rows, path = self.batch.rows.take(stage.parents), self.path
+        inner = [gap for gap in range(path.gap) if path.memory_at(gap) == self.memory]
+        pairs = [(self.model.array_tile(rows, gap), rows.tiles[gap]) for gap in inner]
+        return [*pairs, (self.start[stage.parents], stage.tiles)]
 
     def _may_end(self, stage: _Stage, block: Block) -> Flags:
         """Whether the block may stand here: it fits, and of blocks without a loop between them, whose order says

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir import Axis, Loop, LoopNest, Mapping, Node, ceil_div
-from .arrays import split_over_axes
+from .arrays import AxisSpans, split_over_axes
 from .orders import Order
 from .hierarchy import Path
 from .tilings import Tiling
@@ -18,12 +18,14 @@ def build_mapping(
     tiles: Sequence[Sequence[int]],
     arrays: Sequence[Sequence[int]],
     orders: Sequence[Order],
+    spans: Sequence[Sequence[AxisSpans]],
 ) -> Mapping:
     """The nest of one complete row.
 
     tiles   per block, innermost first, elements per dimension
     arrays  per fanout, innermost first, instances per dimension
     orders  per gap, innermost first, the dimensions of its temporal loops, innermost loop first
+    spans   per fanout, per dimension, the least and the most trips on each axis
     """
     hierarchy, problem = path.hierarchy, path.hierarchy.problem
     sizes = [size for _, size in problem.dims]
@@ -34,7 +36,7 @@ def build_mapping(
         for fanout in (f for f, place in enumerate(path.gaps) if place == gap):
             level = hierarchy.fanouts[fanout]
             lefts = [ceil_div(size, tile) for size, tile in zip(sizes, below, strict=True)]
-            pairs = split_over_axes(problem, level, lefts, arrays[fanout], tiling, even)
+            pairs = split_over_axes(problem, level, lefts, arrays[fanout], tiling, even, spans[fanout])
             inner = [*_spatial_loops(problem.dim_names, level.name, lefts, pairs), *inner]
             below = [min(t * n, s) for t, n, s in zip(below, arrays[fanout], sizes, strict=True)]
         counts = [ceil_div(tile, covered) for tile, covered in zip(tiles[gap], below, strict=True)]

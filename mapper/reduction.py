@@ -49,10 +49,15 @@ class Reduction:
                 yield Loop(dim, part, loop.axis)
 
 
-def reduce_problem(problem: Problem, arch: Architecture, tiling: Tiling) -> Reduction:
-    """Leave out dimensions of size 1; with perfect tiling, join dimensions that cost alike."""
+def reduce_problem(
+    problem: Problem, arch: Architecture, tiling: Tiling, apart: frozenset[str] = frozenset()
+) -> Reduction:
+    """Leave out dimensions of size 1; with perfect tiling, join dimensions that cost alike.
+
+    apart  dimensions that are to stay on their own
+    """
     kept = [dim for dim, size in problem.dims if size > 1] or [problem.dims[0][0]]
-    groups = _alike(problem, arch, kept) if tiling == "perfect" else [(dim,) for dim in kept]
+    groups = _alike(problem, arch, kept, apart) if tiling == "perfect" else [(dim,) for dim in kept]
     members = {"+".join(group): group for group in groups}
     name_of = {dim: name for name, group in members.items() for dim in group}
     dims = tuple((name, math.prod(problem.sizes[d] for d in group)) for name, group in members.items())
@@ -61,7 +66,7 @@ def reduce_problem(problem: Problem, arch: Architecture, tiling: Tiling) -> Redu
     return Reduction(problem, reduced, _reduced_arch(problem, arch, members), members)
 
 
-def _alike(problem: Problem, arch: Architecture, kept: list[str]) -> list[tuple[str, ...]]:
+def _alike(problem: Problem, arch: Architecture, kept: list[str], apart: frozenset[str]) -> list[tuple[str, ...]]:
     """Dimensions grouped by what tells them apart for the cost model."""
     groups: dict[object, list[str]] = {}
     for dim in kept:
@@ -69,7 +74,7 @@ def _alike(problem: Problem, arch: Architecture, kept: list[str]) -> list[tuple[
         alone = all(sum(1 for d, _ in rank if d in kept) == 1 for rank in ranks)
         moves = tuple(dim in t.dims for t in problem.tensors)
         allowed = tuple(axis.allows(problem, dim) for fanout in arch.fanouts for axis in fanout.axes)
-        groups.setdefault((moves, allowed) if alone else dim, []).append(dim)
+        groups.setdefault((moves, allowed) if alone and dim not in apart else dim, []).append(dim)
     return [tuple(group) for group in groups.values()]
 
 

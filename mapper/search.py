@@ -32,16 +32,19 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..arch import Architecture
 from ..cost_models import Cost, Objective, evaluate
-from ..ir import Loop, LoopNest, Mapping, Node, Problem
+from ..ir import InfeasibleError, Loop, LoopNest, Mapping, Node, Problem
 from .batch import Batch, Growth
 from .bounds import Bounds, lattice_of
 from .certificate import RELATIVE_TOLERANCE, Certificate
+from .conflicts import conflict_error, smallest_conflict
+from .constraints import Constraints
 from .diagnosis import diagnose
 from .fanouts import Plans, pass_fanout
 from .footprints import Footprints
@@ -50,8 +53,10 @@ from .ledger import CrossingCosts, Ledger
 from .loops import expand_loops
 from .nest_builder import build_mapping
 from .reduction import reduce_problem
+from .search_limits import SearchLimits, missing_dims, named_dims, wants_more
 from .space_size import count_mappings
 from .tilings import TILINGS, Tiling, even_growth
+from .violations import violations
 
 ROWS_AT_ONCE = 512
 """Rows expanded together: enough to fill vectors, few enough to stop early."""
@@ -61,6 +66,9 @@ DIVES = 4
 
 DIVE_WIDTH = 64
 """Rows carried along in a dive."""
+
+
+FREE = Constraints()
 
 
 @dataclass
@@ -85,7 +93,9 @@ class ExactSearch:
     objective: Objective
     tiling: Tiling
     space: Space = "even"
+    constraints: Constraints = FREE
     time_limit: float | None = None
+    enough: bool = False
     pruned: Counter[str] = field(default_factory=Counter)
     evaluated: int = 0
     placements: int = 0
@@ -94,7 +104,7 @@ class ExactSearch:
     _ticket: Iterator[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
-        self.reduction = reduce_problem(self.original, self.machine, self.tiling)
+        self.reduction = reduce_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
         self.problem, self.arch = self.reduction.problem, self.reduction.arch
         self._started = time.perf_counter()
 
@@ -102,11 +112,21 @@ class ExactSearch:
         """The best mapping, its cost, and the proof."""
         self._started = time.perf_counter()
         self._start_from_smaller_space()
+        self._prepare()
+        self._explore()
+        if self.best.mapping is None or self.best.cost is None:
+            raise self._nothing_fits()
+        return self.best.mapping, self.best.cost, self._certificate()
+
+    def _prepare(self) -> None:
+        """Bounds, arrays, and a bound for every placement."""
         self.growth = self._growth(self._first_rate())
         self.plans = Plans(self.growth)
-        for holders in self.growth.hierarchy.placements():
+        for holders in self._placements():
             self.placements += 1
             self._push(self.plans.first_bound(holders), holders)
+    def _explore(self) -> None:
+        """Dive, then take the lowest bound until none is below the best mapping."""
         for _, _, item in heapq.nsmallest(DIVES, self._queue, key=lambda entry: entry[:2]):
             if isinstance(item, tuple):
                 self._dive(self._open(item))
@@ -116,17 +136,41 @@ class ExactSearch:
                 self._push_batch(self._open(item))
             else:
                 self._work_on(item)
-        if self.best.mapping is None or self.best.cost is None:
-            raise diagnose(self.original, self.machine)
-        return self.best.mapping, self.best.cost, self._certificate()
+
+    def _placements(self) -> Iterator[Holders]:
+        if not missing_dims(self.constraints, self.original):
+            yield from filter(self.growth.limits.allows, self.growth.hierarchy.placements())
+
+    def _nothing_fits(self) -> InfeasibleError:
+        if self.constraints.is_free:
+            return diagnose(self.original, self.machine)
+        conflict = smallest_conflict(self.constraints, self._has_mapping)
+        if not conflict:
+            return diagnose(self.original, self.machine)
+        return conflict_error(self.original, self.constraints, conflict)
+
+    def _has_mapping(self, constraints: Constraints) -> bool:
+        search = ExactSearch(
+            self.original, self.machine, self.objective, self.tiling, self.space, constraints, enough=True
+        )
+        return search.found_any()
+
+    def found_any(self) -> bool:
+        """Whether the space has any mapping that fits; stops at the first."""
+        self._prepare()
+        self._explore()
+        return self.best.mapping is not None
 
     def _growth(self, exchange_rate: float | None) -> Growth:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)
-        even = tuple(even_growth(self.problem, dim) for dim in self.problem.dim_names)
+        # Constraints may ask for more trips, or instances, than anyone needs.
+        fewest = not wants_more(self.constraints)
+        even = tuple(fewest and even_growth(self.problem, dim) for dim in self.problem.dim_names)
         ledger, footprints = Ledger.of(self.arch, exchange_rate), Footprints(hierarchy)
         bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), ledger)
         costs = CrossingCosts(hierarchy, ledger)
-        return Growth(hierarchy, footprints, bounds, costs, self.objective, self.tiling, even, self.pruned)
+        limits = SearchLimits(hierarchy, self.constraints)
+        return Growth(hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned)
 
     def _first_rate(self) -> float | None:
         """pJ per cycle for bounds on a product (`Ledger.exchange_rate`): any will do, a typical one does best."""
@@ -146,16 +190,20 @@ class ExactSearch:
             tiling, space = TILINGS[0], self.space
         else:
             return
-        first = ExactSearch(self.original, self.machine, self.objective, tiling, space, self.time_limit)
-        mapping, cost, certificate = first.run()
-        self.best = _Best(certificate.value, mapping, cost)
+        limit = self.time_limit
+        first = ExactSearch(self.original, self.machine, self.objective, tiling, space, self.constraints, limit)
+        with suppress(InfeasibleError):
+            mapping, cost, certificate = first.run()
+            self.best = _Best(certificate.value, mapping, cost)
         self.evaluated += first.evaluated
         self.pruned.update(first.pruned)
 
     def _expired(self) -> bool:
         """Whether the time is up, and there is a mapping to be handed over."""
-        if self.time_limit is None or self.best.mapping is None:
+        if self.best.mapping is None:
             return False
+        if self.time_limit is None:
+            return self.enough
         return time.perf_counter() - self._started >= self.time_limit
 
     def _certificate(self) -> Certificate:
@@ -225,6 +273,9 @@ class ExactSearch:
                 return
             for reduced in self._mappings(batch, row):
                 mapping = self.reduction.restore(reduced)
+                if not self.constraints.is_free and violations(mapping, self.machine, self.constraints):
+                    self.pruned["constraint"] += 1
+                    continue
                 self.evaluated += 1
                 cost = evaluate(mapping, self.machine)
                 value = cost.objective(self.objective)
@@ -240,6 +291,7 @@ class ExactSearch:
             [t[row].tolist() for t in batch.rows.tiles],
             [a[row].tolist() for a in batch.rows.arrays],
             [self.growth.orders[i] for i in batch.orders[row].tolist()],
+            [self.growth.limits.spans(f) for f in range(len(self.growth.hierarchy.fanouts))],
         )
         yield from all_orders(mapping) if self._has_exact_halo(batch) else (mapping,)
 
@@ -273,10 +325,11 @@ def search_exact(
     objective: Objective = "edp",
     tiling: Tiling = "perfect",
     space: Space = "even",
+    constraints: Constraints = FREE,
     time_limit: float | None = None,
 ) -> tuple[Mapping, Cost, Certificate]:
     """The proven best mapping, its cost and the proof; with a time limit (seconds), the best found and its gap.
 
     Raises InfeasibleError, with a diagnosis, when nothing fits.
     """
-    return ExactSearch(problem, arch, objective, tiling, space, time_limit).run()
+    return ExactSearch(problem, arch, objective, tiling, space, constraints, time_limit).run()
