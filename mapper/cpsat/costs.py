@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from ...arch import Memory
+from ...ir import ceil_div
 from .integers import common_unit, fraction_of
 from .loops import Loops, Term, Var, checked, highest
 from .slots import Pattern
@@ -184,7 +185,7 @@ class Costs:
 
     def _steps(self) -> Var | int:
         terms = [Term(dim, s) for dim in self.loops.dims for s in self.places.node]
-        return self.loops.power(terms)
+        return self.loops.power(terms, ceil_div(self.problem.macs, self.arch.mac_instances))
 
     def _ports(self, m: int) -> dict[str, list[list[tuple[Var, list[tuple[Fraction, Var | int]]]]]]:
         """Cycles of every bounded port of a memory: per port and tensor, a sum for every pattern."""

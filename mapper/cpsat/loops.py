@@ -133,20 +133,20 @@ class Loops:
             return self.exponents[term.dim, prime, term.slot]
         return self._charge(term, prime)
 
-    def power(self, terms: Iterable[Term], most: int | None = None) -> Var | int:
-        """A variable that is the product of some trips (at most `most`, as other constraints imply)."""
+    def power(self, terms: Iterable[Term], least: int = 1) -> Var | int:
+        """A variable that is the product of some trips; `least` is a bound that other constraints imply."""
         wanted = frozenset(terms)
         if wanted not in self._powers:
-            self._powers[wanted] = self._power(self._sums(sorted(wanted, key=repr)), most)
+            self._powers[wanted] = self._power(self._sums(sorted(wanted, key=repr)), least)
         return self._powers[wanted]
 
-    def _power(self, sums: dict[int, tuple[cp_model.LinearExprT, int]], most: int | None) -> Var | int:
+    def _power(self, sums: dict[int, tuple[cp_model.LinearExprT, int]], least: int) -> Var | int:
         if not sums:
             return 1
         if len(sums) > 1 and math.prod(count + 1 for _, count in sums.values()) > MOST_POINTS:
-            return self.product([self._power({prime: each}, most) for prime, each in sums.items()])
+            return self.product([self._power({prime: each}, 1) for prime, each in sums.items()])
         rows = itertools.product(*(range(count + 1) for _, count in sums.values()))
-        points = [(row, value) for row in rows if (value := _value(tuple(sums), row)) <= (most or value)]
+        points = [(row, value) for row in rows if (value := _value(tuple(sums), row)) >= least]
         chosen = [self.model.new_bool_var("") for _ in points]
         self.model.add_exactly_one(chosen)
         for i, (expression, _) in enumerate(sums.values()):

@@ -1,84 +1,139 @@
-"""Solving the model: one objective, the product of two, and back from variables to a mapping."""
+"""Solving the model for one figure, within a time limit; and the check of what comes out."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 from ortools.sat.python import cp_model
 
 from ...arch import Architecture
 from ...cost_models import Cost, Objective, evaluate
-from ...ir import Loop, LoopNest, Mapping, Node, Problem, TilewrightError
+from ...ir import Mapping, Problem
 from ..diagnosis import diagnose
-from .costs import Amount, Costs
-from .loops import MOST, Loops, Var, highest
+from .costs import Costs
+from .loops import Loops, Var
+from .nest import mapping_of
 from .words import refuse_exact_halos
 
 TOLERANCE = 1e-9
-"""Relative difference between the solver's whole numbers and floats that are sums of the same figures."""
+"""Relative difference between figures in whole numbers and in floats that sum up the same."""
+
+RELAXATIONS = (0, 2)
+"""Levels of linear relaxation that take turns: without one, nodes are cheap; with one, bounds are good."""
+
+FIRST_TURN = 1.0
+"""The solver's deterministic time (roughly seconds) of the first turn of each; later ones get `GROWTH` times more."""
+
+GROWTH = 3.0
 
 
-def solve(
-    problem: Problem, arch: Architecture, objective: Objective, time_limit: float | None
-) -> tuple[Mapping, Cost, float]:
-    refuse_exact_halos(problem, arch)
-    loops = Loops(problem, arch)
-    costs = Costs(loops)
+@dataclass(frozen=True)
+class Outcome:
+    """What minimizing a figure has come to.
+
+    values  the best solution; None: none was found
+    bound   no solution has a lower figure
+    proven  whether the solution has the least figure (or there is none at all)
+    """
+
+    values: cp_model.CpSolver | None
+    bound: int
+    proven: bool
+
+
+class Solver:
+    """The model of a problem on an architecture. What one call has proven holds in the later ones.
+
+    time_limit  seconds from now on, for all calls together
+    """
+
+    def __init__(self, problem: Problem, arch: Architecture, time_limit: float | None = None) -> None:
+        self.deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+        refuse_exact_halos(problem, arch)
+        self.problem, self.arch = problem, arch
+        self.loops = Loops(problem, arch)
+        self.model = self.loops.model
+        self.costs = Costs(self.loops)
+        self._hint_at_one_word_tiles()
+
+    def least(self, figure: Var, turns: int | None = None) -> Outcome:
+        """Minimize a variable, in some turns of each relaxation (None: until done, or out of time)."""
+        self.model.minimize(figure)
+        best: cp_model.CpSolver | None = None
+        bound = 0
+        for level, units in itertools.islice(_turns(), None if turns is None else turns * len(RELAXATIONS)):
+            left = self.deadline - time.perf_counter()
+            if left <= 0:
+                break
+            values = single_threaded(level)
+            values.parameters.max_deterministic_time = units
+            if left < math.inf:
+                values.parameters.max_time_in_seconds = left
+            status = self._run(values)
+            if status == cp_model.INFEASIBLE:
+                return Outcome(best, bound, proven=True)
+            bound = max(bound, math.ceil(values.best_objective_bound))
+            self.model.add(figure >= bound)
+            if status != cp_model.UNKNOWN:
+                best = values
+                self.hint(values)
+            if status == cp_model.OPTIMAL:
+                return Outcome(best, bound, proven=True)
+        return Outcome(best, bound, proven=False)
+
+    def any(self) -> cp_model.CpSolver | None:
+        """A solution of the model, whatever its figures and however long it takes; None if there is none."""
+        values = single_threaded(RELAXATIONS[0])
+        values.parameters.stop_after_first_solution = True
+        return None if self._run(values) == cp_model.INFEASIBLE else values
+
+    def _run(self, values: cp_model.CpSolver) -> cp_model.cp_model_pb2.CpSolverStatus:
+        status = values.solve(self.model)
+        if status == cp_model.MODEL_INVALID:
+            raise RuntimeError(f"internal error: {self.model.validate()}")
+        return status
+
+    def hint(self, values: cp_model.CpSolver) -> None:
+        """Start the next run from a solution."""
+        self.model.clear_hints()
+        for i in range(len(values.response_proto.solution)):
+            self.model.add_hint(self.model.get_int_var_from_proto_index(i), values.response_proto.solution[i])
+
+    def _hint_at_one_word_tiles(self) -> None:
+        """All loops outermost, in time, and no node that need not be: it fits if anything does."""
+        for (dim, prime, s), exponent in self.loops.exponents.items():
+            self.model.add_hint(exponent, self.loops.primes[dim][prime] if s == 0 else 0)
+        for options in self.loops.patterns:
+            fewest = min(len(pattern) for pattern, _ in options)
+            for pattern, chosen in options:
+                self.model.add_hint(chosen, len(pattern) == fewest)
+
+
+def _turns() -> Iterator[tuple[int, float]]:
+    units = FIRST_TURN
+    while True:
+        yield from ((level, units) for level in RELAXATIONS)
+        units *= GROWTH
+
+
+def single_threaded(relaxation: int) -> cp_model.CpSolver:
+    """A solver of one thread, so that the same model has the same answer."""
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
-    import os
-    if os.environ.get("LOG"): solver.parameters.log_search_progress = True
-    for kv in filter(None, os.environ.get("PARAMS", "").split(",")):
-        k, v = kv.split("=")
-        setattr(solver.parameters, k, type(getattr(solver.parameters, k))(int(v)))
-    if objective == "edp":
-        e, l = costs.energy, costs.latency
-        pe = loops.model.new_int_var(0, MOST*2, "")
-        print("emax", highest(e.count), "lmax", highest(l.count))
-        loops.model.add_multiplication_equality(pe, [e.count, l.count])
-        loops.model.minimize(pe)
-        unit = e.unit * l.unit
-    else:
-        amount = costs.energy if objective == "energy" else costs.latency
-        loops.model.minimize(amount.count)
-        unit = amount.unit
-    t0 = time.perf_counter()
-    status = solver.solve(loops.model)
-    print("status", solver.status_name(status), "solve", round(time.perf_counter() - t0, 2), "nvars", len(loops.model.proto.variables), len(loops.model.proto.constraints))
-    value = float(Fraction(round(solver.objective_value)) * unit)
-    mapping = mapping_of(loops, solver)
-    cost = evaluate(mapping, arch)
-    print(value, cost.objective(objective))
-    return mapping, cost, float(Fraction(round(solver.best_objective_bound)) * unit)
+    solver.parameters.linearization_level = relaxation
+    solver.parameters.cp_model_probing_level = 0  # takes longer than most proofs
+    return solver
 
 
-def mapping_of(loops: Loops, solver: cp_model.CpSolver) -> Mapping:
-    """The mapping that the solver's values stand for."""
-    kept = [next(p for p, y in options if solver.boolean_value(y)) for options in loops.patterns]
-    memory_at = {s: m for m, s in enumerate(loops.places.node)}
-    items: list[Loop | Node] = []
-    for s, slot in enumerate(loops.places.slots):
-        dims = loops.dims
-        if slot.memory is not None:
-            items += [
-                Node(slot.memory.name, tensor.name)
-                for tensor, pattern in zip(loops.problem.tensors, kept, strict=True)
-                if memory_at[s] in pattern
-            ]
-            dims = _outside_in(loops, solver, s)
-        trips = {dim: _trips(loops, solver, dim, s) for dim in dims}
-        items += [Loop(dim, count, slot.axis) for dim, count in trips.items() if count > 1]
-    return Mapping(loops.problem, LoopNest(tuple(items)))
+def check(value: float, claimed: float, bound: float, proven: bool) -> None:
+    """The cost model gives a mapping what the model claims: exactly so at a proven optimum, at most that elsewhere.
 
-
-def _outside_in(loops: Loops, solver: cp_model.CpSolver, slot: int) -> tuple[str, ...]:
-    chosen = next((each for y, each in loops.orders.get(slot, ()) if solver.boolean_value(y)), None)
-    inner = chosen.order if chosen else ()
-    return (*(dim for dim in loops.dims if dim not in inner), *reversed(inner))
-
-
-def _trips(loops: Loops, solver: cp_model.CpSolver, dim: str, slot: int) -> int:
-    return math.prod(p ** solver.value(loops.exponents[dim, p, slot]) for p in loops.primes[dim])
+    RuntimeError if not: then one of the two is wrong.
+    """
+    slack = TOLERANCE * abs(claimed)
+    if not bound - slack <= value <= claimed + slack or (proven and value < claimed - slack):
+        raise RuntimeError(f"internal error: the model claims {claimed!r} (bound {bound!r}), the cost model {value!r}")

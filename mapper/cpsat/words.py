@@ -11,10 +11,11 @@ Ranks with windows are the exception: their tiles overlap, and tables (`windows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ...arch import Architecture
-from ...ir import Problem, Rank, Tensor, TilewrightError
+from ...ir import Problem, Rank, Tensor, TilewrightError, ceil_div
 from .loops import Loops, States, Term, Var, checked, highest
 from .slots import windows
 from .windows import View, kept, tile_words, wanted
@@ -115,11 +116,12 @@ class Words:
     def _tensor_factors(self, tensor: int, instance: int, terms: list[Term]) -> list[Var | int]:
         """Trips, times the words of the tensor along its plain ranks, or of the part of it that one instance sees."""
         plain = self._plain_dims(self.loops.problem.tensors[tensor])
+        sizes = [self.loops.problem.sizes[dim] for dim in plain]
         if instance:
             above = self.places.spatial(0, instance)
             terms = terms + [Term(dim, s) for dim in plain for s in range(self.places.mac) if s not in above]
-            return [self.loops.power(terms)]
-        sizes = [self.loops.problem.sizes[dim] for dim in plain]
+            instances = math.prod(self.places.slots[s].array_axis.size for s in above)
+            return [self.loops.power(terms, ceil_div(math.prod(sizes), instances))]
         return [self.loops.power(terms), *sizes]
 
     def _plain_dims(self, tensor: Tensor) -> list[str]:
