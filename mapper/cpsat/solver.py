@@ -76,7 +76,7 @@ class Solver:
             status = self._run(values)
             if status == cp_model.INFEASIBLE:
                 return Outcome(best, bound, proven=True)
-            bound = max(bound, math.ceil(values.best_objective_bound))
+            bound = max(bound, values.response_proto.inner_objective_lower_bound)  # whole; the other one is a float
             self.model.add(figure >= bound)
             if status != cp_model.UNKNOWN:
                 best = values
