@@ -149,7 +149,9 @@ class Costs:
             for reads, pj in ((True, memory.read_energy_pj), (False, memory.write_energy_pj))
         }
         weights = {
-            (t, pattern): [(f.bits * per_bit[f.memory, f.reads], f.words) for f in self.flows(t, pattern, busiest=False)]
+            (t, pattern): [
+                (f.bits * per_bit[f.memory, f.reads], f.words) for f in self.flows(t, pattern, busiest=False)
+            ]
             for t, options in enumerate(self.loops.patterns)
             for pattern, _ in options
         }
@@ -168,7 +170,9 @@ class Costs:
         """Cycles of the whole run."""
         per_cycle = 1 / fraction_of(self.arch.mac.per_cycle)
         ports = {(m, port): terms for m in range(len(self.arch.memories)) for port, terms in self._ports(m).items()}
-        weights = [weight for by_tensor in ports.values() for each in by_tensor for _, terms in each for weight, _ in terms]
+        weights = [
+            weight for by_tensor in ports.values() for each in by_tensor for _, terms in each for weight, _ in terms
+        ]
         unit = common_unit([per_cycle, *weights])
         cycles = {
             key: self._sum([self._by_pattern({y: _scaled(terms, unit) for y, terms in each}) for each in by_tensor])

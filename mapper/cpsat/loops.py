@@ -170,7 +170,9 @@ class Loops:
             return variables[0]
         result = variables[0]
         for factor in variables[1:]:
-            both = self.model.new_int_var(lowest(result) * lowest(factor), checked(highest(result) * highest(factor)), "")
+            both = self.model.new_int_var(
+                lowest(result) * lowest(factor), checked(highest(result) * highest(factor)), ""
+            )
             self.model.add_multiplication_equality(both, [result, factor])
             result = both
         if constant == 1:

@@ -50,7 +50,10 @@ def least_product(solver: Solver, most: int = MOST) -> Solution:
             solver.model.add(figure <= limit // other)
     sides = tuple(min(highest(f), limit // max(1, o)) for f, o in ((energy, least_latency), (latency, least_energy)))
     steps = _steps(limit, sides, most)
-    coarse = [_coarse(solver, figure, side // step, step) for figure, side, step in zip((energy, latency), sides, steps, strict=True)]
+    coarse = [
+        _coarse(solver, figure, side // step, step)
+        for figure, side, step in zip((energy, latency), sides, steps, strict=True)
+    ]
     product = solver.model.new_int_var(0, limit // math.prod(steps), "")
     solver.model.add_multiplication_equality(product, coarse)
     best = Solution(known, limit, least_energy * least_latency, proven=False)

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 from ...arch import Architecture
-from ...cost_models import Cost, Objective, evaluate
-from ...ir import Mapping, Problem
-from ..diagnosis import diagnose
+from ...ir import Problem
 from .costs import Costs
 from .loops import Loops, Var
-from .nest import mapping_of
 from .words import refuse_exact_halos
 
 TOLERANCE = 1e-9
