@@ -9,7 +9,8 @@ from fractions import Fraction
 from functools import cached_property
 
 from ...arch import Memory
-from ...ir import ceil_div
+from ...ir import Role, ceil_div
+from ...ir.problem import ROLES
 from .integers import common_unit, fraction_of
 from .loops import Loops, Term, Var, checked, highest
 from .slots import Pattern
@@ -51,8 +52,8 @@ class Costs:
     # ---- capacity -------------------------------------------------------------------------------------------
 
     def _add_capacity(self, m: int, memory: Memory) -> None:
-        shared = {"input", "weight", "output"} - set(memory.partition_bits)
-        parts = [({role}, bits) for role, bits in memory.partition_bits.items()]
+        shared: set[Role] = {role for role in ROLES if role not in memory.partition_bits}
+        parts: list[tuple[set[Role], int]] = [({role}, bits) for role, bits in memory.partition_bits.items()]
         if memory.size_bits is not None:
             parts.append((shared, memory.size_bits))
         copies = 2 if memory.double_buffered else 1

@@ -63,7 +63,8 @@ class Loops:
         self.exponents: dict[tuple[str, int, int], Var] = {}
         self.orders: dict[int, list[tuple[Var, OrderClass]]] = {}
         self._charges: dict[tuple[Term, int], Var] = {}
-        self._powers: dict[frozenset[Term], Var] = {}
+        self._charged_terms: dict[Term, Var] = {}
+        self._powers: dict[frozenset[Term], Var | int] = {}
         self._add_exponents()
         self._add_axes()
         self.states = [self._add_states(group) for group in _groups(problem)]
@@ -242,8 +243,8 @@ class Loops:
         return self._charges[key]
 
     def _charged(self, term: Term) -> Var:
-        key = (term, 0)
-        if key not in self._charges:
+        """Whether a loop is charged at a node: a loop between the two, or inside it in its slot, moves the tensor."""
+        if term not in self._charged_terms:
             assert term.charged_at is not None
             t, m = term.charged_at
             charged = self.model.new_bool_var("")
@@ -251,8 +252,8 @@ class Loops:
                 self.model.add_implication(self.moves[t, inner], charged)
             free = [chosen for chosen, each in self.orders[term.slot] if term.dim in each.free[t]]
             self.model.add_bool_or([self.moves[t, term.slot].Not(), charged, *free])
-            self._charges[key] = charged
-        return self._charges[key]
+            self._charged_terms[term] = charged
+        return self._charged_terms[term]
 
     def slots_between(self, slot: int, memory: int) -> tuple[int, ...]:
         """Slots in time below a slot and above a memory's nodes."""

@@ -71,14 +71,14 @@ class Solver:
             if left < math.inf:
                 values.parameters.max_time_in_seconds = left
             status = self._run(values)
-            if status == cp_model.INFEASIBLE:
+            if status == "INFEASIBLE":
                 return Outcome(best, bound, proven=True)
             bound = max(bound, values.response_proto.inner_objective_lower_bound)  # whole; the other one is a float
             self.model.add(figure >= bound)
-            if status != cp_model.UNKNOWN:
+            if status != "UNKNOWN":
                 best = values
                 self.hint(values)
-            if status == cp_model.OPTIMAL:
+            if status == "OPTIMAL":
                 return Outcome(best, bound, proven=True)
         return Outcome(best, bound, proven=False)
 
@@ -86,17 +86,17 @@ class Solver:
         """A solution of the model, whatever its figures and however long it takes; None if there is none."""
         values = single_threaded(RELAXATIONS[0])
         values.parameters.stop_after_first_solution = True
-        return None if self._run(values) == cp_model.INFEASIBLE else values
+        return None if self._run(values) == "INFEASIBLE" else values
 
-    def _run(self, values: cp_model.CpSolver) -> cp_model.cp_model_pb2.CpSolverStatus:
-        status = values.solve(self.model)
-        if status == cp_model.MODEL_INVALID:
+    def _run(self, values: cp_model.CpSolver) -> str:
+        status = values.status_name(values.solve(self.model))
+        if status == "MODEL_INVALID":
             raise RuntimeError(f"internal error: {self.model.validate()}")
         return status
 
     def hint(self, values: cp_model.CpSolver) -> None:
         """Start the next run from a solution."""
-        self.model.clear_hints()
+        self.model.clear_hints()  # type: ignore[no-untyped-call]
         for i in range(len(values.response_proto.solution)):
             self.model.add_hint(self.model.get_int_var_from_proto_index(i), values.response_proto.solution[i])
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from ...arch import Architecture
 from ...ir import Problem, Rank, Tensor, TilewrightError, ceil_div
-from .loops import Loops, States, Term, Var, checked, highest
+from .loops import Loops, States, Term, Var, checked
 from .slots import windows
 from .windows import View, kept, tile_words, wanted
 
@@ -56,9 +56,8 @@ class Words:
         self.loops = loops
         self.places = loops.places
         self._made: dict[Service, Var | int] = {}
-        self._first: dict[tuple[int, int], Var | int] = {}
+        self._first: dict[tuple[int, int, int], Var | int] = {}
         self._tiles: dict[tuple[int, int], Var | int] = {}
-        self._factors: dict[tuple[Service, Rank], Var | int] = {}
         self._movers: dict[tuple[int, int, int, str], Var] = {}
 
     def tile(self, tensor: int, memory: int) -> Var | int:
@@ -189,6 +188,3 @@ class Words:
 def _part(states: States, rank: Rank, state: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
     """The chains of a rank's dimensions."""
     return [state[states.dims.index(dim)] for dim, _ in rank]
-
-
-__all__ = ["Service", "Words", "highest", "refuse_exact_halos"]
