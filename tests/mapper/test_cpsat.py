@@ -195,6 +195,12 @@ def test_options_that_are_refused(options: dict[str, object], message: str) -> N
         search_cpsat(gemm(4, 4, 4), load_arch("three_level"), **options)  # type: ignore[arg-type]
 
 
+def test_without_the_solver_the_hint_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.mapper.cpsat.find_spec", lambda name: None)
+    with pytest.raises(TilewrightError, match=r"ortools is not installed\nhint: pip install 'tilewright\[cpsat\]'"):
+        search_cpsat(gemm(4, 4, 4), load_arch("three_level"))
+
+
 def with_halo(halo: str) -> Architecture:
     levels = (memory("DRAM"), memory("buffer", halo=halo, size_bits=512))
     return Architecture(name="one buffer", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
