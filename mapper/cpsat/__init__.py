@@ -1,0 +1,65 @@
+"""An independent exact strategy: the even space with perfect tiling as a constraint model for CP-SAT.
+
+    mapping, cost, lower_bound = search_cpsat(problem, arch, objective="edp")
+
+It shares problems, architectures and nests with the search, and no code: it states the counting rules of
+docs/cost-model.md once more, as constraints over whole numbers, and leaves the proof to the solver. Trips are
+products of primes, so a product of trips is a sum of exponents and a table from exponents to values.
+
+    slots.py      places for loops, and which memories may keep a tensor
+    orders.py     loop orders, as far as they decide what is charged
+    windows.py    words of sliding windows, by sets
+    loops.py      the decisions: trips, orders, placements; what is charged
+    words.py      words that cross boundaries
+    costs.py      capacities, energy, latency
+    solver.py     solving for one figure; the time limit
+    product.py    solving for energy x latency
+    strategy.py   all of it, confirmed by the cost model
+    nest.py       from the solver's values to a mapping
+    integers.py   primes, and decimal figures as fractions
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from ...arch import Architecture
+from ...cost_models import OBJECTIVES, Cost, Objective
+from ...ir import Mapping, Problem, TilewrightError, did_you_mean
+
+__all__ = ["search_cpsat"]
+
+
+def search_cpsat(
+    problem: Problem,
+    arch: Architecture,
+    objective: Objective = "edp",
+    tiling: str = "perfect",
+    time_limit: float | None = None,
+) -> tuple[Mapping, Cost, float]:
+    """The best mapping of the even space, its cost, and a proven lower bound of the objective over the space.
+
+    time_limit  seconds after which the best mapping so far is taken, and the bound proven by then; the first mapping
+                is waited for. None: until the bound meets the objective
+
+    Raises InfeasibleError, with a diagnosis, when nothing fits; TilewrightError when `ortools` is not installed, when
+    the tiling is not perfect, or for what cannot be modelled: overlapping tiles in a memory with `halo: exact`, windows
+    with too many tilings for a table, and figures beyond 60 bits.
+    """
+    if tiling != "perfect":
+        raise TilewrightError(
+            f"tiling is {tiling!r}, and the CP-SAT model is of perfect tilings of the even space only",
+            where="cpsat",
+            hint="use tiling='perfect', or the exact search",
+        )
+    if objective not in OBJECTIVES:
+        raise TilewrightError(
+            f"unknown objective {objective!r}", where="cpsat", hint=did_you_mean(str(objective), OBJECTIVES)
+        )
+    if find_spec("ortools") is None:
+        raise TilewrightError(
+            "the package ortools is not installed", where="cpsat", hint="pip install 'tilewright[cpsat]'"
+        )
+    from .strategy import solve
+
+    return solve(problem, arch, objective, time_limit)

@@ -1,0 +1,136 @@
+"""Solving the model for one figure, within a time limit; and the check of what comes out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+from ...arch import Architecture
+from ...ir import Problem
+from .costs import Costs
+from .loops import Loops, Var
+from .words import refuse_exact_halos
+
+TOLERANCE = 1e-9
+"""Relative difference between figures in whole numbers and in floats that sum up the same."""
+
+RELAXATIONS = (0, 2)
+"""Levels of linear relaxation that take turns: without one, nodes are cheap; with one, bounds are good."""
+
+FIRST_TURN = 1.0
+"""The solver's deterministic time (roughly seconds) of the first turn of each; later ones get `GROWTH` times more."""
+
+GROWTH = 3.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What minimizing a figure has come to.
+
+    values  the best solution; None: none was found
+    bound   no solution has a lower figure
+    proven  whether the solution has the least figure (or there is none at all)
+    """
+
+    values: cp_model.CpSolver | None
+    bound: int
+    proven: bool
+
+
+class Solver:
+    """The model of a problem on an architecture. What one call has proven holds in the later ones.
+
+    time_limit  seconds from now on, for all calls together
+    """
+
+    def __init__(self, problem: Problem, arch: Architecture, time_limit: float | None = None) -> None:
+        self.deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+        refuse_exact_halos(problem, arch)
+        self.problem, self.arch = problem, arch
+        self.loops = Loops(problem, arch)
+        self.model = self.loops.model
+        self.costs = Costs(self.loops)
+        self._hint_at_one_word_tiles()
+
+    def least(self, figure: Var, turns: int | None = None) -> Outcome:
+        """Minimize a variable, in some turns of each relaxation (None: until done, or out of time)."""
+        self.model.minimize(figure)
+        best: cp_model.CpSolver | None = None
+        bound = 0
+        for level, units in itertools.islice(_turns(), None if turns is None else turns * len(RELAXATIONS)):
+            left = self.deadline - time.perf_counter()
+            if left <= 0:
+                break
+            values = single_threaded(level)
+            values.parameters.max_deterministic_time = units
+            if left < math.inf:
+                values.parameters.max_time_in_seconds = left
+            status = self._run(values)
+            if status == "INFEASIBLE":
+                return Outcome(best, bound, proven=True)
+            bound = max(bound, values.response_proto.inner_objective_lower_bound)  # whole; the other one is a float
+            self.model.add(figure >= bound)
+            if status != "UNKNOWN":
+                best = values
+                self.hint(values)
+            if status == "OPTIMAL":
+                return Outcome(best, bound, proven=True)
+        return Outcome(best, bound, proven=False)
+
+    def any(self) -> cp_model.CpSolver | None:
+        """A solution of the model, whatever its figures and however long it takes; None if there is none."""
+        values = single_threaded(RELAXATIONS[0])
+        values.parameters.stop_after_first_solution = True
+        return None if self._run(values) == "INFEASIBLE" else values
+
+    def _run(self, values: cp_model.CpSolver) -> str:
+        status = values.status_name(values.solve(self.model))
+        if status == "MODEL_INVALID":
+            raise RuntimeError(f"internal error: {self.model.validate()}")
+        return status
+
+    def hint(self, values: cp_model.CpSolver) -> None:
+        """Start the next run from a solution."""
+        self.model.clear_hints()  # type: ignore[no-untyped-call]
+        for i in range(len(values.response_proto.solution)):
+            self.model.add_hint(self.model.get_int_var_from_proto_index(i), values.response_proto.solution[i])
+
+    def _hint_at_one_word_tiles(self) -> None:
+        """All loops outermost, in time, and no node that need not be: it fits if anything does."""
+        for (dim, prime, s), exponent in self.loops.exponents.items():
+            self.model.add_hint(exponent, self.loops.primes[dim][prime] if s == 0 else 0)
+        for options in self.loops.patterns:
+            fewest = min(len(pattern) for pattern, _ in options)
+            for pattern, chosen in options:
+                self.model.add_hint(chosen, len(pattern) == fewest)
+
+
+def _turns() -> Iterator[tuple[int, float]]:
+    units = FIRST_TURN
+    while True:
+        yield from ((level, units) for level in RELAXATIONS)
+        units *= GROWTH
+
+
+def single_threaded(relaxation: int) -> cp_model.CpSolver:
+    """A solver of one thread, so that the same model has the same answer."""
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.linearization_level = relaxation
+    solver.parameters.cp_model_probing_level = 0  # takes longer than most proofs
+    return solver
+
+
+def check(value: float, claimed: float, bound: float, proven: bool) -> None:
+    """The cost model gives a mapping what the model claims: exactly so at a proven optimum, at most that elsewhere.
+
+    RuntimeError if not: then one of the two is wrong.
+    """
+    slack = TOLERANCE * abs(claimed)
+    if not bound - slack <= value <= claimed + slack or (proven and value < claimed - slack):
+        raise RuntimeError(f"internal error: the model claims {claimed!r} (bound {bound!r}), the cost model {value!r}")

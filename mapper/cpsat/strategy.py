@@ -1,0 +1,51 @@
+"""The strategy as a whole: solve, rebuild the mapping, and have the cost model confirm it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ...arch import Architecture
+from ...cost_models import Cost, Objective, evaluate
+from ...ir import Mapping, Problem
+from ..diagnosis import diagnose
+from .costs import Amount
+from .nest import mapping_of
+from .product import Solution, least_product
+from .solver import TOLERANCE, Solver
+
+
+def solve(
+    problem: Problem, arch: Architecture, objective: Objective, time_limit: float | None
+) -> tuple[Mapping, Cost, float]:
+    """The best mapping of the even space with perfect tiling, its cost, and the proven bound."""
+    solver = Solver(problem, arch, time_limit)
+    energy, latency = solver.costs.energy, solver.costs.latency
+    if objective == "edp":
+        unit, found = energy.unit * latency.unit, least_product(solver)
+    else:
+        amount = energy if objective == "energy" else latency
+        unit, found = amount.unit, _least(solver, amount)
+    if found.values is None:
+        raise diagnose(problem, arch)
+    mapping = mapping_of(solver.loops, found.values)
+    cost = evaluate(mapping, arch)
+    value = cost.objective(objective)
+    _confirm(value, unit, found)
+    return mapping, cost, value if found.proven else min(value, float(found.bound * unit))
+
+
+def _least(solver: Solver, amount: Amount) -> Solution:
+    outcome = solver.least(amount.count)
+    values = outcome.values if outcome.values or outcome.proven else solver.any()
+    return Solution(values, values.value(amount.count) if values else 0, outcome.bound, outcome.proven)
+
+
+def _confirm(value: float, unit: Fraction, found: Solution) -> None:
+    """The cost model gives the mapping what the model claims: just that at an optimum, at most that elsewhere.
+
+    RuntimeError if not: then one of the two counts wrong.
+    """
+    claimed, bound = (float(figure * unit) for figure in (found.value, found.bound))
+    slack = TOLERANCE * abs(claimed)
+    if not bound - slack <= value <= claimed + slack:
+        raise RuntimeError(f"internal error: the model has {claimed!r}, at least {bound!r}, the cost model {value!r}")
