@@ -1,7 +1,7 @@
 """Growing partial mappings by a block: the temporal loops below it, and its tile.
 
-Loops are added from the inside out, in stages. Crossings that wait are charged by the first loop that moves them, at the
-tile below it; so
+Loops are added from the inside out, in stages. Crossings that wait are charged by the first loop that moves them, at
+the tile below it; so
 
 1. dimensions that move no waiting crossing come first, since their loops are free;
 2. then either the block is placed, and what still waits goes on waiting (below the outermost memory it is charged
@@ -57,9 +57,7 @@ class _Stage:
 
     def take(self, index: np.ndarray) -> _Stage:
         charged = [p.take(index) for p in self.charged]
-        return _Stage(
-            self.state, self.parents[index], self.tiles[index], self.costs[:, index], charged, self.order
-        )
+        return _Stage(self.state, self.parents[index], self.tiles[index], self.costs[:, index], charged, self.order)
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -183,11 +181,11 @@ class _Gap:
         new = tuple(d for d in self.bounds.free(still) if d not in self.bounds.free(before))
         state = State(stage.state.passed, stage.state.ahead, still)
         if move.sliding:
-            which, grown = self._followed(stage, move.dims[0])
-            real = grown > stage.tiles[which, move.dims[0]]
+            which, tiles = self._followed(stage, move.dims[0])
+            real = tiles > stage.tiles[which, move.dims[0]]
             if not real.any():
                 return
-            below, above = stage.take(which[real]), grown[real]
+            below, above = stage.take(which[real]), tiles[real]
             charged = self._charge(below, move, above)
             charged.tiles[:, move.dims[0]] = above
             charged = replace(charged, state=state, order=(*stage.order, move.dims[0]))
@@ -257,7 +255,8 @@ class _Gap:
         """Whether the block may stand here: it fits, and of blocks without a loop between them, whose order says
         nothing, it is the one that is to come first."""
         if self.last:
-            return (stage.tiles == self.sizes).all(axis=1)
+            whole: Flags = (stage.tiles == self.sizes).all(axis=1)
+            return whole
         keep = self._fits(stage, block)
         if self.path.blocks and self.path.gap not in self.path.gaps:
             inner = self.path.blocks[-1]
