@@ -227,7 +227,9 @@ def realizable(
         columns = (tiles[:, d], instances[:, d], state + 1)
         _, first, which = np.unique(row_codes(columns), return_index=True, return_inverse=True)
         after = []
-        for tile, wanted, before in zip(tiles[first, d].tolist(), instances[first, d].tolist(), state[first].tolist(), strict=True):
+        for tile, wanted, before in zip(
+            tiles[first, d].tolist(), instances[first, d].tolist(), state[first].tolist(), strict=True
+        ):
             ways = _spread_within(ceil_div(size, tile), span, tiling, grows)
             pairs = next((w.pairs for w in ways if w.instances == wanted), None)
             after.append(-1 if pairs is None or before < 0 else use.after(before, pairs))

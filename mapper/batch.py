@@ -11,7 +11,7 @@ import numpy as np
 from ..cost_models import Objective
 from .bounds import Bounds
 from .footprints import Footprints
-from .hierarchy import MAC, Crossing, Hierarchy, Path, State
+from .hierarchy import Crossing, Hierarchy, Path, State
 from .ledger import CrossingCosts
 from .orders import Order
 from .rows import Floats, Ints, Rows
@@ -118,7 +118,10 @@ def _merged_pending(pieces: Sequence[Pending]) -> Pending:
     tiles = np.concatenate([p.charge.tile for p in pieces if p.charge])
     slide = None
     if first.charge.slide is not None:
-        slide = (first.charge.slide[0], np.concatenate([p.charge.slide[1] for p in pieces if p.charge and p.charge.slide]))
+        slide = (
+            first.charge.slide[0],
+            np.concatenate([p.charge.slide[1] for p in pieces if p.charge and p.charge.slide]),
+        )
     return Pending(first.crossing, Charge(first.charge.gap, tiles, slide), costs)
 
 

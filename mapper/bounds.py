@@ -275,9 +275,7 @@ class Bounds:
             exact = not tensor.is_output and self.hierarchy.memories[crossing.inner].halo == "exact"
             words = np.broadcast_to(self._words_at_tiles(crossing.tensor, exact), self.lattice.shape)
             later = range(passed, len(self.hierarchy.fanouts))
-            shared = math.prod(
-                self.hierarchy.fanouts[f].instances for f in later if self.hierarchy.joins(f, crossing)
-            )
+            shared = math.prod(self.hierarchy.fanouts[f].instances for f in later if self.hierarchy.joins(f, crossing))
             flat = np.ascontiguousarray(words).ravel()
             self._costs[key] = self.book(crossing, passed, flat, flat / shared).reshape(-1, *self.lattice.shape)
         return self._costs[key]

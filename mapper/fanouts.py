@@ -7,17 +7,16 @@ fanout, the array that was planned is put there.
 
 from __future__ import annotations
 
-import math
+import itertools
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from ..ir import ceil_div
 from .arrays import array_vectors, realizable
 from .batch import Batch, Growth, Pending
 from .bounds import at
-from .hierarchy import MAC, Crossing, Holders, Path, State
+from .hierarchy import MAC, Crossing, Holders, Path
 from .rows import Floats, Ints, Rows
 
 
@@ -40,9 +39,9 @@ class Plans:
             vectors = vectors[growth.limits.enough_in_use(f, vectors)]
             rows, picks = (x.ravel() for x in np.indices((len(covered), len(vectors))))
             grown = covered[rows] * vectors[picks]
-            fits = (sizes % grown == 0 if growth.tiling == "perfect" else vectors[picks] <= -(-sizes // covered[rows])).all(
-                axis=1
-            )
+            fits = (
+                sizes % grown == 0 if growth.tiling == "perfect" else vectors[picks] <= -(-sizes // covered[rows])
+            ).all(axis=1)
             rows, picks, covered = rows[fits], picks[fits], np.minimum(grown[fits], sizes)
             arrays = [*(a[rows] for a in arrays), vectors[picks]]
         return Rows(len(covered), [], arrays)
@@ -80,7 +79,7 @@ class Plans:
         growth = self.growth
         once = np.zeros((growth.costs.ledger.columns, 1))
         for tensor, held in enumerate(holders):
-            for inner, outer in zip(held, held[1:], strict=False):
+            for inner, outer in itertools.pairwise(held):
                 once = once + growth.bounds.once(Crossing(tensor, inner, outer)).reshape(-1, 1)
         return float(growth.value(self.fed(holders) + once, self.steps).min(initial=np.inf))
 
@@ -129,7 +128,9 @@ def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:
         if growth.unsettled(old.crossing, fanout + 1):
             pending.append(Pending(old.crossing, old.charge, booked))
     steps = growth.model(path).steps(batch.rows)
-    ahead = at(growth.bounds.table(state), growth.bounds.lattice.place(growth.model(path).array_tile(batch.rows, path.gap)))
+    ahead = at(
+        growth.bounds.table(state), growth.bounds.lattice.place(growth.model(path).array_tile(batch.rows, path.gap))
+    )
     bound = growth.value(costs + ahead, steps)
     passed = replace(batch, path=path, state=state, costs=costs, steps=steps, bound=bound, pending=pending)
     return passed.take(np.flatnonzero(growth.below(bound, below))).sorted()

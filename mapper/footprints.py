@@ -61,7 +61,9 @@ class Footprints:
             fine &= used <= part.bits
         return fine
 
-    def leaves_room(self, tenants: Sequence[int], block: Block, earlier: Sequence[tuple[int, Ints]], tiles: Ints) -> Flags:
+    def leaves_room(
+        self, tenants: Sequence[int], block: Block, earlier: Sequence[tuple[int, Ints]], tiles: Ints
+    ) -> Flags:
         """(rows,) whether a block with these tiles fits, if the tenants' tiles are at least as large.
 
         earlier  tiles that other blocks of the same memory hold already

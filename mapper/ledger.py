@@ -16,7 +16,6 @@ import numpy as np
 
 from ..arch import Architecture, Memory
 from ..cost_models import Objective, objective_value
-from ..ir import Tensor
 from .hierarchy import MAC, Crossing, Hierarchy
 from .rows import Floats, Rows
 from .traffic import Charge, TrafficModel

@@ -125,6 +125,7 @@ class ExactSearch:
         for holders in self._placements():
             self.placements += 1
             self._push(self.plans.first_bound(holders), holders)
+
     def _explore(self) -> None:
         """Dive, then take the lowest bound until none is below the best mapping."""
         for _, _, item in heapq.nsmallest(DIVES, self._queue, key=lambda entry: entry[:2]):
