@@ -1,7 +1,7 @@
 """Growing partial mappings by a block: the temporal loops below it, and its tile.
 
-Loops are added from the inside out, in stages. Crossings that wait are charged by the first loop that moves them, at the
-tile below it; so
+Loops are added from the inside out, in stages. Crossings that wait are charged by the first loop that moves them, at
+the tile below it; so
 
 1. dimensions that move no waiting crossing come first, since their loops are free;
 2. then either the block is placed, and what still waits goes on waiting (below the outermost memory it is charged
