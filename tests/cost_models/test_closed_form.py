@@ -22,10 +22,10 @@ MAY = Keeps(input="may", weight="may", output="may")
 
 @cache
 def random_triple(seed: int) -> tuple[Mapping, Architecture]:
-    """A random mapping and its machine; odd seeds draw until a fanout is in use."""
+    """A random mapping and its machine; odd seeds draw until a fanout is in use, every third reuses at nodes only."""
     rng = random.Random(seed)
     while True:
-        problem, arch = random_problem(rng), random_architecture(rng)
+        problem, arch = random_problem(rng), random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
         mapping = random_mapping(rng, problem, arch, ragged=rng.random() < 0.8)
         if seed % 2 == 0 or any(loop.is_spatial and loop.trips > 1 for loop in mapping.nest.loops):
             return mapping, arch.model_copy(update={"inner_drain_read": rng.random() < 0.7})
@@ -56,6 +56,19 @@ def features(mapping: Mapping, arch: Architecture) -> set[str]:
         found.add("bypass")
     if any(is_uneven(mapping.nest, level.name) for level in arch.memories):
         found.add("uneven")
+    if arch.reuse == "at_node":
+        found |= {f"{case} at a node" for case in served_again(mapping, arch)}
+    return found
+
+
+def served_again(mapping: Mapping, arch: Architecture) -> set[str]:
+    """Whether an operand, or the output, is transferred at steps of a loop that does not move it."""
+    found = set()
+    for boundary in boundaries_of(mapping, arch):
+        above = [i for i in mapping.nest.items[: boundary.inner_position] if isinstance(i, Loop)]
+        innermost = next((loop for loop in above[::-1] if loop.trips > 1 and not loop.is_spatial), None)
+        if boundary.inner is not None and innermost is not None and innermost.dim not in boundary.tensor.dims:
+            found |= {"output"} if boundary.tensor.is_output else {"operand", f"halo {boundary.inner.halo}"}
     return found
 
 
@@ -126,6 +139,11 @@ def test_random_triples_cover_everything() -> None:
         "stride": 280,
         "dilation": 200,
         "groups": 80,
+        "output at a node": 100,
+        "operand at a node": 150,
+        "halo none at a node": 60,
+        "halo innermost at a node": 60,
+        "halo exact at a node": 60,
     }
     assert {name: seen[name] for name in minimum if seen[name] < minimum[name]} == {}
 
