@@ -132,9 +132,7 @@ def _account(table: AccessTable, memory: str, tensor: str) -> Accesses:
     return table.setdefault((memory, tensor), Accesses())
 
 
-def _count_operand(
-    nest: _Nest, boundary: Boundary, table: AccessTable, outer: list[Place], inner: list[Place]
-) -> None:
+def _count_operand(nest: _Nest, boundary: Boundary, table: AccessTable, outer: list[Place], inner: list[Place]) -> None:
     """The outer memory is read once per multicast, every inner instance is written."""
     position, tensor = boundary.inner_position, boundary.tensor
     groups = [_Group(position, boundary.multicast, place) for place in outer]

@@ -6,8 +6,9 @@ Meant for small problems; `closed_form.py` gives the same integers for problems 
 
 A step is one setting of all temporal loops. All instances move in lockstep. A node is served whenever the innermost
 temporal loop above it that moves its tensor, or any loop outside that one, steps: loops inside it revisit the same
-tile and cost nothing (stationarity). With `reuse: at_node` it is served whenever any temporal loop above it steps. An instance whose tile lies beyond a ragged edge is idle: it wants nothing, and
-keeps the operands that it holds; its partial sums leave with those of its neighbours.
+tile and cost nothing (stationarity). With `reuse: at_node` it is served whenever any temporal loop above it steps.
+An instance whose tile lies beyond a ragged edge is idle: it wants nothing, and keeps the operands that it holds; its
+partial sums leave with those of its neighbours.
 """
 
 from __future__ import annotations

@@ -175,9 +175,7 @@ def words_moved(counts: Counts) -> int:
 # ---- small nests, counted by hand ---------------------------------------------------------------------------------
 
 
-def machine(
-    *below: Memory | Fanout, inner_drain_read: bool = True, reuse: Reuse = "across_levels"
-) -> Architecture:
+def machine(*below: Memory | Fanout, inner_drain_read: bool = True, reuse: Reuse = "across_levels") -> Architecture:
     return Architecture(
         name="hand",
         clock_hz=1e9,

@@ -16,7 +16,7 @@ STAYS_ACROSS_LEVELS = {
     "simbaN conv3x3_c64k64p56 energy",
     "eyerissN dw3x3_c192p28 energy",
 }
-"""A tile stays over loops above an array or another node that leave it as it is, unless `reuse: at_node` is asked for."""
+"""By our rule a tile stays over loops, above an array or another node, that leave it as it is."""
 
 SHARED_HALO = {
     "eyerissN dw3x3_c192p28 energy",
