@@ -61,8 +61,9 @@ from .violations import violations
 ROWS_AT_ONCE = 512
 """Rows expanded together: enough to fill vectors, few enough to stop early."""
 
-MOST_TOGETHER = 24
-"""Arrays of a placement that share tables that hold for all arrays; more of them are grouped."""
+ROWS_PER_GROUP: dict[Space, int] = {"even": 400, "uneven": 20}
+"""Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays take
+to make."""
 
 DIVES = 4
 """Placements that are dived into before the search proper."""
@@ -140,11 +141,11 @@ class ExactSearch:
         """Dive, then take the lowest bound until none is below the best mapping."""
         for _, _, item in heapq.nsmallest(DIVES, self._queue, key=lambda entry: entry[:2]):
             if isinstance(item, tuple):
-                self._dive(self._at_loops(self.plans.start(item, self._cutoff())))
+                self._dive(self._open(item))
         while self._queue and self._queue[0][0] < self._cutoff() and not self._expired():
             _, _, item = heapq.heappop(self._queue)
             if isinstance(item, tuple):
-                self._open(item)
+                self._push_batch(self._open(item))
             elif isinstance(item, _Group):
                 self._push_batch(self._at_loops(refined(self.growth, item.batch, self._cutoff())))
             else:
@@ -255,14 +256,16 @@ class ExactSearch:
             batch = pass_fanout(self.growth, batch, self._cutoff())
         return batch
 
-    def _open(self, holders: Holders) -> None:
-        """The arrays of a placement; where they are many, by groups that get tables of their own."""
-        batch = self.plans.start(holders, self._cutoff())
-        if len(batch) <= MOST_TOGETHER:
-            self._push_batch(self._at_loops(batch))
-            return
-        for group in grouped(self.growth, batch):
-            self._push(float(group.bound[0]), _Group(group))
+    def _open(self, holders: Holders) -> Batch:
+        return self._at_loops(self.plans.start(holders, self._cutoff()))
+
+    def _pays_to_group(self, head: Batch, grown: list[Batch]) -> bool:
+        """Whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
+        which bound them better, are made in less time than it takes to look at them all."""
+        if head.path.blocks or head.path.gaps or head.bounds is not self.growth.bounds:
+            return False
+        groups = sum(1 for _ in grouped(self.growth, head))
+        return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.space] * groups
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""
@@ -281,8 +284,13 @@ class ExactSearch:
             return
         head = batch.take(np.arange(min(ROWS_AT_ONCE, len(batch))))
         self._push_batch(batch.take(np.arange(len(head), len(batch))))
-        for grown in self._expand(head):
-            self._push_batch(grown)
+        grown = list(self._expand(head))
+        if self._pays_to_group(head, grown):
+            for group in grouped(self.growth, head):
+                self._push(float(group.bound[0]), _Group(group))
+            return
+        for batch in grown:
+            self._push_batch(batch)
 
     def _finish(self, batch: Batch) -> None:
         """Evaluate complete rows by the cost model, in the order of their bounds, while they may be better."""
