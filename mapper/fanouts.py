@@ -125,7 +125,7 @@ def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:
     for old in batch.pending:
         booked = growth.book(path, batch.rows, old.crossing, old.charge)
         costs = costs - old.costs + booked
-        if growth.unsettled(old.crossing, fanout + 1):
+        if growth.unsettled(old.crossing, fanout + 1, old.charge is not None):
             pending.append(Pending(old.crossing, old.charge, booked))
     steps = growth.model(path).steps(batch.rows)
     ahead = at(

@@ -318,11 +318,14 @@ def _undominated(batch: Batch) -> Batch:
     """The batch without rows that some other row of the same tiles and arrays undercuts in every column.
 
     All that follows depends on tiles, arrays and waiting crossings alone, so it costs both the same. Costs that are
-    not settled yet are not compared.
+    not settled yet depend on where they were charged too: only rows with the same charges are compared.
     """
-    if any(p.charge is not None for p in batch.pending) or len(batch) < 2:
+    if len(batch) < 2:
         return batch
-    columns = [column for part in (*batch.rows.tiles, *batch.rows.arrays) for column in part.T if column.max() > 1]
+    charges = [p.charge for p in batch.pending if p.charge is not None]
+    parts = [*batch.rows.tiles, *batch.rows.arrays, *(c.tile for c in charges)]
+    parts += [c.slide[1].reshape(-1, 1) for c in charges if c.slide is not None]
+    columns = [column for part in parts for column in part.T if column.max() > 1]
     _, group = np.unique(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]), return_inverse=True)
     order = np.lexsort((batch.costs[0], group))
     group, costs = group[order], batch.costs[:, order]
