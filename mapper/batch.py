@@ -175,9 +175,14 @@ class Growth:
         self.pruned[rule] += len(keep) - int(np.count_nonzero(keep))
         return keep
 
-    def unsettled(self, crossing: Crossing, passed: int) -> bool:
-        """Whether what a crossing costs is only bounded as long as fanouts are still to be passed (`traffic.py`)."""
+    def unsettled(self, crossing: Crossing, passed: int, below: bool = False) -> bool:
+        """Whether what a crossing costs is only bounded as long as fanouts are still to be passed (`traffic.py`).
+
+        below  whether it was charged below a fanout that has been passed: the words of windows remain bounds then
+        """
         windows = any(len(rank) > 1 for rank in self.hierarchy.problem.tensors[crossing.tensor].ranks)
+        if windows and below:
+            return True
         later = range(passed, len(self.hierarchy.fanouts))
         bounded = windows or self.tiling == "ragged"
         return bounded and any(self.hierarchy.joins(fanout, crossing) for fanout in later)

@@ -133,7 +133,7 @@ def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:
     for old in batch.pending:
         booked = growth.book(path, batch.rows, old.crossing, old.charge)
         costs = costs - old.costs + booked
-        if growth.unsettled(old.crossing, fanout + 1):
+        if growth.unsettled(old.crossing, fanout + 1, old.charge is not None):
             pending.append(Pending(old.crossing, old.charge, booked))
     steps = growth.model(path).steps(batch.rows)
     tile = growth.model(path).array_tile(batch.rows, path.gap)

@@ -105,7 +105,8 @@ class TrafficModel:
     def served(self, rows: Rows, crossing: Crossing, charge: Charge) -> Floats:
         """(rows,) words read from, or arriving at, the outer memory."""
         words = self._charged(rows, crossing, charge, lambda fanout: self.hierarchy.joins(fanout, crossing))
-        return words / (self._shared_windows(rows, crossing, charge.gap) * self.shared_later(rows, crossing))
+        shared = self._shared_windows(rows, crossing, charge.gap, charge.tile)
+        return words / (shared * self.shared_later(rows, crossing))
 
     def computed(self, rows: Rows, crossing: Crossing) -> Floats:
         """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor."""
@@ -120,8 +121,8 @@ class TrafficModel:
                 words = words * count_active(int(self.sizes[index]), self._every_step(rows, index, joins))
         for rank in tensor.ranks:
             words = words * self._computed_along(rows, rank, joins)
-        later = self._shared_windows(rows, crossing, self.path.gap)
-        return words / (later * self.shared_later(rows, crossing))
+        shared = self._shared_windows(rows, crossing, self.path.gap, self.array_tile(rows, self.path.gap))
+        return words / (shared * self.shared_later(rows, crossing))
 
     def steps(self, rows: Rows) -> Floats:
         """(rows,) time steps; at least, where fanouts are not passed yet."""
@@ -165,9 +166,12 @@ class TrafficModel:
                 shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
         return shared
 
-    def _shared_windows(self, rows: Rows, crossing: Crossing, gap: int) -> Floats:
-        """(rows,) instances of fanouts above a gap, passed or not, that may share a word of a window: at most all
-        along its dimensions but the most widely spread one."""
+    def _shared_windows(self, rows: Rows, crossing: Crossing, gap: int, tile: Ints) -> Floats:
+        """(rows,) instances of fanouts above a gap, passed or not, that may share a word of a window; at most.
+
+        Along one dimension, instances stand at least a tile apart, and a word lies in those that the window of the
+        tile (rows, dims) covers; along the others, it may lie in all.
+        """
         shared = np.ones(len(rows))
         gaps = self.path.gaps
         above = [
@@ -177,8 +181,12 @@ class TrafficModel:
         ]
         for rank in self.problem.tensors[crossing.tensor].ranks:
             if len(rank) > 1 and above:
-                spread = [np.prod([rows.arrays[f][:, self.dim_index[dim]] for f in above], axis=0) for dim, _ in rank]
-                shared = shared * np.prod(spread, axis=0) / np.max(spread, axis=0)
+                dims = [(self.dim_index[dim], coefficient) for dim, coefficient in rank]
+                span = 1 + sum(c * (tile[:, i] - 1) for i, c in dims)
+                spread = [np.prod([rows.arrays[f][:, i] for f in above], axis=0) for i, _ in dims]
+                apart = [c * tile[:, i] for i, c in dims]
+                near = [np.minimum(n, -(-span // step)) / n for n, step in zip(spread, apart, strict=True)]
+                shared = shared * np.prod(spread, axis=0) * np.min(near, axis=0)
         return shared
 
     def _charged(self, rows: Rows, crossing: Crossing, charge: Charge, joins: Skip) -> Ints:
