@@ -112,7 +112,7 @@ def _part(node: ast.expr) -> _Part:
 
 
 def _number(node: ast.Constant) -> _Part:
-    if type(node.value) not in (int, float):
+    if isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
         raise _refused(node, "not a number")
     value = np.float64(node.value)
     return _within_range(node, _Part(lambda *_: value, float(value)))

@@ -96,7 +96,7 @@ class Ledger:
     def objective(self, objective: Objective, costs: Floats, steps: Floats) -> Floats:
         """The objective of complete columns; of bounds, a bound."""
         energy, latency = costs[0], self.latency(costs, steps)
-        value = objective.value(energy, latency)
+        value: Floats = objective.value(energy, latency)
         rate = self.exchange_rate
         if objective == EDP and rate is not None:
             # The least product with energy + rate * latency >= joint lies at one of the two ends.
