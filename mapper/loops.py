@@ -1,7 +1,7 @@
 """Growing partial mappings by a block: the temporal loops below it, and its tile.
 
-Loops are added from the inside out, in stages. Crossings that wait are charged by the first loop that moves them, at the
-tile below it; so
+Loops are added from the inside out, in stages. Crossings that wait are charged by the first loop that moves them, at
+the tile below it; so
 
 1. dimensions that move no waiting crossing come first, since their loops are free;
 2. then either the block is placed, and what still waits goes on waiting (below the outermost memory it is charged
@@ -71,7 +71,7 @@ class _Gap:
 
     def __init__(self, growth: Growth, batch: Batch, below: float) -> None:
         self.growth, self.batch, self.below = growth, batch, below
-        self.bounds, self.hierarchy, self.path = growth.bounds, growth.hierarchy, batch.path
+        self.bounds, self.hierarchy, self.path = batch.bounds, growth.hierarchy, batch.path
         self.model = growth.model(batch.path)
         self.sizes = np.array(growth.sizes, dtype=np.int64)
         self.start = self.model.array_tile(batch.rows, batch.path.gap)
@@ -267,6 +267,7 @@ class _Gap:
         placed = Batch(
             self.path.placing(block),
             self.hierarchy.place(self.batch.state, block, still),
+            self.bounds,
             Rows(len(stage), [*rows.tiles, stage.tiles], rows.arrays),
             stage.costs,
             before.steps,
