@@ -93,7 +93,8 @@ class Bounds:
         self.tensors = hierarchy.problem.tensors
         self.dims = hierarchy.problem.dim_names
         self.every_dim = range(len(self.dims))
-        self.moving = [frozenset(i for i, d in enumerate(self.dims) if d in t.dims) for t in self.tensors]
+        loop_moves = hierarchy.arch.loop_moves  # with `reuse: at_node` every loop charges what waits
+        self.moving = [frozenset(i for i, d in enumerate(self.dims) if loop_moves(d, t)) for t in self.tensors]
         self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
         self._tables: dict[State, Floats] = {}
         self._ends: dict[tuple[State, Block, tuple[Crossing, ...]], Floats] = {}

@@ -26,8 +26,9 @@ import numpy as np
 from ..ir import ceil_div
 from .batch import Batch, Growth, Pending, merged
 from .bounds import Move, at
+from .dominance import undominated
 from .hierarchy import Block, Crossing, State
-from .rows import Flags, Floats, Ints, Rows, row_codes
+from .rows import Flags, Floats, Ints, Rows
 from .tilings import factors, grow
 from .traffic import Charge
 
@@ -91,7 +92,7 @@ class _Gap:
         first = _Stage(batch.state, np.arange(len(batch)), self.start, batch.costs, [], (), group)
         self._visit(first, self._newly_free(first))
         for pieces in self.found.values():
-            yield _undominated(merged(pieces))
+            yield undominated(self.growth, merged(pieces))
 
     def _visit(self, stage: _Stage, dims: tuple[int, ...]) -> None:
         """Let the tile grow along some dimensions; then place a block, or charge something."""
@@ -313,25 +314,3 @@ class _Gap:
         for array in self.batch.rows.arrays[passed : passed + count]:
             tiles = np.minimum(tiles * array[stage.parents], self.sizes)
         return at(self.bounds.table(state), self.bounds.lattice.place(tiles))
-
-
-def _undominated(batch: Batch) -> Batch:
-    """The batch without rows that some other row of the same tiles and arrays undercuts in every column.
-
-    All that follows depends on tiles, arrays and waiting crossings alone, so it costs both the same. Costs that are
-    not settled yet are not compared.
-    """
-    if any(p.charge is not None for p in batch.pending) or len(batch) < 2:
-        return batch
-    columns = [column for part in (*batch.rows.tiles, *batch.rows.arrays) for column in part.T if column.max() > 1]
-    _, group = np.unique(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]), return_inverse=True)
-    order = np.lexsort((batch.costs[0], group))
-    group, costs = group[order], batch.costs[:, order]
-    keep = np.ones(len(order), dtype=bool)
-    for shift in range(1, int(np.bincount(group).max())):
-        alike = group[shift:] == group[:-shift]
-        if not alike.any():
-            break
-        # Only rows that stand: of two that cost the same, one has to stay.
-        keep[shift:] &= ~(alike & (costs[:, :-shift] <= costs[:, shift:]).all(axis=0))
-    return batch.take(np.sort(order[keep]))
