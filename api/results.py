@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from .arch import Architecture, load_arch
-from .cost_models import OBJECTIVES, Cost, Objective
+from .cost_models import Cost, ObjectiveLike, parse_objective
 from .cost_models import evaluate as evaluate_fit
 from .ir import Mapping, Problem, TilewrightError, did_you_mean
 from .limits import check_countable
@@ -83,17 +83,18 @@ _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "refere
 def search(
     problem: Problem | str,
     arch: ArchitectureLike,
-    objective: Objective = "edp",
+    objective: ObjectiveLike = "edp",
     tiling: Tiling = "perfect",
     time_limit: float | None = None,
     constraints: ConstraintSource | Sequence[ConstraintSource] | None = None,
     space: Space = "even",
 ) -> SearchResult:
-    """The mapping with the least energy, latency or energy-delay product, and the proof that none is better.
+    """The mapping with the least energy, latency or other objective, and the proof that none is better.
 
     problem    a problem, or a layer by name: "resnet50:layer1.0.conv2"
     arch       an architecture, or one of the library by name, or the path of an architecture file
-    objective  "energy", "latency" or "edp"
+    objective  "energy", "latency", "edp", "ed2p", or a formula such as "energy * latency ** 0.5"; "latency,energy" is
+               the least energy of the fastest; "energy where latency <= 20000" has a limit (docs/cost-model.md)
     tiling     "ragged" lets the last tile of a dimension be smaller, "perfect" allows divisors only
     time_limit seconds after which the best mapping so far is returned, with the bound proven by then; None: no limit
 
@@ -103,7 +104,7 @@ def search(
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
     InfeasibleError, with a diagnosis, when no mapping fits.
     """
-    check_choice("objective", objective, OBJECTIVES)
+    wanted = parse_objective(objective)
     check_choice("tiling", tiling, TILINGS)
     if time_limit is not None and not 0 <= time_limit < float("inf"):
         raise TilewrightError(f"the time limit is {time_limit}, expected seconds, 0 or more")
@@ -111,7 +112,7 @@ def search(
     machine = as_architecture(arch)
     check_countable(layer)
     limits = load_constraints(constraints, layer, machine)
-    mapping, cost, certificate = search_exact(layer, machine, objective, tiling, space, limits, time_limit)
+    mapping, cost, certificate = search_exact(layer, machine, wanted, tiling, space, limits, time_limit)
     return SearchResult(layer, machine, mapping, cost, certificate)
 
 

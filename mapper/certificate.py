@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cost_models import Objective
 from .tilings import Tiling
 
 
@@ -12,14 +11,15 @@ from .tilings import Tiling
 class Certificate:
     """The proof record of a search.
 
-    value        objective of the mapping found (pJ, cycles, or pJ x cycles)
+    objective    text of what was minimized, as `parse_objective` reads it
+    value        objective of the mapping found, in the objective's unit
     lower_bound  no mapping of the space has a lower one
     space_size   mappings in the space, before capacities are looked at
     evaluated    complete mappings whose cost was computed
     pruned       partial mappings left aside, by rule
     """
 
-    objective: Objective
+    objective: str
     tiling: Tiling
     value: float
     lower_bound: float

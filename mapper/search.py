@@ -38,7 +38,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..arch import Architecture
-from ..cost_models import Cost, Objective, evaluate
+from ..cost_models import EDP, Capped, Cost, Objective, ObjectiveLike, evaluate, parse_objective
 from ..ir import InfeasibleError, Loop, LoopNest, Mapping, Node, Problem
 from .batch import Batch, Growth
 from .bounds import Bounds, lattice_of
@@ -56,6 +56,7 @@ from .reduction import reduce_problem
 from .search_limits import SearchLimits, missing_dims, named_dims, wants_more
 from .space_size import count_mappings
 from .tilings import TILINGS, Tiling, even_growth
+from .unmet_limits import unmet_limits
 from .violations import violations
 
 ROWS_AT_ONCE = 512
@@ -156,12 +157,18 @@ class ExactSearch:
             yield from filter(self.growth.limits.allows, self.growth.hierarchy.placements())
 
     def _nothing_fits(self) -> InfeasibleError:
+        if isinstance(self.objective, Capped):
+            return unmet_limits(self.objective, self._least)
         if self.constraints.is_free:
             return diagnose(self.original, self.machine)
         conflict = smallest_conflict(self.constraints, self._has_mapping)
         if not conflict:
             return diagnose(self.original, self.machine)
         return conflict_error(self.original, self.constraints, conflict)
+
+    def _least(self, objective: Objective) -> Cost:
+        problem, machine, limit = self.original, self.machine, self.time_limit
+        return ExactSearch(problem, machine, objective, self.tiling, self.space, self.constraints, limit).run()[1]
 
     def _has_mapping(self, constraints: Constraints) -> bool:
         search = ExactSearch(
@@ -188,7 +195,7 @@ class ExactSearch:
 
     def _first_rate(self) -> float | None:
         """pJ per cycle for bounds on a product (`Ledger.exchange_rate`): any will do, a typical one does best."""
-        if self.objective != "edp":
+        if self.objective != EDP:
             return None
         if self.best.cost is not None:
             return self.best.cost.energy_pj / max(self.best.cost.latency_cycles, 1.0)
@@ -223,7 +230,7 @@ class ExactSearch:
     def _certificate(self) -> Certificate:
         open_bound = self._queue[0][0] if self._queue else float("inf")
         return Certificate(
-            objective=self.objective,
+            objective=self.objective.name,
             tiling=self.tiling,
             value=self.best.value,
             lower_bound=self.best.value if open_bound >= self._cutoff() else open_bound,
@@ -349,7 +356,7 @@ def _is_temporal(item: Loop | Node) -> bool:
 def search_exact(
     problem: Problem,
     arch: Architecture,
-    objective: Objective = "edp",
+    objective: ObjectiveLike = "edp",
     tiling: Tiling = "perfect",
     space: Space = "even",
     constraints: Constraints = FREE,
@@ -359,4 +366,4 @@ def search_exact(
 
     Raises InfeasibleError, with a diagnosis, when nothing fits.
     """
-    return ExactSearch(problem, arch, objective, tiling, space, constraints, time_limit).run()
+    return ExactSearch(problem, arch, parse_objective(objective), tiling, space, constraints, time_limit).run()

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..arch import Architecture
-from ..cost_models import Cost
+from ..cost_models import Cost, parse_objective
 from ..cost_models.cost import MemoryUse, TensorTraffic
 from ..ir import Mapping, Problem
 from ..mapper.certificate import Certificate
@@ -23,7 +23,6 @@ from .nest import nest_lines
 from .units import clock, count, energy, percent, plural, power_of_ten, seconds, significant, size
 
 _EDP_UNIT = "pJ x cycles"
-_UNIT = {"energy": "pJ", "latency": "cycles", "edp": _EDP_UNIT}
 _PICO = 1e-12
 _TEXT_WIDTH = 64  # columns of running text: with what stands before it, a page of 80
 _WIDEST = 10_000  # columns; no table comes near
@@ -187,7 +186,8 @@ def _memory_cells(memory: MemoryUse, cost: Cost) -> tuple[str, ...]:
 
 def certificate_rows(certificate: Certificate) -> list[tuple[str, str]]:
     """What was minimized, what is proven, and what the proof took."""
-    unit = _UNIT[certificate.objective]
+    unit = parse_objective(certificate.objective).unit
+    unit = "(of pJ and cycles)" if unit == "formula" else unit
     verdict = "proven optimal" if certificate.proven else f"gap {percent(certificate.gap, 1)}, not proven optimal"
     placements = plural(certificate.placements, "placement")
     pruned = ", ".join(f"{rule} {count(number)}" for rule, number in certificate.pruned.items())

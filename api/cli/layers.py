@@ -29,7 +29,13 @@ def search(
         ),
     ] = None,
     objective: Annotated[
-        str, typer.Option(metavar="WHAT", help="What to minimize: energy, latency or edp, their product.")
+        str,
+        typer.Option(
+            metavar="WHAT",
+            help="What to minimize: energy, latency, edp (their product) or ed2p; a formula in energy (pJ) and latency "
+            '(cycles) such as "energy * latency ** 0.5"; latency,energy: the least energy of the fastest. '
+            'With limits: "energy where latency <= 20000".',
+        ),
     ] = "edp",
     tiling: Annotated[
         str,
@@ -74,22 +80,23 @@ def search(
     tilewright search --conv K=64,C=64,P=56,Q=56,R=3,S=3,stride=1 --arch tpu_v1 --out result
     tilewright search --gemm M=512,N=768,K=3072 --arch my_chip.yaml --objective latency --verify
     tilewright search --einsum "bhqd,bhkd->bhqk" b=1,h=12,q=128,k=128,d=64 --arch eyeriss --json
+    tilewright search resnet50:conv1 --arch eyeriss --objective "energy where latency <= 1e6"
     tilewright search resnet50:conv1 --arch eyeriss --dataflow row-stationary --constraint "utilization>=0.5"
     """
     problem = _problem(layer, conv, gemm, einsum)
     machine = architecture_named(arch)
-    from ..cost_models import OBJECTIVES, Objective
+    from ..cost_models import parse_objective
     from ..mapper.tilings import TILINGS, Tiling
     from ..results import check_choice, prepare_folder
     from ..results import search as search_for
 
-    check_choice("objective", objective, OBJECTIVES)
+    wanted = parse_objective(objective)
     check_choice("tiling", tiling, TILINGS)
     if out is not None:
         prepare_folder(out)
     sources = constraint_sources(dataflow, constraints, constraint or ())
     with status(f"searching the best mapping of {problem.name} on {machine.name}"):
-        result = search_for(problem, machine, cast(Objective, objective), cast(Tiling, tiling), time_limit, sources)
+        result = search_for(problem, machine, wanted, cast(Tiling, tiling), time_limit, sources)
     files = result.save(out) if out is not None else ()
     if json:
         typer.echo(result.emit("json"), nl=False)
