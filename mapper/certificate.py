@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .hierarchy import Space
 from .tilings import Tiling
 
 
@@ -17,6 +18,8 @@ class Certificate:
     space_size   mappings in the space, before capacities are looked at
     evaluated    complete mappings whose cost was computed
     pruned       partial mappings left aside, by rule
+    constraints  what the mappings of the space had to satisfy, in words
+    strategy     how it was searched: only "exact" and "cpsat" prove anything
     """
 
     objective: str
@@ -28,6 +31,9 @@ class Certificate:
     evaluated: int
     pruned: dict[str, int]
     seconds: float
+    space: Space = "even"
+    constraints: tuple[str, ...] = ()
+    strategy: str = "exact"
 
     @property
     def proven(self) -> bool:

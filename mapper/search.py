@@ -32,8 +32,8 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
+from math import isclose
 
 import numpy as np
 
@@ -76,13 +76,13 @@ DIVE_WIDTH = 64
 FREE = Constraints()
 
 
-@dataclass
-class _Best:
-    """The best mapping so far."""
+@dataclass(frozen=True)
+class Found:
+    """A mapping, what it costs, and the value of the objective."""
 
-    value: float = float("inf")
-    mapping: Mapping | None = None
-    cost: Cost | None = None
+    value: float
+    mapping: Mapping
+    cost: Cost
 
 
 @dataclass
@@ -97,7 +97,10 @@ class ExactSearch:
     """One search. Raises InfeasibleError, with a diagnosis, when no mapping of the space fits.
 
     time_limit  seconds after which the best mapping so far is taken, with the bound proven by then; None: no limit.
-                It is looked at between pieces of work, and not before a first mapping is found.
+                It is looked at between pieces of work, and not before a first mapping is found. An interrupt
+                (Ctrl-C) does the same
+    count       how many mappings to keep: the best ones that differ in energy or latency
+    enough      stop at the first mapping
     """
 
     original: Problem
@@ -107,11 +110,14 @@ class ExactSearch:
     space: Space = "even"
     constraints: Constraints = FREE
     time_limit: float | None = None
+    count: int = 1
     enough: bool = False
     pruned: Counter[str] = field(default_factory=Counter)
     evaluated: int = 0
     placements: int = 0
-    best: _Best = field(default_factory=_Best)
+    found: list[Found] = field(default_factory=list)
+    interrupted: bool = False
+    _working_on: float = float("inf")
     _queue: list[tuple[float, int, Holders | _Group | Batch]] = field(default_factory=list)
     _ticket: Iterator[int] = field(default_factory=itertools.count)
 
@@ -122,13 +128,23 @@ class ExactSearch:
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """The best mapping, its cost, and the proof."""
+        if not self.solve():
+            raise self._nothing_fits()
+        best = self.found[0]
+        return best.mapping, best.cost, self.certificate(best)
+
+    def solve(self) -> bool:
+        """Search; whether any mapping was found. The best ones, best first, are in `found`."""
         self._started = time.perf_counter()
         self._start_from_smaller_space()
         self._prepare()
-        self._explore()
-        if self.best.mapping is None or self.best.cost is None:
-            raise self._nothing_fits()
-        return self.best.mapping, self.best.cost, self._certificate()
+        try:
+            self._explore()
+        except KeyboardInterrupt:
+            if not self.found:
+                raise
+            self.interrupted = True
+        return bool(self.found)
 
     def _prepare(self) -> None:
         """Bounds, arrays, and a bound for every placement."""
@@ -144,13 +160,14 @@ class ExactSearch:
             if isinstance(item, tuple):
                 self._dive(self._open(item))
         while self._queue and self._queue[0][0] < self._cutoff() and not self._expired():
-            _, _, item = heapq.heappop(self._queue)
+            self._working_on, _, item = heapq.heappop(self._queue)
             if isinstance(item, tuple):
                 self._push_batch(self._open(item))
             elif isinstance(item, _Group):
                 self._push_batch(self._at_loops(refined(self.growth, item.batch, self._cutoff())))
             else:
                 self._work_on(item)
+            self._working_on = float("inf")
 
     def _placements(self) -> Iterator[Holders]:
         if not missing_dims(self.constraints, self.original):
@@ -171,16 +188,10 @@ class ExactSearch:
         return ExactSearch(problem, machine, objective, self.tiling, self.space, self.constraints, limit).run()[1]
 
     def _has_mapping(self, constraints: Constraints) -> bool:
-        search = ExactSearch(
-            self.original, self.machine, self.objective, self.tiling, self.space, constraints, enough=True
-        )
-        return search.found_any()
-
-    def found_any(self) -> bool:
-        """Whether the space has any mapping that fits; stops at the first."""
-        self._prepare()
-        self._explore()
-        return self.best.mapping is not None
+        problem, machine = self.original, self.machine
+        return ExactSearch(
+            problem, machine, self.objective, self.tiling, self.space, constraints, enough=True
+        ).solve()
 
     def _growth(self, exchange_rate: float | None) -> Growth:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)
@@ -191,14 +202,17 @@ class ExactSearch:
         bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), ledger)
         costs = CrossingCosts(hierarchy, ledger)
         limits = SearchLimits(hierarchy, self.constraints)
-        return Growth(hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned)
+        every = self.count > 1
+        return Growth(
+            hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned, every
+        )
 
     def _first_rate(self) -> float | None:
         """pJ per cycle for bounds on a product (`Ledger.exchange_rate`): any will do, a typical one does best."""
         if self.objective != EDP:
             return None
-        if self.best.cost is not None:
-            return self.best.cost.energy_pj / max(self.best.cost.latency_cycles, 1.0)
+        if self.found:
+            return self.found[0].cost.energy_pj / max(self.found[0].cost.latency_cycles, 1.0)
         innermost = self.arch.memories[-1]
         per_mac = self.arch.mac.energy_pj + 4 * self.arch.word_bits * innermost.read_energy_pj / innermost.access_bits
         return max(2 * per_mac, 1e-3) * self.arch.mac_instances * self.arch.mac.per_cycle
@@ -211,39 +225,43 @@ class ExactSearch:
             tiling, space = TILINGS[0], self.space
         else:
             return
-        limit = self.time_limit
-        first = ExactSearch(self.original, self.machine, self.objective, tiling, space, self.constraints, limit)
-        with suppress(InfeasibleError):
-            mapping, cost, certificate = first.run()
-            self.best = _Best(certificate.value, mapping, cost)
+        problem, machine, limit = self.original, self.machine, self.time_limit
+        first = ExactSearch(
+            problem, machine, self.objective, tiling, space, self.constraints, limit, self.count, self.enough
+        )
+        first.solve()
+        self.found = first.found
         self.evaluated += first.evaluated
         self.pruned.update(first.pruned)
 
     def _expired(self) -> bool:
         """Whether the time is up, and there is a mapping to be handed over."""
-        if self.best.mapping is None:
-            return False
-        if self.time_limit is None:
-            return self.enough
+        if not self.found or self.enough or self.time_limit is None:
+            return bool(self.found) and self.enough
         return time.perf_counter() - self._started >= self.time_limit
 
-    def _certificate(self) -> Certificate:
-        open_bound = self._queue[0][0] if self._queue else float("inf")
+    def certificate(self, found: Found) -> Certificate:
+        """What the search proves of one of the mappings found: no other one but those listed before it is better."""
+        open_bound = min(self._queue[0][0] if self._queue else float("inf"), self._working_on)
         return Certificate(
             objective=self.objective.name,
             tiling=self.tiling,
-            value=self.best.value,
-            lower_bound=self.best.value if open_bound >= self._cutoff() else open_bound,
+            value=found.value,
+            lower_bound=found.value if open_bound >= found.value * (1 - RELATIVE_TOLERANCE) else open_bound,
             space_size=count_mappings(self.original, self.machine, self.tiling),
             placements=self.placements,
             evaluated=self.evaluated,
             pruned=dict(sorted(self.pruned.items())),
             seconds=time.perf_counter() - self._started,
+            space=self.space,
+            constraints=self.constraints.describe(),
         )
 
     def _cutoff(self) -> float:
-        """Bounds from here on cannot lead to a better mapping."""
-        return self.best.value * (1 - RELATIVE_TOLERANCE)
+        """Bounds from here on cannot lead to a mapping that is kept."""
+        if len(self.found) < self.count:
+            return float("inf")
+        return self.found[-1].value * (1 - RELATIVE_TOLERANCE)
 
     def _push(self, bound: float, item: Holders | _Group | Batch) -> None:
         if bound < self._cutoff():
@@ -311,10 +329,16 @@ class ExactSearch:
                     self.pruned["constraint"] += 1
                     continue
                 self.evaluated += 1
-                cost = evaluate(mapping, self.machine)
-                value = cost.objective(self.objective)
-                if value < self._cutoff():
-                    self.best = _Best(value, mapping, cost)
+                self._keep(mapping, evaluate(mapping, self.machine))
+
+    def _keep(self, mapping: Mapping, cost: Cost) -> None:
+        """Add a mapping to those found, if it is one of the best, and differs from the others in cost."""
+        value = cost.objective(self.objective)
+        if not value < self._cutoff() or any(_same_cost(cost, other.cost) for other in self.found):
+            return
+        self.found.append(Found(value, mapping, cost))
+        self.found.sort(key=lambda found: found.value)
+        del self.found[self.count :]
 
     def _mappings(self, batch: Batch, row: int) -> Iterator[Mapping]:
         """The mapping of a complete row; all its loop orders, where an exact halo makes every order count."""
@@ -337,6 +361,13 @@ class ExactSearch:
             if not self.problem.tensors[t].is_output
             for m in held
         )
+
+
+def _same_cost(one: Cost, other: Cost) -> bool:
+    return all(
+        isclose(a, b, rel_tol=RELATIVE_TOLERANCE)
+        for a, b in ((one.energy_pj, other.energy_pj), (one.latency_cycles, other.latency_cycles))
+    )
 
 
 def all_orders(mapping: Mapping) -> Iterator[Mapping]:
