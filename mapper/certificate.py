@@ -15,7 +15,7 @@ class Certificate:
     objective    text of what was minimized, as `parse_objective` reads it
     value        objective of the mapping found, in the objective's unit
     lower_bound  no mapping of the space has a lower one
-    space_size   mappings in the space, before capacities are looked at
+    space_size   mappings in the space, before capacities and constraints are looked at; None: not counted
     evaluated    complete mappings whose cost was computed
     pruned       partial mappings left aside, by rule
     constraints  what the mappings of the space had to satisfy, in words
@@ -26,7 +26,7 @@ class Certificate:
     tiling: Tiling
     value: float
     lower_bound: float
-    space_size: int
+    space_size: int | None
     placements: int
     evaluated: int
     pruned: dict[str, int]

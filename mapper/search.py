@@ -189,9 +189,7 @@ class ExactSearch:
 
     def _has_mapping(self, constraints: Constraints) -> bool:
         problem, machine = self.original, self.machine
-        return ExactSearch(
-            problem, machine, self.objective, self.tiling, self.space, constraints, enough=True
-        ).solve()
+        return ExactSearch(problem, machine, self.objective, self.tiling, self.space, constraints, enough=True).solve()
 
     def _growth(self, exchange_rate: float | None) -> Growth:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)
@@ -248,7 +246,7 @@ class ExactSearch:
             tiling=self.tiling,
             value=found.value,
             lower_bound=found.value if open_bound >= found.value * (1 - RELATIVE_TOLERANCE) else open_bound,
-            space_size=count_mappings(self.original, self.machine, self.tiling),
+            space_size=self._counted(),
             placements=self.placements,
             evaluated=self.evaluated,
             pruned=dict(sorted(self.pruned.items())),
@@ -256,6 +254,13 @@ class ExactSearch:
             space=self.space,
             constraints=self.constraints.describe(),
         )
+
+    def _counted(self) -> int | None:
+        """Mappings of the space; None where counting them takes longer than searching."""
+        nested = sum(len(fanout.axes) > 1 for fanout in self.machine.fanouts) > 1
+        if self.space == "uneven" and nested:
+            return None
+        return count_mappings(self.original, self.machine, self.tiling, self.space)
 
     def _cutoff(self) -> float:
         """Bounds from here on cannot lead to a mapping that is kept."""

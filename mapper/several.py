@@ -58,9 +58,7 @@ def search_in_turn(
     first, second = objective.parts
     mapping, cost, proof = search_exact(problem, arch, first, tiling, space, constraints, time_limit)
     limit = {"latency": cost.latency_cycles} if _is_latency(first) else {"energy": cost.energy_pj}
-    mapping, cost, then = search_exact(
-        problem, arch, second.capped(**limit), tiling, space, constraints, time_limit
-    )
+    mapping, cost, then = search_exact(problem, arch, second.capped(**limit), tiling, space, constraints, time_limit)
     bound = proof.lower_bound if then.proven else min(proof.lower_bound, proof.value * (1 - then.gap))
     return (
         mapping,
@@ -70,7 +68,9 @@ def search_in_turn(
             objective=objective.name,
             lower_bound=bound,
             evaluated=proof.evaluated + then.evaluated,
-            pruned={rule: proof.pruned.get(rule, 0) + then.pruned.get(rule, 0) for rule in {**proof.pruned, **then.pruned}},
+            pruned={
+                rule: proof.pruned.get(rule, 0) + then.pruned.get(rule, 0) for rule in {**proof.pruned, **then.pruned}
+            },
             seconds=proof.seconds + then.seconds,
         ),
     )

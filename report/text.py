@@ -192,10 +192,12 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, str]]:
     placements = plural(certificate.placements, "placement")
     pruned = ", ".join(f"{rule} {count(number)}" for rule, number in certificate.pruned.items())
     return [
-        ("Objective", f"{certificate.objective}, {certificate.tiling} tilings: {verdict}"),
+        ("Objective", f"{certificate.objective}: {verdict}"),
         ("Value", f"{_exact(certificate.value)} {unit}"),
         ("Lower bound", f"{_exact(certificate.lower_bound)} {unit}"),
-        ("Space", f"{_space(certificate.space_size)}, {placements}"),
+        ("Space", f"{certificate.space}, {certificate.tiling} tilings, {_space(certificate.space_size)}, {placements}"),
+        *([("Constraints", "; ".join(certificate.constraints))] if certificate.constraints else []),
+        *([("Strategy", certificate.strategy)] if certificate.strategy != "exact" else []),
         ("Evaluated", plural(certificate.evaluated, "complete mapping")),
         ("Pruned", pruned or "nothing"),
         ("Time", seconds(certificate.seconds)),
@@ -207,5 +209,7 @@ def _exact(value: float) -> str:
     return f"{value:,.10g}".replace("e+", "e")
 
 
-def _space(mappings: int) -> str:
+def _space(mappings: int | None) -> str:
+    if mappings is None:
+        return "not counted"
     return f"{power_of_ten(mappings)} mappings" if mappings >= 10**6 else plural(mappings, "mapping")
