@@ -1,7 +1,7 @@
 """The architecture specification, its reader, and the library of machines."""
 
 from .loader import list_archs, load_arch, parse_arch
-from .spec import Architecture, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory
+from .spec import Architecture, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory, Reuse
 
 __all__ = [
     "Architecture",
@@ -12,6 +12,7 @@ __all__ = [
     "Keeps",
     "Mac",
     "Memory",
+    "Reuse",
     "list_archs",
     "load_arch",
     "parse_arch",

@@ -8,6 +8,7 @@
     word: 16 bit                 # width of operands and finished outputs
     partial_sum: 32 bit          # width of partial sums; a word, if not given
     inner_drain_read: true       # a partial sum that leaves is read from the inner memory (the default)
+    reuse: across_levels         # a tile stays over loops that do not move it (the default); at_node: over no loop
 
     levels:                      # outermost first; the first one is a memory that keeps everything, without a size
       - memory: DRAM
@@ -58,7 +59,7 @@ from pydantic import BaseModel, ValidationError
 from ..ir import ArchitectureError, Role, did_you_mean
 from ..ir.problem import ROLES
 from .document import Field, is_path, read_document, read_text
-from .spec import Architecture, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory
+from .spec import Architecture, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory, Reuse
 from .units import bits_per_cycle, clock_hz, energy_pj, size_bits
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -77,7 +78,7 @@ _TOP = {
     "levels": "a list of memories and fanouts, outermost first",
     "mac": "a mapping such as {energy: 1 pJ}",
 }
-_TOP_OPTIONAL = ("description", "technology", "source", "partial_sum", "inner_drain_read")
+_TOP_OPTIONAL = ("description", "technology", "source", "partial_sum", "inner_drain_read", "reuse")
 _MEMORY = {
     "memory": "a name such as DRAM",
     "access": "the width that the energies are for, such as 16 bit",
@@ -178,6 +179,7 @@ def parse_arch(text: str, where: str = "<text>") -> Architecture:
         word_bits=scale.word_bits,
         partial_sum_bits=scale.size(top["partial_sum"]) if "partial_sum" in top else None,
         inner_drain_read=_flag(top, "inner_drain_read", True),
+        reuse=_reuse(top),
         levels=levels,
         mac=_mac(top["mac"]),
     )
@@ -290,6 +292,10 @@ def _keeps(field: Field) -> Keeps:
 
 def _halo(members: Mapping[str, Field]) -> Halo:
     return cast(Halo, members["halo"].choice(("none", "innermost", "exact"))) if "halo" in members else "innermost"
+
+
+def _reuse(top: Mapping[str, Field]) -> Reuse:
+    return cast(Reuse, top["reuse"].choice(("across_levels", "at_node"))) if "reuse" in top else "across_levels"
 
 
 def _axis(field: Field) -> ArrayAxis:

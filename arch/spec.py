@@ -16,6 +16,7 @@ from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
 
 Keep = Literal["must", "may", "never"]
 Halo = Literal["none", "innermost", "exact"]
+Reuse = Literal["across_levels", "at_node"]
 
 
 class Spec(BaseModel):
@@ -121,6 +122,8 @@ class Architecture(Spec):
     word_bits          width of operands and finished outputs, unless a layer states its own
     partial_sum_bits   width of partial sums; None is `word_bits`
     inner_drain_read   a partial-sum tile that leaves is read from the inner memory (False: not charged, as Timeloop)
+    reuse              which temporal loops above a node make its tile be transferred again: `across_levels` the
+                       innermost one that moves its tensor, and those outside it; `at_node` all of them, as AccelForge
     """
 
     name: str
@@ -131,6 +134,7 @@ class Architecture(Spec):
     word_bits: PositiveInt
     partial_sum_bits: PositiveInt | None = None
     inner_drain_read: bool = True
+    reuse: Reuse = "across_levels"
     levels: tuple[Memory | Fanout, ...]
     mac: Mac
 
@@ -163,6 +167,10 @@ class Architecture(Spec):
     @property
     def mac_instances(self) -> int:
         return math.prod(fanout.instances for fanout in self.fanouts)
+
+    def loop_moves(self, dim: str, tensor: Tensor) -> bool:
+        """Whether a temporal loop of several trips over `dim` makes a tile of the tensor be transferred again."""
+        return self.reuse == "at_node" or dim in tensor.dims
 
     def level(self, name: str) -> Memory | Fanout:
         """The level of that name; ArchitectureError names the nearest one otherwise."""

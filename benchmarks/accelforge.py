@@ -3,10 +3,10 @@
     python benchmarks/accelforge.py                     # all cases; seconds are CPU seconds of one search
     python benchmarks/accelforge.py --only H3b --space even
 
-`recounted` is AccelForge's mapping by our count. Where it is smaller than AccelForge's own figure, our model transfers
-less for the same mapping: it looks past spatial loops and other nodes when it asks whether a tile changed, and shares
-the overlap of neighbours' tiles. Where ours is smaller than `recounted`, our search found a better mapping by our
-count. Ours may only be larger where the space is smaller: even, or cut short.
+The machines count by AccelForge's rule of reuse (`reuse: at_node`). `recounted` is AccelForge's mapping by our count.
+Where it is smaller than AccelForge's own figure, our model shares the overlap of neighbours' tiles. Where ours is
+smaller than `recounted`, our search found a better mapping by our count. Ours may only be larger where the space is
+smaller: even, or cut short.
 """
 
 from peers import accelforge_cases, report

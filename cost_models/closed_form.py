@@ -45,6 +45,7 @@ class _Nest:
     """A mapping, prepared: loops as digits per dimension."""
 
     problem: Problem
+    arch: Architecture
     digits: Mapping[str, tuple[Digit, ...]]
     spatial: tuple[int, ...]
     temporal: tuple[int, ...]
@@ -53,12 +54,13 @@ class _Nest:
     tiles: Mapping[int, Mapping[str, int]]
 
     @classmethod
-    def of(cls, mapping: LoopMapping) -> _Nest:
+    def of(cls, mapping: LoopMapping, arch: Architecture) -> _Nest:
         items = mapping.nest.items
         loops = {i: item for i, item in enumerate(items) if isinstance(item, Loop) and item.trips > 1}
         edges = [i for i, item in enumerate(items) if not isinstance(item, Loop)] + [len(items)]
         return cls(
             problem=mapping.problem,
+            arch=arch,
             digits={
                 dim: tuple(d for d in digits if d.trips > 1)
                 for dim, digits in digits_by_dimension(mapping.problem, mapping.nest).items()
@@ -73,9 +75,10 @@ class _Nest:
     def spatial_above(self, position: int) -> frozenset[int]:
         return frozenset(i for i in self.spatial if i < position)
 
-    def innermost_moving(self, tensor: Tensor, position: int) -> int:
-        """The innermost temporal loop above `position` that moves the tensor; FIRST if none does."""
-        return max((i for i in self.temporal if i < position and self.loops[i].dim in tensor.dims), default=FIRST)
+    def innermost_serving(self, tensor: Tensor, position: int) -> int:
+        """The innermost temporal loop that makes a node at `position` be served; FIRST if none does."""
+        above = (i for i in self.temporal if i < position)
+        return max((i for i in above if self.arch.loop_moves(self.loops[i].dim, tensor)), default=FIRST)
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
 
     Raises MappingError when a node or loop stands where the architecture has no place for it.
     """
-    nest = _Nest.of(mapping)
+    nest = _Nest.of(mapping, arch)
     boundaries = boundaries_of(mapping, arch)
     counts = Counts(steps=_steps(nest))
     for boundary in boundaries:
@@ -104,8 +107,8 @@ def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
             _candidates(nest, boundary.tensor, p) for p in (boundary.outer_position, boundary.inner_position)
         )
         count = _count_partial_sums if boundary.tensor.is_output else _count_operand
-        count(nest, arch, boundary, counts.total, [ALL], [ALL])
-        count(nest, arch, boundary, counts.busiest, outer, inner)
+        count(nest, boundary, counts.total, [ALL], [ALL])
+        count(nest, boundary, counts.busiest, outer, inner)
     return counts
 
 
@@ -129,9 +132,7 @@ def _account(table: AccessTable, memory: str, tensor: str) -> Accesses:
     return table.setdefault((memory, tensor), Accesses())
 
 
-def _count_operand(
-    nest: _Nest, arch: Architecture, boundary: Boundary, table: AccessTable, outer: list[Place], inner: list[Place]
-) -> None:
+def _count_operand(nest: _Nest, boundary: Boundary, table: AccessTable, outer: list[Place], inner: list[Place]) -> None:
     """The outer memory is read once per multicast, every inner instance is written."""
     position, tensor = boundary.inner_position, boundary.tensor
     groups = [_Group(position, boundary.multicast, place) for place in outer]
@@ -146,7 +147,7 @@ def _count_operand(
 
 
 def _count_partial_sums(
-    nest: _Nest, arch: Architecture, boundary: Boundary, table: AccessTable, outers: list[Place], inners: list[Place]
+    nest: _Nest, boundary: Boundary, table: AccessTable, outers: list[Place], inners: list[Place]
 ) -> None:
     """Every arrival is a write of the outer memory, and every arrival of a word after its first also a read."""
     position, tensor = boundary.inner_position, boundary.tensor
@@ -162,7 +163,7 @@ def _count_partial_sums(
         first_visits = _distinct(nest, tensor, leaving)
         inner = _account(table, boundary.inner.name, tensor.name)
         inner.writes += visits - first_visits
-        if arch.inner_drain_read:
+        if nest.arch.inner_drain_read:
             inner.reads += visits
             inner.finished_reads += first_visits if _may_finish(nest, position) else 0
         if _may_finish(nest, boundary.outer_position):
@@ -200,11 +201,12 @@ def _distinct(nest: _Nest, tensor: Tensor, group: _Group) -> int:
 def _moved(nest: _Nest, tensor: Tensor, halo: str, group: _Group) -> int:
     """Words given to the instances at a node over the whole run: the first tile, and what each move changes."""
     words = _words(nest, tensor, FIRST, group)[0]
-    innermost = nest.innermost_moving(tensor, group.position)
+    innermost = nest.innermost_serving(tensor, group.position)
     for loop in nest.temporal:
         if loop <= innermost:
             wanted, held = _words(nest, tensor, loop, group)
-            keeps_overlap = halo == "exact" or (halo == "innermost" and loop == innermost)
+            slides = loop == innermost and nest.loops[loop].dim in tensor.dims
+            keeps_overlap = halo == "exact" or (halo == "innermost" and slides)
             words += wanted - (held if keeps_overlap else 0)
     return words
 

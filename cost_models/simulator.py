@@ -6,8 +6,9 @@ Meant for small problems; `closed_form.py` gives the same integers for problems 
 
 A step is one setting of all temporal loops. All instances move in lockstep. A node is served whenever the innermost
 temporal loop above it that moves its tensor, or any loop outside that one, steps: loops inside it revisit the same
-tile and cost nothing (stationarity). An instance whose tile lies beyond a ragged edge is idle: it wants nothing, and
-keeps the operands that it holds; its partial sums leave with those of its neighbours.
+tile and cost nothing (stationarity). With `reuse: at_node` it is served whenever any temporal loop above it steps.
+An instance whose tile lies beyond a ragged edge is idle: it wants nothing, and keeps the operands that it holds; its
+partial sums leave with those of its neighbours.
 """
 
 from __future__ import annotations
@@ -185,19 +186,24 @@ class _Walk:
     def _new_elements(self, boundary: Boundary, held: Tile | None, tile: Tile) -> Tile:
         assert boundary.inner is not None
         halo = boundary.inner.halo
-        slides = halo == "innermost" and self.moved_loop == self._innermost_moving(boundary)
+        slides = halo == "innermost" and self.moved_loop == self._innermost_serving(boundary) and self._slides(boundary)
         return tile - held if held is not None and (halo == "exact" or slides) else tile
 
     def _is_served(self, boundary: Boundary) -> bool:
-        """Whether the loop that just stepped reaches this node: the mover of its tile, or a loop outside it."""
-        return self.moved_loop <= self._innermost_moving(boundary)
+        """Whether the loop that just stepped reaches this node: the innermost that serves it, or a loop outside it."""
+        return self.moved_loop <= self._innermost_serving(boundary)
 
-    def _innermost_moving(self, boundary: Boundary) -> int:
+    def _slides(self, boundary: Boundary) -> bool:
+        """Whether the loop that just stepped moves the tensor; with `reuse: at_node` others serve the node as well."""
+        item = self.items[self.moved_loop] if self.moved_loop != FIRST_STEP else None
+        return isinstance(item, Loop) and item.dim in boundary.tensor.dims
+
+    def _innermost_serving(self, boundary: Boundary) -> int:
         for i in reversed(self.temporal):
             item = self.items[i]
             if i >= boundary.inner_position or not isinstance(item, Loop) or item.trips == 1:
                 continue
-            if item.dim in boundary.tensor.dims:
+            if self.arch.loop_moves(item.dim, boundary.tensor):
                 return i
         return FIRST_STEP
 

@@ -45,6 +45,7 @@ class Pending:
 class Batch:
     """Rows of one path, sorted by bound.
 
+    bounds  tables that hold for the rows' arrays
     costs   (columns, rows) of everything charged
     steps   (rows,) time steps, with fanouts further out in full use
     bound   (rows,) objective that no completion undercuts
@@ -54,6 +55,7 @@ class Batch:
 
     path: Path
     state: State
+    bounds: Bounds
     rows: Rows
     costs: Floats
     steps: Floats
@@ -66,6 +68,7 @@ class Batch:
         return Batch(
             self.path,
             self.state,
+            self.bounds,
             self.rows.take(index),
             self.costs[:, index],
             self.steps[index],
@@ -100,6 +103,7 @@ def merged(pieces: Sequence[Batch]) -> Batch:
     return Batch(
         first.path,
         first.state,
+        first.bounds,
         rows,
         np.concatenate([p.costs for p in pieces], axis=1),
         np.concatenate([p.steps for p in pieces]),

@@ -31,6 +31,7 @@ import numpy as np
 from ..cost_models.cost import tensor_tile_words
 from ..cost_models.sets import distinct_sums
 from ..ir import Rank, Tensor
+from .array_groups import ArrayGroup, any_arrays
 from .arrays import axis_limits
 from .footprints import Footprints
 from .hierarchy import MAC, Block, Crossing, Hierarchy, State
@@ -76,15 +77,24 @@ def at(table: Floats, places: tuple[Ints, ...]) -> Floats:
 class Bounds:
     """Tables of one problem and machine, made when they are asked for."""
 
-    def __init__(self, hierarchy: Hierarchy, footprints: Footprints, lattice: Lattice, ledger: Ledger) -> None:
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        footprints: Footprints,
+        lattice: Lattice,
+        ledger: Ledger,
+        arrays: ArrayGroup | None = None,
+    ) -> None:
         self.hierarchy = hierarchy
         self.footprints = footprints
         self.lattice = lattice
         self.ledger = ledger
+        self.arrays = arrays or any_arrays(hierarchy)
         self.tensors = hierarchy.problem.tensors
         self.dims = hierarchy.problem.dim_names
         self.every_dim = range(len(self.dims))
-        self.moving = [frozenset(i for i, d in enumerate(self.dims) if d in t.dims) for t in self.tensors]
+        loop_moves = hierarchy.arch.loop_moves  # with `reuse: at_node` every loop charges what waits
+        self.moving = [frozenset(i for i, d in enumerate(self.dims) if loop_moves(d, t)) for t in self.tensors]
         self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
         self._tables: dict[State, Floats] = {}
         self._ends: dict[tuple[State, Block, tuple[Crossing, ...]], Floats] = {}
@@ -100,6 +110,12 @@ class Bounds:
             for fanout in hierarchy.fanouts
         ]
 
+    def for_arrays(self, arrays: ArrayGroup) -> Bounds:
+        """Bounds for rows with arrays of a group only."""
+        bounds = Bounds(self.hierarchy, self.footprints, self.lattice, self.ledger, arrays)
+        bounds._words, bounds._fits, bounds._moves = self._words, self._fits, self._moves
+        return bounds
+
     # ---- states --------------------------------------------------------------------------------------------
 
     def table(self, state: State) -> Floats:
@@ -109,10 +125,31 @@ class Bounds:
         return self._tables[state]
 
     def _fanout(self, state: State) -> Floats:
-        table = self.table(self.hierarchy.passing(state))
+        table, array = self.table(self.hierarchy.passing(state)), self.arrays.array[state.passed]
         for d in self.every_dim:
-            table = self._within(table, d, self._limits[state.passed][d])
+            if array is None:
+                table = self._within(table, d, self._limits[state.passed][d])
+            elif array[d] > 1:
+                table = self._spread(table, d, int(array[d]))
         return table
+
+    def _spread(self, table: Floats, dim: int, instances: int) -> Floats:
+        """The table at the tiles that some instances of each tile cover; infinite where they are too many."""
+        least, size = self.lattice.least[dim], self.lattice.sizes[dim]
+        covered = np.minimum(least * instances, size)
+        taken = np.take(table, self.lattice.places[dim][covered], axis=dim + 1)
+        if self.lattice.tiling == "perfect":
+            closed = np.where(size % (least * instances) == 0, 0.0, np.inf)
+            return taken + self.lattice.along([dim], closed)[None]
+        # Tiles of one cell may cover tiles of several.
+        most = np.minimum(np.append(size + 1, least[:-1]) - 1, size) * instances
+        reach = [
+            table.take(np.arange(first, last + 1), axis=dim + 1).min(axis=dim + 1)
+            for first, last in zip(
+                self.lattice.places[dim][np.minimum(most, size)], self.lattice.places[dim][covered], strict=True
+            )
+        ]
+        return np.stack(reach, axis=dim + 1)
 
     def _loops(self, state: State) -> Floats:
         return self.lattice.around(self._stopped(state), self.free(state.waiting))
@@ -274,10 +311,8 @@ class Bounds:
             tensor = self.tensors[crossing.tensor]
             exact = not tensor.is_output and self.hierarchy.memories[crossing.inner].halo == "exact"
             words = np.broadcast_to(self._words_at_tiles(crossing.tensor, exact), self.lattice.shape)
-            later = range(passed, len(self.hierarchy.fanouts))
-            shared = math.prod(self.hierarchy.fanouts[f].instances for f in later if self.hierarchy.joins(f, crossing))
             flat = np.ascontiguousarray(words).ravel()
-            self._costs[key] = self.book(crossing, passed, flat, flat / shared).reshape(-1, *self.lattice.shape)
+            self._costs[key] = self.book(crossing, passed, flat).reshape(-1, *self.lattice.shape)
         return self._costs[key]
 
     def at_whole(self, crossing: Crossing, passed: int) -> Floats:
@@ -287,16 +322,18 @@ class Bounds:
     def once(self, crossing: Crossing) -> Floats:
         """(columns,) of a crossing that every word of the tensor passes once."""
         words = np.array([float(tensor_tile_words(self.tensors[crossing.tensor], self.hierarchy.problem.sizes))])
-        return self.book(crossing, 0, words, words).reshape(-1)
+        return self.book(crossing, len(self.hierarchy.fanouts), words).reshape(-1)
 
-    def book(self, crossing: Crossing, passed: int, filled: Floats, served: Floats) -> Floats:
-        """(columns, n) of at least so many words of a crossing, whatever the arrays: as if all were in full use."""
+    def book(self, crossing: Crossing, passed: int, words: Floats) -> Floats:
+        """(columns, n) least cost of a crossing whose charge moves so many different words, inside fanout `passed`."""
         tensor = self.tensors[crossing.tensor]
-        costs = np.zeros((self.ledger.columns, len(served)))
+        costs = np.zeros((self.ledger.columns, len(words)))
         nothing = np.zeros(1)
         outer, inner = self.hierarchy.memories[crossing.outer], self._memory(crossing.inner)
-        outer_instances = np.array([float(self.ledger.arch.instances(outer.name))])
-        inner_instances = np.array([float(self.ledger.arch.instances(inner.name))]) if inner else nothing
+        outer_instances = np.array([self._most_instances(crossing.outer)])
+        inner_instances = np.array([self._most_instances(crossing.inner)]) if inner else nothing
+        copies, apart, shared = self._copies(crossing, passed)
+        filled, served = words * copies, words * apart / shared
         if not tensor.is_output:
             bits = self.ledger.arch.width_bits(tensor)
             self.ledger.book(costs, outer, served * bits, nothing, outer_instances)
@@ -311,10 +348,29 @@ class Bounds:
         again = np.maximum(served - distinct * self._parts(crossing.outer, passed), 0.0)
         self.ledger.book(costs, outer, again * wide, again * wide + distinct * narrow, outer_instances)
         if inner:
-            again = np.maximum(filled - distinct * self._parts(crossing.inner, passed), 0.0)
-            reads = (again * wide + distinct * narrow) * self.ledger.arch.inner_drain_read
+            again = np.maximum(filled - copies * distinct * self._parts(crossing.inner, passed), 0.0)
+            reads = (again * wide + copies * distinct * narrow) * self.ledger.arch.inner_drain_read
             self.ledger.book(costs, inner, reads, again * wide, inner_instances)
         return costs
+
+    def _copies(self, crossing: Crossing, passed: int) -> tuple[float, float, float]:
+        """Over the fanouts between the holders: below the charge, how many instances want a word, and how many times
+        it is served to them; above the charge, how many may share a serving."""
+        copies = apart = shared = 1.0
+        for fanout in range(len(self.hierarchy.fanouts)):
+            if not self.hierarchy.between(fanout, crossing):
+                continue
+            joins = self.hierarchy.joins(fanout, crossing)
+            if fanout >= passed:
+                shared *= self.arrays.shared[fanout][crossing.tensor] if joins else 1.0
+            else:
+                copies *= self.arrays.copies[fanout][crossing.tensor]
+                apart *= 1.0 if joins else self.arrays.copies[fanout][crossing.tensor]
+        return copies, apart, shared
+
+    def _most_instances(self, memory: int) -> float:
+        outside = (f for f, inside in enumerate(self.hierarchy.inside) if inside > memory)
+        return math.prod(self.arrays.instances[f] for f in outside)
 
     def _memory(self, memory: int) -> Any:
         return None if memory == MAC else self.hierarchy.memories[memory]
@@ -324,7 +380,7 @@ class Bounds:
         parts = 1.0
         for fanout in range(passed, len(self.hierarchy.fanouts)):
             if self.hierarchy.inside[fanout] > memory:
-                parts *= self.hierarchy.fanouts[fanout].instances
+                parts *= self.arrays.parts[fanout]
         return parts
 
     def _words_at_tiles(self, t: int, exact_halo: bool) -> np.ndarray:

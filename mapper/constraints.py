@@ -34,7 +34,7 @@ class Constraints:
     orders           memory: groups of dimensions, outermost first. Of its temporal loops with more than one trip, each
                      of an earlier group stands outside each of a later group; dimensions in no group are free
     spatial          (fanout, axis, dim), axis 0 is x and 1 is y: least and most trips of the dimension's loops there
-    utilization      fanout: the least share of its instances in use: product of the trips of its loops / instances
+    utilization      fanout: the least share of its instances in use, that is with work at any time
     min_utilization  the least share of MACs at work while any is: MACs / (MAC instances x steps), where steps are the
                      time steps in which at least one MAC works (`Cost.steps`). It is what utilization is when no
                      transfer takes longer than the computation

@@ -8,14 +8,16 @@ fanout, the array that was planned is put there.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from .array_groups import alike, group_of
 from .arrays import array_vectors, realizable
 from .batch import Batch, Growth, Pending
-from .bounds import at
+from .bounds import Bounds, at
 from .hierarchy import MAC, Crossing, Holders, Path
 from .rows import Floats, Ints, Rows
 
@@ -50,16 +52,6 @@ class Plans:
     def steps(self) -> Floats:
         return self.growth.model(Path(self.growth.hierarchy, ())).steps(self.rows)
 
-    @cached_property
-    def covered(self) -> list[Ints]:
-        """Per fanout, (rows, dims) elements that it and those inside it cover at least."""
-        sizes = np.array(self.growth.sizes, dtype=np.int64)
-        found, tile = [], np.ones((len(self.rows), len(sizes)), dtype=np.int64)
-        for array in self.rows.arrays:
-            tile = np.minimum(tile * array, sizes)
-            found.append(tile)
-        return found
-
     def fed(self, holders: Holders) -> Floats:
         """(columns, rows) MACs, and the words between them and the memories nearest to them."""
         growth = self.growth
@@ -86,28 +78,44 @@ class Plans:
     def start(self, holders: Holders, below: float) -> Batch:
         """The arrays of a placement whose bound stays below the cutoff."""
         growth = self.growth
-        state, costs = growth.hierarchy.start(holders), self.fed(holders)
-        if not growth.hierarchy.fanouts:
-            ones = np.ones((1, len(growth.sizes)), dtype=np.int64)
-            bound = self._value(costs, growth.bounds.table(state), ones)
-        else:
-            bound = np.zeros(len(self.rows))
-            for fanout, covered in enumerate(self.covered):
-                beyond = growth.bounds.beyond(state, fanout)
-                bound = np.maximum(bound, self._value(costs, beyond, covered))
         pending = []
         for tensor, held in enumerate(holders):
             crossing = Crossing(tensor, MAC, held[0])
             if growth.unsettled(crossing, 0):
                 pending.append(Pending(crossing, None, self._feeding(crossing, holders)))
+        bound = np.zeros(len(self.rows))
         orders = np.zeros((len(self.rows), 0), dtype=np.int64)
-        path = Path(growth.hierarchy, holders)
-        batch = Batch(path, state, self.rows, costs, self.steps, bound, orders, pending)
-        keep = growth.below(bound, below) & growth.limits.enough_at_work(self.steps)
-        return batch.take(np.flatnonzero(keep)).sorted()
+        path, state, costs = Path(growth.hierarchy, holders), growth.hierarchy.start(holders), self.fed(holders)
+        batch = Batch(path, state, growth.bounds, self.rows, costs, self.steps, bound, orders, pending)
+        batch = batch.take(np.flatnonzero(growth.limits.enough_at_work(self.steps)))
+        return bounded(growth, batch, growth.bounds, below)
 
-    def _value(self, costs: Floats, table: Floats, tiles: Ints) -> Floats:
-        return self.growth.value(costs + at(table, self.growth.bounds.lattice.place(tiles)), self.steps)
+
+def bounded(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch:
+    """Rows of which nothing but the arrays is decided, with bounds by some tables, as far as they stay below the
+    cutoff."""
+    tile = np.ones((len(batch), len(growth.sizes)), dtype=np.int64)
+    found = np.zeros(len(batch))
+    if not growth.hierarchy.fanouts:
+        found = growth.value(batch.costs + at(bounds.table(batch.state), bounds.lattice.place(tile)), batch.steps)
+    for fanout, array in enumerate(batch.rows.arrays):
+        tile = np.minimum(tile * array, np.array(growth.sizes, dtype=np.int64))
+        beyond = at(bounds.beyond(batch.state, fanout), bounds.lattice.place(tile))
+        found = np.maximum(found, growth.value(batch.costs + beyond, batch.steps))
+    batch = replace(batch, bounds=bounds, bound=found)
+    return batch.take(np.flatnonzero(growth.below(found, below))).sorted()
+
+
+def grouped(growth: Growth, batch: Batch) -> Iterator[Batch]:
+    """The rows in groups of alike arrays."""
+    for index in alike(growth.hierarchy, growth.tiling, batch.rows):
+        yield batch.take(index)
+
+
+def refined(growth: Growth, batch: Batch, below: float) -> Batch:
+    """The rows with bounds by tables of their own."""
+    group = group_of(growth.hierarchy, growth.tiling, batch.rows.arrays)
+    return bounded(growth, batch, growth.bounds.for_arrays(group), below)
 
 
 def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:
@@ -128,9 +136,8 @@ def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:
         if growth.unsettled(old.crossing, fanout + 1, old.charge is not None):
             pending.append(Pending(old.crossing, old.charge, booked))
     steps = growth.model(path).steps(batch.rows)
-    ahead = at(
-        growth.bounds.table(state), growth.bounds.lattice.place(growth.model(path).array_tile(batch.rows, path.gap))
-    )
+    tile = growth.model(path).array_tile(batch.rows, path.gap)
+    ahead = at(batch.bounds.table(state), batch.bounds.lattice.place(tile))
     bound = growth.value(costs + ahead, steps)
     passed = replace(batch, path=path, state=state, costs=costs, steps=steps, bound=bound, pending=pending)
     return passed.take(np.flatnonzero(growth.below(bound, below))).sorted()

@@ -46,19 +46,26 @@ class Footprints:
             self._tables[rank] = table
         return self._tables[rank]
 
-    def fits(self, memory: int, held: Sequence[tuple[int, Ints]]) -> Flags:
-        """(rows,) whether one instance of a memory holds tiles: pairs of tensor index and tiles (rows, dims)."""
+    def used(self, memory: int, held: Sequence[tuple[int, Ints]]) -> list[Ints]:
+        """Per bounded part of a memory, (rows,) bits that tiles take: pairs of tensor index and tiles (rows, dims)."""
         level = self.hierarchy.memories[memory]
         copies = 2 if level.double_buffered else 1
-        fine = np.ones(len(held[0][1]), dtype=bool)
+        found = []
         for part in capacity_parts(level):
-            used = np.zeros(len(fine), dtype=np.int64)
+            bits = np.zeros(len(held[0][1]), dtype=np.int64)
             for t, tiles in held:
                 tensor = self.problem.tensors[t]
                 if tensor.role in part.roles:
                     width = held_width_bits(self.hierarchy.arch, level, tensor)
-                    used = used + copies * width * self.tile_words(tensor, tiles)
-            fine &= used <= part.bits
+                    bits = bits + copies * width * self.tile_words(tensor, tiles)
+            found.append(bits)
+        return found
+
+    def fits(self, memory: int, held: Sequence[tuple[int, Ints]]) -> Flags:
+        """(rows,) whether one instance of a memory holds tiles: pairs of tensor index and tiles (rows, dims)."""
+        fine = np.ones(len(held[0][1]), dtype=bool)
+        for part, bits in zip(capacity_parts(self.hierarchy.memories[memory]), self.used(memory, held), strict=True):
+            fine &= bits <= part.bits
         return fine
 
     def leaves_room(

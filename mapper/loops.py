@@ -26,8 +26,9 @@ import numpy as np
 from ..ir import ceil_div
 from .batch import Batch, Growth, Pending, merged
 from .bounds import Move, at
+from .dominance import undominated
 from .hierarchy import Block, Crossing, State
-from .rows import Flags, Floats, Ints, Rows, row_codes
+from .rows import Flags, Floats, Ints, Rows
 from .tilings import factors, grow
 from .traffic import Charge
 
@@ -71,7 +72,7 @@ class _Gap:
 
     def __init__(self, growth: Growth, batch: Batch, below: float) -> None:
         self.growth, self.batch, self.below = growth, batch, below
-        self.bounds, self.hierarchy, self.path = growth.bounds, growth.hierarchy, batch.path
+        self.bounds, self.hierarchy, self.path = batch.bounds, growth.hierarchy, batch.path
         self.model = growth.model(batch.path)
         self.sizes = np.array(growth.sizes, dtype=np.int64)
         self.start = self.model.array_tile(batch.rows, batch.path.gap)
@@ -91,7 +92,7 @@ class _Gap:
         first = _Stage(batch.state, np.arange(len(batch)), self.start, batch.costs, [], (), group)
         self._visit(first, self._newly_free(first))
         for pieces in self.found.values():
-            yield _undominated(merged(pieces))
+            yield undominated(self.growth, merged(pieces))
 
     def _visit(self, stage: _Stage, dims: tuple[int, ...]) -> None:
         """Let the tile grow along some dimensions; then place a block, or charge something."""
@@ -267,6 +268,7 @@ class _Gap:
         placed = Batch(
             self.path.placing(block),
             self.hierarchy.place(self.batch.state, block, still),
+            self.bounds,
             Rows(len(stage), [*rows.tiles, stage.tiles], rows.arrays),
             stage.costs,
             before.steps,
@@ -312,28 +314,3 @@ class _Gap:
         for array in self.batch.rows.arrays[passed : passed + count]:
             tiles = np.minimum(tiles * array[stage.parents], self.sizes)
         return at(self.bounds.table(state), self.bounds.lattice.place(tiles))
-
-
-def _undominated(batch: Batch) -> Batch:
-    """The batch without rows that some other row of the same tiles and arrays undercuts in every column.
-
-    All that follows depends on tiles, arrays and waiting crossings alone, so it costs both the same. Costs that are
-    not settled yet depend on where they were charged too: only rows with the same charges are compared.
-    """
-    if len(batch) < 2:
-        return batch
-    charges = [p.charge for p in batch.pending if p.charge is not None]
-    parts = [*batch.rows.tiles, *batch.rows.arrays, *(c.tile for c in charges)]
-    parts += [c.slide[1].reshape(-1, 1) for c in charges if c.slide is not None]
-    columns = [column for part in parts for column in part.T if column.max() > 1]
-    _, group = np.unique(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]), return_inverse=True)
-    order = np.lexsort((batch.costs[0], group))
-    group, costs = group[order], batch.costs[:, order]
-    keep = np.ones(len(order), dtype=bool)
-    for shift in range(1, int(np.bincount(group).max())):
-        alike = group[shift:] == group[:-shift]
-        if not alike.any():
-            break
-        # Only rows that stand: of two that cost the same, one has to stay.
-        keep[shift:] &= ~(alike & (costs[:, :-shift] <= costs[:, shift:]).all(axis=0))
-    return batch.take(np.sort(order[keep]))

@@ -46,7 +46,7 @@ from .certificate import RELATIVE_TOLERANCE, Certificate
 from .conflicts import conflict_error, smallest_conflict
 from .constraints import Constraints
 from .diagnosis import diagnose
-from .fanouts import Plans, pass_fanout
+from .fanouts import Plans, grouped, pass_fanout, refined
 from .footprints import Footprints
 from .hierarchy import SPACES, Hierarchy, Holders, Space
 from .ledger import CrossingCosts, Ledger
@@ -60,6 +60,9 @@ from .violations import violations
 
 ROWS_AT_ONCE = 512
 """Rows expanded together: enough to fill vectors, few enough to stop early."""
+
+MOST_TOGETHER = 24
+"""Arrays of a placement that share tables that hold for all arrays; more of them are grouped."""
 
 DIVES = 4
 """Placements that are dived into before the search proper."""
@@ -78,6 +81,13 @@ class _Best:
     value: float = float("inf")
     mapping: Mapping | None = None
     cost: Cost | None = None
+
+
+@dataclass
+class _Group:
+    """Rows of which nothing but the arrays is decided, to be given tables of their own."""
+
+    batch: Batch
 
 
 @dataclass
@@ -100,7 +110,7 @@ class ExactSearch:
     evaluated: int = 0
     placements: int = 0
     best: _Best = field(default_factory=_Best)
-    _queue: list[tuple[float, int, Holders | Batch]] = field(default_factory=list)
+    _queue: list[tuple[float, int, Holders | _Group | Batch]] = field(default_factory=list)
     _ticket: Iterator[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -130,11 +140,13 @@ class ExactSearch:
         """Dive, then take the lowest bound until none is below the best mapping."""
         for _, _, item in heapq.nsmallest(DIVES, self._queue, key=lambda entry: entry[:2]):
             if isinstance(item, tuple):
-                self._dive(self._open(item))
+                self._dive(self._at_loops(self.plans.start(item, self._cutoff())))
         while self._queue and self._queue[0][0] < self._cutoff() and not self._expired():
             _, _, item = heapq.heappop(self._queue)
             if isinstance(item, tuple):
-                self._push_batch(self._open(item))
+                self._open(item)
+            elif isinstance(item, _Group):
+                self._push_batch(self._at_loops(refined(self.growth, item.batch, self._cutoff())))
             else:
                 self._work_on(item)
 
@@ -225,7 +237,7 @@ class ExactSearch:
         """Bounds from here on cannot lead to a better mapping."""
         return self.best.value * (1 - RELATIVE_TOLERANCE)
 
-    def _push(self, bound: float, item: Holders | Batch) -> None:
+    def _push(self, bound: float, item: Holders | _Group | Batch) -> None:
         if bound < self._cutoff():
             heapq.heappush(self._queue, (bound, next(self._ticket), item))
 
@@ -243,8 +255,14 @@ class ExactSearch:
             batch = pass_fanout(self.growth, batch, self._cutoff())
         return batch
 
-    def _open(self, holders: Holders) -> Batch:
-        return self._at_loops(self.plans.start(holders, self._cutoff()))
+    def _open(self, holders: Holders) -> None:
+        """The arrays of a placement; where they are many, by groups that get tables of their own."""
+        batch = self.plans.start(holders, self._cutoff())
+        if len(batch) <= MOST_TOGETHER:
+            self._push_batch(self._at_loops(batch))
+            return
+        for group in grouped(self.growth, batch):
+            self._push(float(group.bound[0]), _Group(group))
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""

@@ -6,10 +6,11 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 
-from ..arch import Architecture
+from ..arch import Architecture, Fanout
 from ..cost_models.closed_form import count_words
-from ..ir import Axis, Loop, Node
+from ..ir import Axis, Loop, Node, ceil_div
 from ..ir import Mapping as LoopMapping
+from ..ir.tiles import digits_by_dimension
 from .constraints import Constraints, Groups, Range, trips
 
 _ROUNDING = 1e-9
@@ -78,8 +79,7 @@ def _spatial(mapping: LoopMapping, ranges: Mapping[tuple[str, int, str], Range])
 def _utilized(mapping: LoopMapping, arch: Architecture, constraints: Constraints) -> Iterator[str]:
     for fanout in arch.fanouts:
         share = constraints.utilization.get(fanout.name, 0.0)
-        loops = (loop for loop in mapping.nest.loops if loop.axis and loop.axis.fanout == fanout.name)
-        used = math.prod(loop.trips for loop in loops)
+        used = _instances_in_use(mapping, fanout)
         if used < share * fanout.instances * (1 - _ROUNDING):
             yield f"{used} of {fanout.instances} instances of {fanout.name} in use, expected {share:.4g} of them"
     if constraints.min_utilization > 0:
@@ -87,6 +87,21 @@ def _utilized(mapping: LoopMapping, arch: Architecture, constraints: Constraints
         found = mapping.problem.macs / (arch.mac_instances * steps)
         if found < constraints.min_utilization * (1 - _ROUNDING):
             yield f"{found:.4g} of the MACs at work, expected {constraints.min_utilization:.4g} of them"
+
+
+def _instances_in_use(mapping: LoopMapping, fanout: Fanout) -> int:
+    """Instances that ever have work: ragged loops over both axes may have more trips together than there are tiles."""
+    used = 1
+    for dim, digits in digits_by_dimension(mapping.problem, mapping.nest).items():
+        here = [d for d in digits if _stands_on(mapping.nest.items[d.position], fanout)]
+        if here:
+            tiles = ceil_div(mapping.problem.sizes[dim], here[-1].tile)
+            used *= min(math.prod(d.trips for d in here), tiles)
+    return used
+
+
+def _stands_on(item: Loop | Node, fanout: Fanout) -> bool:
+    return isinstance(item, Loop) and item.axis is not None and item.axis.fanout == fanout.name
 
 
 def _within(found: int, span: Range) -> bool:

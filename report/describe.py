@@ -28,6 +28,7 @@ def architecture_page(arch: Architecture) -> Group:
     rows = architecture_rows(arch)
     partial = arch.partial_sum_bits or arch.word_bits
     rows += [("Partial sums", f"{partial} bit")]
+    rows += [("Reuse", "at nodes only")] if arch.reuse == "at_node" else []
     rows += [(what, text) for what, text in (("Technology", arch.technology), ("Source", arch.source)) if text]
     return Group(
         pairs(rows),

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, Reuse
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, Tensor, ceil_div
 
 
@@ -125,7 +125,9 @@ def memory(name: str, rng: random.Random | None = None, **changes: object) -> Me
     return Memory.model_validate(fields | changes)
 
 
-def random_architecture(rng: random.Random, memories: int | None = None, capacity: int | None = None) -> Architecture:
+def random_architecture(
+    rng: random.Random, memories: int | None = None, capacity: int | None = None, reuse: Reuse = "across_levels"
+) -> Architecture:
     """DRAM, up to three more memories, up to two fanouts anywhere below DRAM; all keep what they like."""
     levels: list[Memory | Fanout] = [memory("DRAM", rng, shared_bits_per_cycle=float(rng.choice([8, 16, 64])))]
     may = Keeps(input="may", weight="may", output="may")
@@ -146,7 +148,7 @@ def random_architecture(rng: random.Random, memories: int | None = None, capacit
         )
         levels.insert(rng.randint(1, len(levels)), fanout)
     mac = Mac(energy_pj=float(rng.randint(0, 3)))
-    return Architecture(name="random", clock_hz=1e9, word_bits=8, levels=tuple(levels), mac=mac)
+    return Architecture(name="random", clock_hz=1e9, word_bits=8, reuse=reuse, levels=tuple(levels), mac=mac)
 
 
 def random_trips(rng: random.Random, size: int, ragged: bool) -> list[int]:

@@ -120,7 +120,8 @@ class Plan:
     def python_loops(self) -> tuple[Step, ...]:
         """Temporal loops above the innermost node, but for those just above that move no tile of the nodes below.
 
-        Such a loop makes nothing move, so the nodes may as well be filled before it, and it joins the contraction.
+        Such a loop makes nothing move, so the nodes may as well be filled before it, and it joins the contraction:
+        unless the machine transfers tiles again at its steps (`reuse: at_node`).
         """
         above = {s.position: s for s in self.steps if not s.spatial and s.position < self.last_node}
         kept = dict(above)
@@ -129,7 +130,8 @@ class Plan:
         for position in range(self.last_node, -1, -1):
             item = items[position]
             if not isinstance(item, Loop):
-                moving |= self.problem.tensor(item.tensor).dims
+                tensor = self.problem.tensor(item.tensor)
+                moving |= {dim for dim in self.problem.dim_names if self.arch.loop_moves(dim, tensor)}
             elif position in above:
                 if item.dim in moving:
                     break

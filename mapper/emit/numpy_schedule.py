@@ -200,11 +200,12 @@ class Schedule:
         return tuple(dim for dim in self.problem.dim_names if dim in spread and dim not in tensor.dims)
 
     def _outside_innermost(self, tensor: Tensor, position: int) -> str:
-        """Where the loops outside the innermost moving one stand."""
-        moving = [s for s in self.loop if s.position < position and s.dim in tensor.dims]
-        if not moving:
+        """Where the loops outside the innermost moving one stand; where one that leaves the tensor as it is stands
+        inside that and still makes the tile be transferred again (`reuse: at_node`), all loops."""
+        serving = [s for s in self.loop if s.position < position and self.arch.loop_moves(s.dim, tensor)]
+        if not serving:
             return "()"
-        limit = moving[-1].position
+        limit = serving[-1].position if serving[-1].dim in tensor.dims else position
         found = [self.start(dim, limit) for dim in self.problem.dim_names]
         return _tuple([name for name in found if name != "0"])
 

@@ -51,7 +51,7 @@ def test_random_mappings_come_back_whole(block: int) -> None:
     done = 0
     for seed in range(block * 40, block * 40 + 40):
         rng = random.Random(seed)
-        problem, arch = random_problem(rng), random_architecture(rng)
+        problem, arch = random_problem(rng), random_architecture(rng, reuse="across_levels" if seed % 2 else "at_node")
         try:
             mapping = random_mapping(rng, problem, arch)
             cost = cost_of(mapping, arch, count_words(mapping, arch))

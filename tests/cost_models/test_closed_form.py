@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from generators import memory, random_architecture, random_mapping, random_problem, tensor
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Halo, Keeps, Mac, Memory
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Halo, Keeps, Mac, Memory, Reuse
 from tilewright.cost_models import Accesses, Counts, count_words, simulate
 from tilewright.cost_models.boundaries import boundaries_of
 from tilewright.ir import Loop, LoopNest, Mapping, Node, Problem
@@ -22,10 +22,10 @@ MAY = Keeps(input="may", weight="may", output="may")
 
 @cache
 def random_triple(seed: int) -> tuple[Mapping, Architecture]:
-    """A random mapping and its machine; odd seeds draw until a fanout is in use."""
+    """A random mapping and its machine; odd seeds draw until a fanout is in use, every third reuses at nodes only."""
     rng = random.Random(seed)
     while True:
-        problem, arch = random_problem(rng), random_architecture(rng)
+        problem, arch = random_problem(rng), random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
         mapping = random_mapping(rng, problem, arch, ragged=rng.random() < 0.8)
         if seed % 2 == 0 or any(loop.is_spatial and loop.trips > 1 for loop in mapping.nest.loops):
             return mapping, arch.model_copy(update={"inner_drain_read": rng.random() < 0.7})
@@ -56,6 +56,19 @@ def features(mapping: Mapping, arch: Architecture) -> set[str]:
         found.add("bypass")
     if any(is_uneven(mapping.nest, level.name) for level in arch.memories):
         found.add("uneven")
+    if arch.reuse == "at_node":
+        found |= {f"{case} at a node" for case in served_again(mapping, arch)}
+    return found
+
+
+def served_again(mapping: Mapping, arch: Architecture) -> set[str]:
+    """Whether an operand, or the output, is transferred at steps of a loop that does not move it."""
+    found = set()
+    for boundary in boundaries_of(mapping, arch):
+        above = [i for i in mapping.nest.items[: boundary.inner_position] if isinstance(i, Loop)]
+        innermost = next((loop for loop in above[::-1] if loop.trips > 1 and not loop.is_spatial), None)
+        if boundary.inner is not None and innermost is not None and innermost.dim not in boundary.tensor.dims:
+            found |= {"output"} if boundary.tensor.is_output else {"operand", f"halo {boundary.inner.halo}"}
     return found
 
 
@@ -126,6 +139,11 @@ def test_random_triples_cover_everything() -> None:
         "stride": 280,
         "dilation": 200,
         "groups": 80,
+        "output at a node": 100,
+        "operand at a node": 150,
+        "halo none at a node": 60,
+        "halo innermost at a node": 60,
+        "halo exact at a node": 60,
     }
     assert {name: seen[name] for name in minimum if seen[name] < minimum[name]} == {}
 
@@ -157,12 +175,13 @@ def words_moved(counts: Counts) -> int:
 # ---- small nests, counted by hand ---------------------------------------------------------------------------------
 
 
-def machine(*below: Memory | Fanout, inner_drain_read: bool = True) -> Architecture:
+def machine(*below: Memory | Fanout, inner_drain_read: bool = True, reuse: Reuse = "across_levels") -> Architecture:
     return Architecture(
         name="hand",
         clock_hz=1e9,
         word_bits=8,
         inner_drain_read=inner_drain_read,
+        reuse=reuse,
         levels=(memory("DRAM"), *below),
         mac=Mac(energy_pj=1.0),
     )
@@ -223,6 +242,62 @@ def test_stationarity_passes_spatial_loops_and_other_nodes() -> None:
     }
     assert counts.busiest["L2", "W"] == Accesses(reads=60, writes=15)
     assert counts.steps == 60
+
+
+def test_reuse_at_nodes_passes_nothing() -> None:
+    # As above, but every loop above a node counts. W: the tile in L2 is filled again at each of 4 steps of M, so
+    #    12 fills of 5 words in 2 instances. A: its tile in L1, which N leaves as it is, is filled 3 times.
+    # O: only N stands above its node, and moves it.
+    nest = """
+        DRAM keeps A W O
+        for N in 3
+          L1 keeps A O
+          for M in 4
+            parallel M in 2 on array.x
+              L2 keeps W
+              for K in 5
+    """
+    arch = machine(memory("L1", keeps=MAY), array(2), memory("L2", keeps=MAY), reuse="at_node")
+    counts = counted(gemm(8, 3, 5), arch, nest)
+    assert reads_and_writes(counts) == {
+        ("DRAM", "A"): (120, 0),
+        ("L1", "A"): (120, 120),
+        ("DRAM", "W"): (60, 0),
+        ("L2", "W"): (120, 120),
+        ("DRAM", "O"): (0, 24),
+        ("L1", "O"): (96 + 24, 120),
+    }
+
+
+@pytest.mark.parametrize(("halo", "fills"), [("exact", 5), ("innermost", 18), ("none", 18)])
+def test_halo_of_a_tile_that_stands_still(halo: Halo, fills: int) -> None:
+    # A window of 3 over 5 inputs, each of its 3 tiles wanted in both steps of K, which is innermost and moves nothing.
+    # none, innermost: 6 tiles of 3 words. exact: nothing twice, 3 + 1 + 1.
+    nest = """
+        DRAM keeps I W O
+        for P in 3
+          for K in 2
+            L1 keeps I
+            for R in 3
+    """
+    arch = machine(memory("L1", keeps=MAY, halo=halo), reuse="at_node")
+    counts = counted(conv1d(2, 3, 3), arch, nest)
+    assert counts.total["DRAM", "I"] == Accesses(reads=fills)
+    assert counts.total["L1", "I"] == Accesses(reads=18, writes=fills)
+
+
+def test_partial_sums_leave_at_every_step_above_their_node() -> None:
+    # K, which does not move the sums, steps 3 times above L1: each of the 2 sums visits it three times, as if K stood
+    # outside M. 4 of the 6 visits bring a sum back; the last arrival of each in DRAM is finished.
+    nest = """
+        DRAM keeps A W O
+        for M in 2
+          for K in 3
+            L1 keeps O
+    """
+    counts = counted(gemm(2, 1, 3), machine(memory("L1", keeps=MAY), reuse="at_node"), nest)
+    assert counts.total["DRAM", "O"] == Accesses(reads=4, writes=6, finished_writes=2)
+    assert counts.total["L1", "O"] == Accesses(reads=4 + 6, writes=4 + 6)
 
 
 @pytest.mark.parametrize(("halo", "fills"), [("exact", 9), ("innermost", 10), ("none", 18)])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from generators import memory, random_architecture, random_mapping, random_problem, tensor
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_arch
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Reuse, load_arch
 from tilewright.cost_models import count_words, simulate
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem
 from tilewright.mapper.emit import emit_numpy, program_steps, verify_numpy
@@ -24,7 +24,8 @@ def random_triple(seed: int) -> tuple[Problem, Architecture, Mapping]:
     """A random mapping that the architecture allows; a seed without one is followed by another."""
     for attempt in range(100):
         rng = random.Random(seed * 100 + attempt)
-        problem, arch = random_problem(rng), random_architecture(rng)
+        reuse: Reuse = "at_node" if seed % 4 == 0 else "across_levels"
+        problem, arch = random_problem(rng), random_architecture(rng, reuse=reuse)
         try:
             mapping = random_mapping(rng, problem, arch)
             count_words(mapping, arch)

@@ -145,7 +145,9 @@ def test_dataflows_are_searched(dataflow: str, layer: str) -> None:
 
 def test_what_cannot_be_satisfied_names_the_fewest_constraints() -> None:
     problem, arch = load_layer("resnet50:layer3.0.conv2"), load_arch("three_level")
-    constraints = load_constraints(["GLB.temporal.K<=2", "array.x.K=16", "RF.temporal.P=1", "RF.temporal.C=3"], problem, arch)
+    constraints = load_constraints(
+        ["GLB.temporal.K<=2", "array.x.trips.K=16", "RF.temporal.P=1", "RF.temporal.C=3"], problem, arch
+    )
     with pytest.raises(InfeasibleError, match="C at RF"):
         search_exact(problem, arch, "edp", constraints=constraints)
 

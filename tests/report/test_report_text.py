@@ -101,6 +101,8 @@ def test_architecture_pages(name: str) -> None:
     text = plain_text(page_of(arch))
     for level in arch.levels:
         assert level.name in text
+    at_node = plain_text(page_of(arch.model_copy(update={"reuse": "at_node"})))
+    assert ("at nodes only" in at_node, "at nodes only" in text) == (True, False)
 
 
 @pytest.mark.parametrize("name", list_networks())

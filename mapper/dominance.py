@@ -1,0 +1,69 @@
+"""Which partial mappings need not be grown, since another one serves at least as well.
+
+Of two rows of a batch, which have taken the same steps and wait for the same crossings, one can stand for both when
+everything further out costs both the same, and when it has cost no more so far in every column, and takes no more room
+in a memory that is still to hold something.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .batch import Batch, Growth
+from .rows import Ints, row_codes
+
+MOST_COMPARED = 64
+"""Rows that cost no more, among those alike, that a row is compared with."""
+
+
+def undominated(growth: Growth, batch: Batch) -> Batch:
+    """The batch without rows that another one stands for. Costs that are not settled are not compared."""
+    if len(batch) < 2 or any(p.charge is not None for p in batch.pending):
+        return batch
+    columns = [column for column in _future(growth, batch) if column.max() > 1]
+    _, alike = np.unique(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]), return_inverse=True)
+    costs = np.concatenate([batch.costs, *(used[None].astype(np.float64) for used in _room_taken(growth, batch))])
+    order = np.lexsort((batch.costs[0], alike))
+    alike, costs = alike[order], costs[:, order]
+    keep = np.ones(len(order), dtype=bool)
+    for shift in range(1, min(int(np.bincount(alike).max()), MOST_COMPARED + 1)):
+        same = np.flatnonzero(alike[shift:] == alike[:-shift])
+        if not len(same):
+            break
+        # The earlier row may itself be left aside, for a row that serves as well as it does.
+        keep[same + shift] &= ~(costs[:, same] <= costs[:, same + shift]).all(axis=0)
+    return batch.take(np.sort(order[keep]))
+
+
+def _future(growth: Growth, batch: Batch) -> list[Ints]:
+    """Columns on which depends what everything further out costs.
+
+    With perfect tiling that is the tile and the arrays; and where tiles overlap, along the dimensions of windows, all
+    tiles inside. Ragged edges, and overlaps that are kept exactly, depend on all tiles.
+    """
+    tiles, arrays = batch.rows.tiles, batch.rows.arrays
+    found = [column for part in (*tiles[-1:], *arrays) for column in part.T]
+    windows = {
+        growth.footprints.index[dim]
+        for tensor in growth.hierarchy.problem.tensors
+        for rank in tensor.ranks
+        if len(rank) > 1
+        for dim, _ in rank
+    }
+    exact = windows and any(memory.halo == "exact" for memory in growth.hierarchy.memories[:-1])
+    inner = range(len(growth.sizes)) if exact or growth.tiling == "ragged" else sorted(windows)
+    return [*found, *(tile[:, d] for tile in tiles[:-1] for d in inner)]
+
+
+def _room_taken(growth: Growth, batch: Batch) -> list[Ints]:
+    """(rows,) bits taken in the memory of the last block, where it is still to hold something."""
+    memory = batch.path.blocks[-1].memory
+    if not any(memory in ahead for ahead in batch.state.ahead):
+        return []
+    held = [
+        (t, batch.rows.tiles[k])
+        for k, block in enumerate(batch.path.blocks)
+        if block.memory == memory
+        for t in block.tensors
+    ]
+    return growth.footprints.used(memory, held)
