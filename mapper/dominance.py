@@ -17,8 +17,8 @@ MOST_COMPARED = 64
 
 
 def undominated(growth: Growth, batch: Batch) -> Batch:
-    """The batch without rows that another one stands for. Costs that are not settled are not compared."""
-    if len(batch) < 2 or any(p.charge is not None for p in batch.pending):
+    """The batch without rows that another one stands for."""
+    if len(batch) < 2:
         return batch
     columns = [column for column in _future(growth, batch) if column.max() > 1]
     _, alike = np.unique(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]), return_inverse=True)
@@ -42,7 +42,9 @@ def _future(growth: Growth, batch: Batch) -> list[Ints]:
     tiles inside. Ragged edges, and overlaps that are kept exactly, depend on all tiles.
     """
     tiles, arrays = batch.rows.tiles, batch.rows.arrays
-    found = [column for part in (*tiles[-1:], *arrays) for column in part.T]
+    charges = [p.charge for p in batch.pending if p.charge is not None]
+    found = [column for part in (*tiles[-1:], *arrays, *(c.tile for c in charges)) for column in part.T]
+    found += [c.slide[1] for c in charges if c.slide is not None]
     windows = {
         growth.footprints.index[dim]
         for tensor in growth.hierarchy.problem.tensors
