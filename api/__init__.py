@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .cost_models import simulate
     from .documents import load_mapping
     from .ir import LoopNest, Mapping, Problem, TilewrightError
-    from .results import SearchResult, evaluate, search
+    from .results import SearchResult, evaluate, search, search_pareto, search_top
     from .workloads import batched_gemm, conv2d, einsum, gemm, list_networks, load_layer, load_network
 
     __version__: str
@@ -42,6 +42,8 @@ __all__ = [
     "load_mapping",
     "load_network",
     "search",
+    "search_pareto",
+    "search_top",
     "simulate",
 ]
 
@@ -64,6 +66,8 @@ _HOME = {
     "load_mapping": "documents",
     "load_network": "workloads",
     "search": "results",
+    "search_pareto": "results",
+    "search_top": "results",
     "simulate": "cost_models",
 }
 """The module that each public name lives in."""

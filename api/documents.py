@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from .arch import Architecture, Fanout, Memory
-from .cost_models import Cost, MemoryUse, TensorTraffic
+from .cost_models import Cost, MemoryUse, TensorTraffic, parse_objective
 from .ir import (
     Axis,
     Loop,
@@ -190,8 +190,17 @@ def parse_mapping(text: str, where: str) -> LoadedMapping:
         mapping = Mapping(problem, LoopNest(tuple(_item_of(part) for part in document.nest)))
     except TilewrightError as error:
         raise error.located(f"{where}: nest") from None
+    if document.certificate:
+        _check_objective(document.certificate, where)
     arch = Architecture.model_validate(_fields_of(document.architecture))
     return LoadedMapping(mapping, arch, Recorded(document.cost, document.certificate))
+
+
+def _check_objective(certificate: Certificate, where: str) -> None:
+    try:
+        parse_objective(certificate.objective)
+    except TilewrightError as error:
+        raise MappingError(error.message, where=f"{where}: certificate.{error.where}", hint=error.hint) from None
 
 
 def _summary_of(cost: Cost, certificate: Certificate | None) -> _Summary:

@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from .arch import Architecture, load_arch
-from .cost_models import OBJECTIVES, Cost, Objective
+from .cost_models import Cost, ObjectiveLike, parse_objective
 from .cost_models import evaluate as evaluate_fit
 from .ir import Mapping, Problem, TilewrightError, did_you_mean
 from .limits import check_countable
 from .mapper.certificate import Certificate
 from .mapper.constraint_files import ConstraintSource, load_constraints
+from .mapper.constraints import Constraints
 from .mapper.emit import Verification, emit_numpy, verify_numpy
-from .mapper.hierarchy import Space
-from .mapper.search import search_exact
+from .mapper.hierarchy import SPACES, Space
+from .mapper.several import search_best, search_front
+from .mapper.strategies import STRATEGIES, search_by
 from .mapper.tilings import TILINGS, Tiling
 from .report.nest import nest_document
 from .report.units import count, energy
@@ -27,6 +29,7 @@ from .workloads import load_layer
 
 Format: TypeAlias = Literal["numpy", "nest", "json"]
 ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
+ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | None"
 
 
 @dataclass(frozen=True)
@@ -83,36 +86,102 @@ _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "refere
 def search(
     problem: Problem | str,
     arch: ArchitectureLike,
-    objective: Objective = "edp",
+    objective: ObjectiveLike = "edp",
     tiling: Tiling = "perfect",
-    time_limit: float | None = None,
-    constraints: ConstraintSource | Sequence[ConstraintSource] | None = None,
     space: Space = "even",
+    constraints: ConstraintsLike = None,
+    strategy: str = "exact",
+    time_limit: float | None = None,
+    seed: int = 0,
 ) -> SearchResult:
-    """The mapping with the least energy, latency or energy-delay product, and the proof that none is better.
+    """The mapping with the least energy, latency or other objective, and the proof that none is better.
 
     problem    a problem, or a layer by name: "resnet50:layer1.0.conv2"
     arch       an architecture, or one of the library by name, or the path of an architecture file
-    objective  "energy", "latency" or "edp"
+    objective  "energy", "latency", "edp", "ed2p", or a formula such as "energy * latency ** 0.5"; "latency,energy" is
+               the least energy of the fastest; "energy where latency <= 20000" has a limit (docs/cost-model.md)
     tiling     "ragged" lets the last tile of a dimension be smaller, "perfect" allows divisors only
-    time_limit seconds after which the best mapping so far is returned, with the bound proven by then; None: no limit
-
+    space      "even": one tile boundary for each memory; "uneven": one for each memory and tensor
     constraints  only mappings that satisfy them: the name of a dataflow, the path of a constraints file, a dict of the
                same form, one line such as "GLB.temporal.K<=16", or a list of these
+    strategy   "exact"; "cpsat", an independent exact model; "random", "anneal", "genetic": to compare with, no proof
+    time_limit seconds after which the best mapping so far is returned, with the bound proven by then; None: no limit.
+               Ctrl-C does the same
+    seed       of the heuristic strategies
 
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
     InfeasibleError, with a diagnosis, when no mapping fits.
     """
-    check_choice("objective", objective, OBJECTIVES)
+    check_choice("strategy", strategy, STRATEGIES)
+    asked = _asked(problem, arch, tiling, space, constraints, time_limit)
+    wanted = parse_objective(objective)
+    found = search_by(strategy, asked.problem, asked.arch, wanted, tiling, space, asked.constraints, time_limit, seed)
+    return SearchResult(asked.problem, asked.arch, *found)
+
+
+def search_top(
+    problem: Problem | str,
+    arch: ArchitectureLike,
+    count: int,
+    objective: ObjectiveLike = "edp",
+    tiling: Tiling = "perfect",
+    space: Space = "even",
+    constraints: ConstraintsLike = None,
+    time_limit: float | None = None,
+) -> list[SearchResult]:
+    """The best `count` mappings that differ in energy or latency, best first, each with its proof; arguments as those
+    of `search`. Fewer where there are no more."""
+    if count < 1:
+        raise TilewrightError(f"the number of mappings is {count}, expected 1 or more")
+    asked = _asked(problem, arch, tiling, space, constraints, time_limit)
+    wanted = parse_objective(objective)
+    if wanted.is_lexicographic:
+        hint = 'give one value, such as "latency", or ask for the Pareto front'
+        raise TilewrightError("the best few need one value each", where=f"objective {wanted}", hint=hint)
+    found = search_best(asked.problem, asked.arch, count, wanted, tiling, space, asked.constraints, time_limit)
+    return [SearchResult(asked.problem, asked.arch, *answer) for answer in found]
+
+
+def search_pareto(
+    problem: Problem | str,
+    arch: ArchitectureLike,
+    tiling: Tiling = "perfect",
+    space: Space = "even",
+    constraints: ConstraintsLike = None,
+    time_limit: float | None = None,
+) -> list[SearchResult]:
+    """The exact Pareto front of energy and latency, from the least energy to the least latency, each point proven;
+    arguments as those of `search`, the time limit for each point."""
+    asked = _asked(problem, arch, tiling, space, constraints, time_limit)
+    found = search_front(asked.problem, asked.arch, tiling, space, asked.constraints, time_limit)
+    return [SearchResult(asked.problem, asked.arch, *answer) for answer in found]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a search is about, checked."""
+
+    problem: Problem
+    arch: Architecture
+    constraints: Constraints
+
+
+def _asked(
+    problem: Problem | str,
+    arch: ArchitectureLike,
+    tiling: str,
+    space: str,
+    constraints: ConstraintsLike,
+    time_limit: float | None,
+) -> _Asked:
     check_choice("tiling", tiling, TILINGS)
+    check_choice("space", space, SPACES)
     if time_limit is not None and not 0 <= time_limit < float("inf"):
         raise TilewrightError(f"the time limit is {time_limit}, expected seconds, 0 or more")
     layer = load_layer(problem) if isinstance(problem, str) else problem
     machine = as_architecture(arch)
     check_countable(layer)
-    limits = load_constraints(constraints, layer, machine)
-    mapping, cost, certificate = search_exact(layer, machine, objective, tiling, space, limits, time_limit)
-    return SearchResult(layer, machine, mapping, cost, certificate)
+    return _Asked(layer, machine, load_constraints(constraints, layer, machine))
 
 
 def evaluate(mapping: Mapping | str | os.PathLike[str], arch: ArchitectureLike | None = None) -> Cost:

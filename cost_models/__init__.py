@@ -1,24 +1,30 @@
 """What a mapping costs: counts, energy, latency; and the simulator that checks the counts."""
 
 from .closed_form import count_words
-from .cost import OBJECTIVES, Cost, MemoryUse, Objective, TensorTraffic, check_fit, cost_of, evaluate, objective_value
+from .cost import Cost, MemoryUse, TensorTraffic, check_fit, cost_of, evaluate
 from .counts import Accesses, AccessTable, Counts
+from .objective import EDP, ENERGY, LATENCY, OBJECTIVES, Capped, Objective, ObjectiveLike, parse_objective
 from .simulator import SimulationError, simulate
 
 __all__ = [
+    "EDP",
+    "ENERGY",
+    "LATENCY",
     "OBJECTIVES",
     "AccessTable",
     "Accesses",
+    "Capped",
     "Cost",
     "Counts",
     "MemoryUse",
     "Objective",
+    "ObjectiveLike",
     "SimulationError",
     "TensorTraffic",
     "check_fit",
     "cost_of",
     "count_words",
     "evaluate",
-    "objective_value",
+    "parse_objective",
     "simulate",
 ]

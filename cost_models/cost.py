@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
-from typing import Literal
 
 from ..arch import Architecture, Memory
 from ..ir import Mapping, MappingError, Node, Tensor, tile_below
 from .closed_form import count_words
 from .counts import Accesses, Counts
+from .objective import ObjectiveLike, parse_objective
 from .sets import distinct_sums
-
-Objective = Literal["energy", "latency", "edp"]
-OBJECTIVES: tuple[Objective, ...] = ("energy", "latency", "edp")
 
 
 @dataclass(frozen=True)
@@ -87,16 +84,12 @@ class Cost:
     def latency_s(self) -> float:
         return self.latency_cycles / self.clock_hz
 
-    def objective(self, objective: Objective) -> float:
-        """The figure that a search minimizes: pJ, cycles, or pJ x cycles."""
-        return objective_value(objective, self.energy_pj, self.latency_cycles)
+    def objective(self, objective: ObjectiveLike) -> float:
+        """The figure that a search minimizes: pJ, cycles, pJ x cycles, or what a formula makes of pJ and cycles.
 
-
-def objective_value(objective: Objective, energy_pj: float, latency_cycles: float) -> float:
-    """Energy in pJ, latency in cycles, or their product; arrays of both work too."""
-    if objective == "energy":
-        return energy_pj
-    return latency_cycles if objective == "latency" else energy_pj * latency_cycles
+        Raises TilewrightError for an unknown objective, and for a lexicographic one: it has no single value.
+        """
+        return parse_objective(objective).value(self.energy_pj, self.latency_cycles)
 
 
 def evaluate(mapping: Mapping, arch: Architecture) -> Cost:

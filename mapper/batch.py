@@ -135,6 +135,7 @@ class Growth:
 
     even    per dimension, see `tilings.even_growth`
     orders  all loop orders met so far
+    every_mapping  whether mappings are wanted that another one beats at every step: worse loop orders among them
     """
 
     hierarchy: Hierarchy
@@ -146,6 +147,7 @@ class Growth:
     tiling: Tiling
     even: tuple[bool, ...]
     pruned: Counter[str]
+    every_mapping: bool = False
     orders: list[Order] = field(default_factory=list)
     _order_numbers: dict[Order, int] = field(default_factory=dict)
     _models: dict[Path, TrafficModel] = field(default_factory=dict)

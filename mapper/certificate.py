@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cost_models import Objective
+from .hierarchy import Space
 from .tilings import Tiling
 
 
@@ -12,22 +12,28 @@ from .tilings import Tiling
 class Certificate:
     """The proof record of a search.
 
-    value        objective of the mapping found (pJ, cycles, or pJ x cycles)
+    objective    text of what was minimized, as `parse_objective` reads it
+    value        objective of the mapping found, in the objective's unit
     lower_bound  no mapping of the space has a lower one
-    space_size   mappings in the space, before capacities are looked at
+    space_size   mappings in the space, before capacities and constraints are looked at; None: not counted
     evaluated    complete mappings whose cost was computed
     pruned       partial mappings left aside, by rule
+    constraints  what the mappings of the space had to satisfy, in words
+    strategy     how it was searched: only "exact" and "cpsat" prove anything
     """
 
-    objective: Objective
+    objective: str
     tiling: Tiling
     value: float
     lower_bound: float
-    space_size: int
+    space_size: int | None
     placements: int
     evaluated: int
     pruned: dict[str, int]
     seconds: float
+    space: Space = "even"
+    constraints: tuple[str, ...] = ()
+    strategy: str = "exact"
 
     @property
     def proven(self) -> bool:

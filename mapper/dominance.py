@@ -39,8 +39,10 @@ def _future(growth: Growth, batch: Batch) -> list[Ints]:
     """Columns on which depends what everything further out costs.
 
     With perfect tiling that is the tile and the arrays; and where tiles overlap, along the dimensions of windows, all
-    tiles inside. Ragged edges, and overlaps that are kept exactly, depend on all tiles.
+    tiles inside. Ragged edges, and overlaps that are kept exactly, depend on all tiles. So do costs that are not
+    settled, and they depend on where they were charged too.
     """
+    charges = [p.charge for p in batch.pending if p.charge is not None]
     tiles, arrays = batch.rows.tiles, batch.rows.arrays
     charges = [p.charge for p in batch.pending if p.charge is not None]
     found = [column for part in (*tiles[-1:], *arrays, *(c.tile for c in charges)) for column in part.T]
@@ -53,7 +55,10 @@ def _future(growth: Growth, batch: Batch) -> list[Ints]:
         for dim, _ in rank
     }
     exact = windows and any(memory.halo == "exact" for memory in growth.hierarchy.memories[:-1])
-    inner = range(len(growth.sizes)) if exact or growth.tiling == "ragged" else sorted(windows)
+    every_tile = exact or charges or growth.tiling == "ragged"
+    inner = range(len(growth.sizes)) if every_tile else sorted(windows)
+    found += [charge.slide[1] for charge in charges if charge.slide is not None]
+    found += [column for charge in charges for column in charge.tile.T]
     return [*found, *(tile[:, d] for tile in tiles[:-1] for d in inner)]
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arch import Architecture, Memory
-from ..cost_models import Objective, objective_value
+from ..cost_models import EDP, Objective
 from .hierarchy import MAC, Crossing, Hierarchy
 from .rows import Floats, Rows
 from .traffic import Charge, TrafficModel
@@ -96,9 +96,9 @@ class Ledger:
     def objective(self, objective: Objective, costs: Floats, steps: Floats) -> Floats:
         """The objective of complete columns; of bounds, a bound."""
         energy, latency = costs[0], self.latency(costs, steps)
-        value: Floats = objective_value(objective, energy, latency)  # type: ignore[arg-type,assignment]
+        value: Floats = objective.value(energy, latency)
         rate = self.exchange_rate
-        if objective == "edp" and rate is not None:
+        if objective == EDP and rate is not None:
             # The least product with energy + rate * latency >= joint lies at one of the two ends.
             with np.errstate(invalid="ignore"):  # infinite where nothing fits: `value` says so already
                 for joint in costs[1 + len(self.ports) :]:

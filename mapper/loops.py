@@ -18,6 +18,7 @@ and the same waiting crossings are compared: one that costs no less than another
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -92,22 +93,39 @@ class _Gap:
         first = _Stage(batch.state, np.arange(len(batch)), self.start, batch.costs, [], (), group)
         self._visit(first, self._newly_free(first))
         for pieces in self.found.values():
-            yield undominated(self.growth, merged(pieces))
+            batch = merged(pieces)
+            yield batch if self.growth.every_mapping else undominated(self.growth, batch)
 
-    def _visit(self, stage: _Stage, dims: tuple[int, ...]) -> None:
-        """Let the tile grow along some dimensions; then place a block, or charge something."""
+    def _continue(self, stage: _Stage) -> None:
+        """Go on with the dimensions that are free: all of them at once, since loops that charge nothing stand best as
+        far inside as they can; or, if worse orders are wanted too, any of them, the others later."""
+        free = self._newly_free(stage)
+        if not self.growth.every_mapping or not stage.state.waiting:
+            self._visit(stage, free)
+            return
+        for count in range(len(free) + 1):
+            for dims in itertools.combinations(free, count):
+                self._visit(stage, dims, real=True)
+
+    def _visit(self, stage: _Stage, dims: tuple[int, ...], real: bool = False) -> None:
+        """Let the tile grow along some dimensions; then place a block, or charge something.
+
+        real  only where it really grows along each of them
+        """
         stage = self._grown(stage, dims)
+        if real:
+            stage = stage.take(np.flatnonzero((stage.tiles > self.start[stage.parents])[:, dims].all(axis=1)))
         if not len(stage):
             return
         for block in self.blocks:
             self._place(stage, block)
         for move in self.bounds.moves(stage.state.waiting):
             dims = tuple(d for d in move.dims if self._may_loop(stage, d))
-            if dims:
-                self._move(stage, replace(move, dims=dims))
+            for together in [(d,) for d in dims] if self.growth.every_mapping else [dims] if dims else []:
+                self._move(stage, replace(move, dims=together))
         if stage.group:
             outwards = replace(stage, group=stage.group - 1)
-            self._visit(outwards, self._newly_free(outwards))
+            self._continue(outwards)
 
     def _may_loop(self, stage: _Stage, d: int) -> bool:
         """Whether constraints let a loop over a dimension come next."""
@@ -214,7 +232,7 @@ class _Gap:
             charged.tiles[:, move.dims[0]] = above
             charged = replace(charged, state=state, order=(*stage.order, move.dims[0]))
             charged = self._hopeful(charged, self.bounds.table(state), None)
-            self._visit(charged, self._newly_free(charged))
+            self._continue(charged)
             return
         charged = replace(self._charge(stage, move, None), state=state)
         charged = self._hopeful(charged, self.bounds.table(state), None)
@@ -223,7 +241,7 @@ class _Gap:
         # Dimensions whose loop would charge just this come first: where none of them grows, nothing is charged.
         grown = self._grown(charged, move.dims)
         grown = grown.take(np.flatnonzero((grown.tiles > self.start[grown.parents])[:, move.dims].any(axis=1)))
-        self._visit(grown, self._newly_free(grown))
+        self._continue(grown)
 
     def _charge(self, stage: _Stage, move: Move, above: Ints | None) -> _Stage:
         """Charge the crossings of a move at the tile; those that slide, up to the tile above the loop."""

@@ -32,13 +32,13 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
+from math import isclose
 
 import numpy as np
 
 from ..arch import Architecture
-from ..cost_models import Cost, Objective, evaluate
+from ..cost_models import EDP, Capped, Cost, Objective, ObjectiveLike, evaluate, parse_objective
 from ..ir import InfeasibleError, Loop, LoopNest, Mapping, Node, Problem
 from .batch import Batch, Growth
 from .bounds import Bounds, lattice_of
@@ -56,13 +56,15 @@ from .reduction import reduce_problem
 from .search_limits import SearchLimits, missing_dims, named_dims, wants_more
 from .space_size import count_mappings
 from .tilings import TILINGS, Tiling, even_growth
+from .unmet_limits import unmet_limits
 from .violations import violations
 
 ROWS_AT_ONCE = 512
 """Rows expanded together: enough to fill vectors, few enough to stop early."""
 
-MOST_TOGETHER = 24
-"""Arrays of a placement that share tables that hold for all arrays; more of them are grouped."""
+ROWS_PER_GROUP: dict[Space, int] = {"even": 400, "uneven": 20}
+"""Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays take
+to make."""
 
 DIVES = 4
 """Placements that are dived into before the search proper."""
@@ -74,13 +76,13 @@ DIVE_WIDTH = 64
 FREE = Constraints()
 
 
-@dataclass
-class _Best:
-    """The best mapping so far."""
+@dataclass(frozen=True)
+class Found:
+    """A mapping, what it costs, and the value of the objective."""
 
-    value: float = float("inf")
-    mapping: Mapping | None = None
-    cost: Cost | None = None
+    value: float
+    mapping: Mapping
+    cost: Cost
 
 
 @dataclass
@@ -95,7 +97,10 @@ class ExactSearch:
     """One search. Raises InfeasibleError, with a diagnosis, when no mapping of the space fits.
 
     time_limit  seconds after which the best mapping so far is taken, with the bound proven by then; None: no limit.
-                It is looked at between pieces of work, and not before a first mapping is found.
+                It is looked at between pieces of work, and not before a first mapping is found. An interrupt
+                (Ctrl-C) does the same
+    count       how many mappings to keep: the best ones that differ in energy or latency
+    enough      stop at the first mapping
     """
 
     original: Problem
@@ -105,11 +110,14 @@ class ExactSearch:
     space: Space = "even"
     constraints: Constraints = FREE
     time_limit: float | None = None
+    count: int = 1
     enough: bool = False
     pruned: Counter[str] = field(default_factory=Counter)
     evaluated: int = 0
     placements: int = 0
-    best: _Best = field(default_factory=_Best)
+    found: list[Found] = field(default_factory=list)
+    interrupted: bool = False
+    _working_on: float = float("inf")
     _queue: list[tuple[float, int, Holders | _Group | Batch]] = field(default_factory=list)
     _ticket: Iterator[int] = field(default_factory=itertools.count)
 
@@ -120,13 +128,23 @@ class ExactSearch:
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """The best mapping, its cost, and the proof."""
+        if not self.solve():
+            raise self._nothing_fits()
+        best = self.found[0]
+        return best.mapping, best.cost, self.certificate(best)
+
+    def solve(self) -> bool:
+        """Search; whether any mapping was found. The best ones, best first, are in `found`."""
         self._started = time.perf_counter()
         self._start_from_smaller_space()
         self._prepare()
-        self._explore()
-        if self.best.mapping is None or self.best.cost is None:
-            raise self._nothing_fits()
-        return self.best.mapping, self.best.cost, self._certificate()
+        try:
+            self._explore()
+        except KeyboardInterrupt:
+            if not self.found:
+                raise
+            self.interrupted = True
+        return bool(self.found)
 
     def _prepare(self) -> None:
         """Bounds, arrays, and a bound for every placement."""
@@ -140,21 +158,24 @@ class ExactSearch:
         """Dive, then take the lowest bound until none is below the best mapping."""
         for _, _, item in heapq.nsmallest(DIVES, self._queue, key=lambda entry: entry[:2]):
             if isinstance(item, tuple):
-                self._dive(self._at_loops(self.plans.start(item, self._cutoff())))
+                self._dive(self._open(item))
         while self._queue and self._queue[0][0] < self._cutoff() and not self._expired():
-            _, _, item = heapq.heappop(self._queue)
+            self._working_on, _, item = heapq.heappop(self._queue)
             if isinstance(item, tuple):
-                self._open(item)
+                self._push_batch(self._open(item))
             elif isinstance(item, _Group):
                 self._push_batch(self._at_loops(refined(self.growth, item.batch, self._cutoff())))
             else:
                 self._work_on(item)
+            self._working_on = float("inf")
 
     def _placements(self) -> Iterator[Holders]:
         if not missing_dims(self.constraints, self.original):
             yield from filter(self.growth.limits.allows, self.growth.hierarchy.placements())
 
     def _nothing_fits(self) -> InfeasibleError:
+        if isinstance(self.objective, Capped):
+            return unmet_limits(self.objective, self._least)
         if self.constraints.is_free:
             return diagnose(self.original, self.machine)
         conflict = smallest_conflict(self.constraints, self._has_mapping)
@@ -162,17 +183,13 @@ class ExactSearch:
             return diagnose(self.original, self.machine)
         return conflict_error(self.original, self.constraints, conflict)
 
-    def _has_mapping(self, constraints: Constraints) -> bool:
-        search = ExactSearch(
-            self.original, self.machine, self.objective, self.tiling, self.space, constraints, enough=True
-        )
-        return search.found_any()
+    def _least(self, objective: Objective) -> Cost:
+        problem, machine, limit = self.original, self.machine, self.time_limit
+        return ExactSearch(problem, machine, objective, self.tiling, self.space, self.constraints, limit).run()[1]
 
-    def found_any(self) -> bool:
-        """Whether the space has any mapping that fits; stops at the first."""
-        self._prepare()
-        self._explore()
-        return self.best.mapping is not None
+    def _has_mapping(self, constraints: Constraints) -> bool:
+        problem, machine = self.original, self.machine
+        return ExactSearch(problem, machine, self.objective, self.tiling, self.space, constraints, enough=True).solve()
 
     def _growth(self, exchange_rate: float | None) -> Growth:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)
@@ -183,14 +200,17 @@ class ExactSearch:
         bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), ledger)
         costs = CrossingCosts(hierarchy, ledger)
         limits = SearchLimits(hierarchy, self.constraints)
-        return Growth(hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned)
+        every = self.count > 1
+        return Growth(
+            hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned, every
+        )
 
     def _first_rate(self) -> float | None:
         """pJ per cycle for bounds on a product (`Ledger.exchange_rate`): any will do, a typical one does best."""
-        if self.objective != "edp":
+        if self.objective != EDP:
             return None
-        if self.best.cost is not None:
-            return self.best.cost.energy_pj / max(self.best.cost.latency_cycles, 1.0)
+        if self.found:
+            return self.found[0].cost.energy_pj / max(self.found[0].cost.latency_cycles, 1.0)
         innermost = self.arch.memories[-1]
         per_mac = self.arch.mac.energy_pj + 4 * self.arch.word_bits * innermost.read_energy_pj / innermost.access_bits
         return max(2 * per_mac, 1e-3) * self.arch.mac_instances * self.arch.mac.per_cycle
@@ -203,39 +223,50 @@ class ExactSearch:
             tiling, space = TILINGS[0], self.space
         else:
             return
-        limit = self.time_limit
-        first = ExactSearch(self.original, self.machine, self.objective, tiling, space, self.constraints, limit)
-        with suppress(InfeasibleError):
-            mapping, cost, certificate = first.run()
-            self.best = _Best(certificate.value, mapping, cost)
+        problem, machine, limit = self.original, self.machine, self.time_limit
+        first = ExactSearch(
+            problem, machine, self.objective, tiling, space, self.constraints, limit, self.count, self.enough
+        )
+        first.solve()
+        self.found = first.found
         self.evaluated += first.evaluated
         self.pruned.update(first.pruned)
 
     def _expired(self) -> bool:
         """Whether the time is up, and there is a mapping to be handed over."""
-        if self.best.mapping is None:
-            return False
-        if self.time_limit is None:
-            return self.enough
+        if not self.found or self.enough or self.time_limit is None:
+            return bool(self.found) and self.enough
         return time.perf_counter() - self._started >= self.time_limit
 
-    def _certificate(self) -> Certificate:
-        open_bound = self._queue[0][0] if self._queue else float("inf")
+    def certificate(self, found: Found) -> Certificate:
+        """What the search proves of one of the mappings found: no other one but those listed before it is better."""
+        open_bound = min(self._queue[0][0] if self._queue else float("inf"), self._working_on)
         return Certificate(
-            objective=self.objective,
+            objective=self.objective.name,
             tiling=self.tiling,
-            value=self.best.value,
-            lower_bound=self.best.value if open_bound >= self._cutoff() else open_bound,
-            space_size=count_mappings(self.original, self.machine, self.tiling),
+            value=found.value,
+            lower_bound=found.value if open_bound >= found.value * (1 - RELATIVE_TOLERANCE) else open_bound,
+            space_size=self._counted(),
             placements=self.placements,
             evaluated=self.evaluated,
             pruned=dict(sorted(self.pruned.items())),
             seconds=time.perf_counter() - self._started,
+            space=self.space,
+            constraints=self.constraints.describe(),
         )
 
+    def _counted(self) -> int | None:
+        """Mappings of the space; None where counting them takes longer than searching."""
+        nested = sum(len(fanout.axes) > 1 for fanout in self.machine.fanouts) > 1
+        if self.space == "uneven" and nested:
+            return None
+        return count_mappings(self.original, self.machine, self.tiling, self.space)
+
     def _cutoff(self) -> float:
-        """Bounds from here on cannot lead to a better mapping."""
-        return self.best.value * (1 - RELATIVE_TOLERANCE)
+        """Bounds from here on cannot lead to a mapping that is kept."""
+        if len(self.found) < self.count:
+            return float("inf")
+        return self.found[-1].value * (1 - RELATIVE_TOLERANCE)
 
     def _push(self, bound: float, item: Holders | _Group | Batch) -> None:
         if bound < self._cutoff():
@@ -255,14 +286,16 @@ class ExactSearch:
             batch = pass_fanout(self.growth, batch, self._cutoff())
         return batch
 
-    def _open(self, holders: Holders) -> None:
-        """The arrays of a placement; where they are many, by groups that get tables of their own."""
-        batch = self.plans.start(holders, self._cutoff())
-        if len(batch) <= MOST_TOGETHER:
-            self._push_batch(self._at_loops(batch))
-            return
-        for group in grouped(self.growth, batch):
-            self._push(float(group.bound[0]), _Group(group))
+    def _open(self, holders: Holders) -> Batch:
+        return self._at_loops(self.plans.start(holders, self._cutoff()))
+
+    def _pays_to_group(self, head: Batch, grown: list[Batch]) -> bool:
+        """Whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
+        which bound them better, are made in less time than it takes to look at them all."""
+        if head.path.blocks or head.path.gaps or head.bounds is not self.growth.bounds:
+            return False
+        groups = sum(1 for _ in grouped(self.growth, head))
+        return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.space] * groups
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""
@@ -281,8 +314,13 @@ class ExactSearch:
             return
         head = batch.take(np.arange(min(ROWS_AT_ONCE, len(batch))))
         self._push_batch(batch.take(np.arange(len(head), len(batch))))
-        for grown in self._expand(head):
-            self._push_batch(grown)
+        grown = list(self._expand(head))
+        if self._pays_to_group(head, grown):
+            for group in grouped(self.growth, head):
+                self._push(float(group.bound[0]), _Group(group))
+            return
+        for batch in grown:
+            self._push_batch(batch)
 
     def _finish(self, batch: Batch) -> None:
         """Evaluate complete rows by the cost model, in the order of their bounds, while they may be better."""
@@ -296,10 +334,16 @@ class ExactSearch:
                     self.pruned["constraint"] += 1
                     continue
                 self.evaluated += 1
-                cost = evaluate(mapping, self.machine)
-                value = cost.objective(self.objective)
-                if value < self._cutoff():
-                    self.best = _Best(value, mapping, cost)
+                self._keep(mapping, evaluate(mapping, self.machine))
+
+    def _keep(self, mapping: Mapping, cost: Cost) -> None:
+        """Add a mapping to those found, if it is one of the best, and differs from the others in cost."""
+        value = cost.objective(self.objective)
+        if not value < self._cutoff() or any(_same_cost(cost, other.cost) for other in self.found):
+            return
+        self.found.append(Found(value, mapping, cost))
+        self.found.sort(key=lambda found: found.value)
+        del self.found[self.count :]
 
     def _mappings(self, batch: Batch, row: int) -> Iterator[Mapping]:
         """The mapping of a complete row; all its loop orders, where an exact halo makes every order count."""
@@ -324,6 +368,13 @@ class ExactSearch:
         )
 
 
+def _same_cost(one: Cost, other: Cost) -> bool:
+    return all(
+        isclose(a, b, rel_tol=RELATIVE_TOLERANCE)
+        for a, b in ((one.energy_pj, other.energy_pj), (one.latency_cycles, other.latency_cycles))
+    )
+
+
 def all_orders(mapping: Mapping) -> Iterator[Mapping]:
     """Every mapping that differs only in the order of temporal loops between the same nodes and spatial loops."""
     runs: list[list[tuple[Loop | Node, ...]]] = []
@@ -341,7 +392,7 @@ def _is_temporal(item: Loop | Node) -> bool:
 def search_exact(
     problem: Problem,
     arch: Architecture,
-    objective: Objective = "edp",
+    objective: ObjectiveLike = "edp",
     tiling: Tiling = "perfect",
     space: Space = "even",
     constraints: Constraints = FREE,
@@ -351,4 +402,4 @@ def search_exact(
 
     Raises InfeasibleError, with a diagnosis, when nothing fits.
     """
-    return ExactSearch(problem, arch, objective, tiling, space, constraints, time_limit).run()
+    return ExactSearch(problem, arch, parse_objective(objective), tiling, space, constraints, time_limit).run()

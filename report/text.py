@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..arch import Architecture
-from ..cost_models import Cost
+from ..cost_models import Cost, parse_objective
 from ..cost_models.cost import MemoryUse, TensorTraffic
 from ..ir import Mapping, Problem
 from ..mapper.certificate import Certificate
@@ -23,7 +23,6 @@ from .nest import nest_lines
 from .units import clock, count, energy, percent, plural, power_of_ten, seconds, significant, size
 
 _EDP_UNIT = "pJ x cycles"
-_UNIT = {"energy": "pJ", "latency": "cycles", "edp": _EDP_UNIT}
 _PICO = 1e-12
 _TEXT_WIDTH = 64  # columns of running text: with what stands before it, a page of 80
 _WIDEST = 10_000  # columns; no table comes near
@@ -187,15 +186,18 @@ def _memory_cells(memory: MemoryUse, cost: Cost) -> tuple[str, ...]:
 
 def certificate_rows(certificate: Certificate) -> list[tuple[str, str]]:
     """What was minimized, what is proven, and what the proof took."""
-    unit = _UNIT[certificate.objective]
+    unit = parse_objective(certificate.objective).unit
+    unit = "(of pJ and cycles)" if unit == "formula" else unit
     verdict = "proven optimal" if certificate.proven else f"gap {percent(certificate.gap, 1)}, not proven optimal"
     placements = plural(certificate.placements, "placement")
     pruned = ", ".join(f"{rule} {count(number)}" for rule, number in certificate.pruned.items())
     return [
-        ("Objective", f"{certificate.objective}, {certificate.tiling} tilings: {verdict}"),
+        ("Objective", f"{certificate.objective}: {verdict}"),
         ("Value", f"{_exact(certificate.value)} {unit}"),
         ("Lower bound", f"{_exact(certificate.lower_bound)} {unit}"),
-        ("Space", f"{_space(certificate.space_size)}, {placements}"),
+        ("Space", f"{certificate.space}, {certificate.tiling} tilings, {_space(certificate.space_size)}, {placements}"),
+        *([("Constraints", "; ".join(certificate.constraints))] if certificate.constraints else []),
+        *([("Strategy", certificate.strategy)] if certificate.strategy != "exact" else []),
         ("Evaluated", plural(certificate.evaluated, "complete mapping")),
         ("Pruned", pruned or "nothing"),
         ("Time", seconds(certificate.seconds)),
@@ -207,5 +209,7 @@ def _exact(value: float) -> str:
     return f"{value:,.10g}".replace("e+", "e")
 
 
-def _space(mappings: int) -> str:
+def _space(mappings: int | None) -> str:
+    if mappings is None:
+        return "not counted"
     return f"{power_of_ten(mappings)} mappings" if mappings >= 10**6 else plural(mappings, "mapping")

@@ -11,6 +11,7 @@ from ..ir import Problem, TilewrightError
 from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .mappings import show_result, verify_mapping
+from .several import show_several
 from .terminal import status
 
 
@@ -29,7 +30,13 @@ def search(
         ),
     ] = None,
     objective: Annotated[
-        str, typer.Option(metavar="WHAT", help="What to minimize: energy, latency or edp, their product.")
+        str,
+        typer.Option(
+            metavar="WHAT",
+            help="What to minimize: energy, latency, edp (their product) or ed2p; a formula in energy (pJ) and latency "
+            '(cycles) such as "energy * latency ** 0.5"; latency,energy: the least energy of the fastest. '
+            'With limits: "energy where latency <= 20000".',
+        ),
     ] = "edp",
     tiling: Annotated[
         str,
@@ -37,6 +44,27 @@ def search(
             metavar="KIND", help="ragged: the last tile of a dimension may be smaller; perfect: divisors only."
         ),
     ] = "perfect",
+    space: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND", help="even: one tile boundary for each memory; uneven: for each memory and tensor."
+        ),
+    ] = "even",
+    strategy: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="exact; cpsat, an independent exact model; random, anneal or genetic, which prove nothing.",
+        ),
+    ] = "exact",
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Of the strategies that draw lots.")] = 0,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", help="The N best mappings that differ in energy or latency.")
+    ] = None,
+    pareto: Annotated[
+        str | None,
+        typer.Option(metavar="energy,latency", help="All mappings that nothing beats in both, each proven."),
+    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Then take the best mapping so far, and say how far off it can be."),
@@ -74,22 +102,40 @@ def search(
     tilewright search --conv K=64,C=64,P=56,Q=56,R=3,S=3,stride=1 --arch tpu_v1 --out result
     tilewright search --gemm M=512,N=768,K=3072 --arch my_chip.yaml --objective latency --verify
     tilewright search --einsum "bhqd,bhkd->bhqk" b=1,h=12,q=128,k=128,d=64 --arch eyeriss --json
+    tilewright search resnet50:conv1 --arch eyeriss --objective "energy where latency <= 1e6"
+    tilewright search resnet50:conv1 --arch eyeriss --space uneven --top 3
+    tilewright search resnet50:conv1 --arch eyeriss --pareto energy,latency
     tilewright search resnet50:conv1 --arch eyeriss --dataflow row-stationary --constraint "utilization>=0.5"
     """
     problem = _problem(layer, conv, gemm, einsum)
     machine = architecture_named(arch)
-    from ..cost_models import OBJECTIVES, Objective
+    from ..cost_models import parse_objective
+    from ..mapper.hierarchy import SPACES, Space
+    from ..mapper.strategies import STRATEGIES
     from ..mapper.tilings import TILINGS, Tiling
-    from ..results import check_choice, prepare_folder
+    from ..results import check_choice, prepare_folder, search_pareto, search_top
     from ..results import search as search_for
 
-    check_choice("objective", objective, OBJECTIVES)
+    wanted = parse_objective(objective)
     check_choice("tiling", tiling, TILINGS)
+    check_choice("space", space, SPACES)
+    check_choice("strategy", strategy, STRATEGIES)
+    _check_kind(top, pareto, strategy)
     if out is not None:
         prepare_folder(out)
+    kind, place = cast(Tiling, tiling), cast(Space, space)
     sources = constraint_sources(dataflow, constraints, constraint or ())
     with status(f"searching the best mapping of {problem.name} on {machine.name}"):
-        result = search_for(problem, machine, cast(Objective, objective), cast(Tiling, tiling), time_limit, sources)
+        if top is not None:
+            results = search_top(problem, machine, top, wanted, kind, place, sources, time_limit)
+        elif pareto is not None:
+            results = search_pareto(problem, machine, kind, place, sources, time_limit)
+        else:
+            results = [search_for(problem, machine, wanted, kind, place, sources, strategy, time_limit, seed)]
+    if top is not None or pareto is not None:
+        show_several(results, out, json)
+        return
+    (result,) = results
     files = result.save(out) if out is not None else ()
     if json:
         typer.echo(result.emit("json"), nl=False)
@@ -97,6 +143,17 @@ def search(
         show_result(result.mapping, machine, result.cost, result.certificate, files)
     if verify:
         verify_mapping(result.mapping, machine, quiet=json)
+
+
+def _check_kind(top: int | None, pareto: str | None, strategy: str) -> None:
+    """At most one of --top, --pareto and another strategy."""
+    given = [name for name, asked in (("--top", top), ("--pareto", pareto)) if asked is not None]
+    if strategy != "exact" and given:
+        raise TilewrightError(f"{given[0]} needs the exact strategy, found {strategy}", where="--strategy")
+    if len(given) > 1:
+        raise TilewrightError("expected one of --top and --pareto, found both")
+    if pareto is not None and sorted(pareto.replace(" ", "").split(",")) != ["energy", "latency"]:
+        raise TilewrightError(f"found {pareto!r}, expected energy,latency", where="--pareto")
 
 
 def _problem(layer: str | None, conv: str | None, gemm: str | None, einsum: str | None) -> Problem:

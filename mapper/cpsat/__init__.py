@@ -24,8 +24,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from ...arch import Architecture
-from ...cost_models import OBJECTIVES, Cost, Objective
-from ...ir import Mapping, Problem, TilewrightError, did_you_mean
+from ...cost_models import EDP, ENERGY, LATENCY, Cost, ObjectiveLike, parse_objective
+from ...ir import Mapping, Problem, TilewrightError
 
 __all__ = ["search_cpsat"]
 
@@ -33,7 +33,7 @@ __all__ = ["search_cpsat"]
 def search_cpsat(
     problem: Problem,
     arch: Architecture,
-    objective: Objective = "edp",
+    objective: ObjectiveLike = "edp",
     tiling: str = "perfect",
     time_limit: float | None = None,
 ) -> tuple[Mapping, Cost, float]:
@@ -52,9 +52,12 @@ def search_cpsat(
             where="cpsat",
             hint="use tiling='perfect', or the exact search",
         )
-    if objective not in OBJECTIVES:
+    wanted = parse_objective(objective)
+    if wanted not in (ENERGY, LATENCY, EDP):
         raise TilewrightError(
-            f"unknown objective {objective!r}", where="cpsat", hint=did_you_mean(str(objective), OBJECTIVES)
+            f"the objective is {wanted}, and the CP-SAT model minimizes energy, latency or edp",
+            where="cpsat",
+            hint="use the exact search for other objectives",
         )
     if find_spec("ortools") is None:
         raise TilewrightError(
@@ -62,4 +65,4 @@ def search_cpsat(
         )
     from .strategy import solve
 
-    return solve(problem, arch, objective, time_limit)
+    return solve(problem, arch, wanted, time_limit)

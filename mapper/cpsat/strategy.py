@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...arch import Architecture
-from ...cost_models import Cost, Objective, evaluate
+from ...cost_models import EDP, ENERGY, Cost, Objective, evaluate
 from ...ir import Mapping, Problem
 from ..diagnosis import diagnose
 from .costs import Amount
@@ -20,10 +20,10 @@ def solve(
     """The best mapping of the even space with perfect tiling, its cost, and the proven bound."""
     solver = Solver(problem, arch, time_limit)
     energy, latency = solver.costs.energy, solver.costs.latency
-    if objective == "edp":
+    if objective == EDP:
         unit, found = energy.unit * latency.unit, least_product(solver)
     else:
-        amount = energy if objective == "energy" else latency
+        amount = energy if objective == ENERGY else latency
         unit, found = amount.unit, _least(solver, amount)
     if found.values is None:
         raise diagnose(problem, arch)

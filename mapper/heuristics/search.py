@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Mapping
 
 from ...arch import Architecture
-from ...cost_models import Cost, Objective
+from ...cost_models import Cost, ObjectiveLike, parse_objective
 from ...ir import Problem, TilewrightError, did_you_mean
 from ..tilings import Tiling
 from .annealing import annealing
@@ -29,7 +29,7 @@ DEFAULT_EVALUATIONS = 2_000
 def search_heuristic(
     problem: Problem,
     arch: Architecture,
-    objective: Objective | Callable[[Cost], float] = "edp",
+    objective: ObjectiveLike | Callable[[Cost], float] = "edp",
     tiling: Tiling = "perfect",
     strategy: str = "random",
     seed: int = 0,
@@ -51,7 +51,7 @@ def search_heuristic(
     if time_limit is None and evaluations is None:
         evaluations = DEFAULT_EVALUATIONS
     space = Space(problem, arch, tiling)
-    run = Run(space, objective, time_limit, evaluations)
+    run = Run(space, objective if callable(objective) else parse_objective(objective), time_limit, evaluations)
     proposals = STRATEGIES[strategy](space, random.Random(seed))
     try:
         genome = next(proposals)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from ...cost_models import Cost, Objective, check_fit, evaluate
+from ...cost_models import Cost, ObjectiveLike, check_fit, evaluate
 from ...ir import InfeasibleError, Mapping, MappingError
 from .sample import Genome, Space
 
@@ -51,13 +51,13 @@ class HeuristicResult:
 class Run:
     """One search: its budget, its counts, and the best so far.
 
-    objective    a name, or any function of the cost; less is better
+    objective    what `Cost.objective` understands, or any function of the cost; less is better
     time_limit   seconds, or None; looked at between proposals, and not before something is found or given up
     evaluations  the most costs to compute, or None
     """
 
     space: Space
-    objective: Objective | Callable[[Cost], float]
+    objective: ObjectiveLike | Callable[[Cost], float]
     time_limit: float | None
     evaluations: int | None
     evaluated: int = 0

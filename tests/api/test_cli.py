@@ -87,6 +87,26 @@ def test_search_prints_the_whole_page(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mapping.json", "nest.txt", "reference.py"]
 
 
+@pytest.mark.parametrize(
+    ("objective", "name", "value"),
+    [
+        ("ed2p", "ed2p", "pJ x cycles^2"),
+        ("energy*latency**0.5", "energy * latency ** 0.5", "(of pJ and cycles)"),
+        ("energy where latency<=1e6", "energy where latency <= 1000000", "pJ"),
+    ],
+)
+def test_every_objective_is_printed_and_read_back(objective: str, name: str, value: str, tmp_path: Path) -> None:
+    done = run("search", *GEMM, "--arch", "eyeriss", "--objective", objective, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    rows = {line.split("  ")[1].strip(): line for line in done.stdout.splitlines() if line.startswith("  ")}
+    assert f"{name}, perfect tilings: proven optimal" in rows["Objective"]
+    assert rows["Value"].endswith(value)
+    assert {"Energy", "Latency", "EDP"} <= set(rows)
+    certificate = tw.load_mapping(tmp_path / "mapping.json").recorded.certificate
+    assert certificate is not None
+    assert certificate.objective == name
+
+
 def test_search_prints_one_document_with_json() -> None:
     done = run("search", *GEMM, "--arch", "eyeriss", "--json", "--verify")
     assert done.exit_code == 0, done.output
@@ -272,6 +292,12 @@ def test_help_and_version() -> None:
         (("search", *GEMM, "--arch", "eyeris"), "did you mean 'eyeriss'"),
         (("search", *GEMM, "--arch", "none.yaml"), "none.yaml: no such file"),
         (("search", *GEMM, "--arch", "eyeriss", "--objective", "engery"), "did you mean 'energy'"),
+        (("search", *GEMM, "--arch", "eyeriss", "--objective", "energy/latency"), "falls when latency grows"),
+        (("search", *GEMM, "--arch", "eyeriss", "--objective", "latency,edp"), "expected latency,energy or energy,lat"),
+        (
+            ("search", *GEMM, "--arch", "eyeriss", "--objective", "energy where latency <= 60"),
+            "the least latency is 640",
+        ),
         (("search", *GEMM, "--arch", "eyeriss", "--tiling", "rag"), "did you mean 'ragged'"),
         (("search", *GEMM, "--arch", "eyeriss", "--dataflow", "weight-stat"), "did you mean 'weight-stationary'"),
         (("search", *GEMM, "--arch", "eyeriss", "--constraints", "none.yaml"), "none.yaml: no such file"),

@@ -187,7 +187,8 @@ def test_nothing_to_loop_over() -> None:
     ("options", "message"),
     [
         ({"tiling": "ragged"}, "tiling is 'ragged', and the CP-SAT model is of perfect tilings"),
-        ({"objective": "area"}, "unknown objective 'area'"),
+        ({"objective": "area"}, "unknown name 'area'"),
+        ({"objective": "ed2p"}, "the objective is ed2p, and the CP-SAT model minimizes energy, latency or edp"),
     ],
 )
 def test_options_that_are_refused(options: dict[str, object], message: str) -> None:
