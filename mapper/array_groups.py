@@ -81,8 +81,8 @@ def _shared(hierarchy: Hierarchy, array: Ints) -> list[Ints]:
         shared = array[:, [d for d, dim in enumerate(names) if dim not in tensor.dims]].prod(axis=1)
         for rank in tensor.ranks:
             if len(rank) > 1:
-                spread = array[:, [names.index(dim) for dim, _ in rank]]
-                shared = shared * (spread.prod(axis=1) // spread.max(axis=1))
+                # Even along one dimension, the windows of neighbours overlap.
+                shared = shared * array[:, [names.index(dim) for dim, _ in rank]].prod(axis=1)
         found.append(shared)
     return found
 

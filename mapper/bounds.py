@@ -340,15 +340,18 @@ class Bounds:
             if inner:
                 self.ledger.book(costs, inner, nothing, filled * bits, inner_instances)
             return costs
-        # A word's first visit is free on the way in, once per instance that holds a part of its sum; instances inside
-        # the charge repeat all visits alike, so only those further out can lessen the visits after the first.
+        # A word's first visit is free on the way in, once per instance that holds a part of its sum. Instances inside
+        # the charge repeat visits alike, so the visits after the first are at least those at one of them; and at least
+        # all visits, less one to as many instances as there may be.
         distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
         wide = self.ledger.arch.partial_width_bits(tensor)
         narrow = min(wide, self.ledger.arch.width_bits(tensor))
         again = np.maximum(served - distinct * self._parts(crossing.outer, passed), 0.0)
         self.ledger.book(costs, outer, again * wide, again * wide + distinct * narrow, outer_instances)
         if inner:
-            again = np.maximum(filled - copies * distinct * self._parts(crossing.inner, passed), 0.0)
+            firsts = distinct * self._parts(crossing.inner, passed)
+            every = filled - firsts * self._parts_inside(crossing, passed)
+            again = np.maximum(np.maximum(words - firsts, every), 0.0)
             reads = (again * wide + copies * distinct * narrow) * self.ledger.arch.inner_drain_read
             self.ledger.book(costs, inner, reads, again * wide, inner_instances)
         return costs
@@ -382,6 +385,11 @@ class Bounds:
             if self.hierarchy.inside[fanout] > memory:
                 parts *= self.arrays.parts[fanout]
         return parts
+
+    def _parts_inside(self, crossing: Crossing, passed: int) -> float:
+        """Most instances, over fanouts between the holders and below the charge, that hold parts of the same sums."""
+        inside = (f for f in range(passed) if self.hierarchy.between(f, crossing))
+        return math.prod(self.arrays.parts[f] for f in inside)
 
     def _words_at_tiles(self, t: int, exact_halo: bool) -> np.ndarray:
         """Words of a tensor if it is charged at each tile; broadcastable over the lattice."""

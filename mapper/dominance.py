@@ -44,7 +44,9 @@ def _future(growth: Growth, batch: Batch) -> list[Ints]:
     """
     charges = [p.charge for p in batch.pending if p.charge is not None]
     tiles, arrays = batch.rows.tiles, batch.rows.arrays
-    found = [column for part in (*tiles[-1:], *arrays) for column in part.T]
+    charges = [p.charge for p in batch.pending if p.charge is not None]
+    found = [column for part in (*tiles[-1:], *arrays, *(c.tile for c in charges)) for column in part.T]
+    found += [c.slide[1] for c in charges if c.slide is not None]
     windows = {
         growth.footprints.index[dim]
         for tensor in growth.hierarchy.problem.tensors

@@ -1,0 +1,218 @@
+"""The way that the search takes to a given mapping: its states, rows and charges, one loop or node after the other."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from brute_force import regions_of
+from tilewright.arch import Architecture
+from tilewright.cost_models import Objective
+from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, ceil_div
+from tilewright.mapper.batch import Growth
+from tilewright.mapper.bounds import Bounds
+from tilewright.mapper.constraints import Constraints
+from tilewright.mapper.footprints import Footprints
+from tilewright.mapper.hierarchy import MAC, Block, Crossing, Hierarchy, Path, Space, State
+from tilewright.mapper.lattice import MOST_CELLS, Lattice
+from tilewright.mapper.ledger import CrossingCosts, Ledger
+from tilewright.mapper.rows import Floats, Ints, Rows
+from tilewright.mapper.search_limits import SearchLimits
+from tilewright.mapper.tilings import Tiling, even_growth
+from tilewright.mapper.traffic import Charge
+
+Charges = tuple[tuple[Crossing, Charge | None], ...]
+
+
+def growth_of(
+    problem: Problem,
+    arch: Architecture,
+    tiling: Tiling,
+    space: Space,
+    rate: float | None = None,
+    objective: Objective = "energy",
+    most_cells: int = MOST_CELLS,
+) -> Growth:
+    """What a search of a problem has at hand."""
+    hierarchy, ledger = Hierarchy(problem, arch, space), Ledger.of(arch, rate)
+    even = tuple(even_growth(problem, dim) for dim in problem.dim_names)
+    lattice = Lattice([size for _, size in problem.dims], tiling, even, most_cells)
+    footprints, limits = Footprints(hierarchy), SearchLimits(hierarchy, Constraints())
+    bounds = Bounds(hierarchy, footprints, lattice, ledger)
+    costs = CrossingCosts(hierarchy, ledger)
+    return Growth(hierarchy, footprints, bounds, costs, limits, objective, tiling, even, Counter())
+
+
+@dataclass(frozen=True)
+class Step:
+    """A growing mapping, as one row.
+
+    tile     (1, dims) the tile so far
+    charges  all crossings charged so far
+    stage    (1, dims) the tile at the last charge, node or fanout: since then, loops were free
+    """
+
+    path: Path
+    state: State
+    rows: Rows
+    tile: Ints
+    charges: Charges
+    stage: Ints
+
+    def costs(self, growth: Growth) -> Floats:
+        """(columns, 1) what the charges cost, as far as that is known here."""
+        costs = np.zeros((growth.costs.ledger.columns, 1))
+        growth.costs.ledger.book_energy(costs, growth.hierarchy.problem.macs * growth.hierarchy.arch.mac.energy_pj)
+        return costs + sum(growth.book(self.path, self.rows, *charged) for charged in self.charges)
+
+
+def steps_to(mapping: Mapping, growth: Growth) -> Iterator[Step]:
+    """The steps from the MAC to a mapping whose loops have more than one trip; the last one is complete."""
+    hierarchy, problem = growth.hierarchy, mapping.problem
+    step = _start(mapping, hierarchy)
+    yield (step := _past_fanouts(step, hierarchy))
+    dims = list(problem.dim_names)
+    for block in _blocks(mapping, hierarchy):
+        if isinstance(block, Loop):
+            step = _looped(step, growth, dims.index(block.dim), block.trips)
+        else:
+            step = _past_fanouts(_placed(step, hierarchy, block), hierarchy)
+        yield step
+
+
+def _start(mapping: Mapping, hierarchy: Hierarchy) -> Step:
+    names = [memory.name for memory in hierarchy.memories]
+    nodes = mapping.nest.nodes[::-1]
+    holders = tuple(
+        tuple(names.index(node.memory) for node in nodes if node.tensor == t.name) for t in mapping.problem.tensors
+    )
+    ones = np.ones((1, len(mapping.problem.dims)), dtype=np.int64)
+    charges = tuple((Crossing(t, MAC, held[0]), None) for t, held in enumerate(holders))
+    rows = Rows(1, [], _arrays(mapping, hierarchy))
+    return Step(Path(hierarchy, holders), hierarchy.start(holders), rows, ones, charges, ones)
+
+
+def _arrays(mapping: Mapping, hierarchy: Hierarchy) -> list[Ints]:
+    """Per fanout, innermost first, instances per dimension."""
+    sizes, dims = [size for _, size in mapping.problem.dims], list(mapping.problem.dim_names)
+    tile, before = [1] * len(sizes), {}
+    found = {fanout.name: [1] * len(sizes) for fanout in hierarchy.fanouts}
+    for loop in (item for item in reversed(mapping.nest.items) if isinstance(item, Loop)):
+        d = dims.index(loop.dim)
+        if loop.axis is not None:
+            left = before.setdefault((loop.axis.fanout, d), ceil_div(sizes[d], tile[d]))
+            found[loop.axis.fanout][d] = min(found[loop.axis.fanout][d] * loop.trips, left)
+        tile[d] = min(tile[d] * loop.trips, sizes[d])
+    return [np.array([found[fanout.name]], dtype=np.int64) for fanout in hierarchy.fanouts]
+
+
+def _blocks(mapping: Mapping, hierarchy: Hierarchy) -> Iterator[Loop | Block]:
+    """Temporal loops and blocks, from the inside out."""
+    names = [memory.name for memory in hierarchy.memories]
+    tensors = [t.name for t in mapping.problem.tensors]
+    open_block: Block | None = None
+    for item in reversed(mapping.nest.items):
+        if isinstance(item, Loop):
+            if open_block is not None:
+                yield open_block
+                open_block = None
+            if item.axis is None:
+                yield item
+            continue
+        memory, tensor = names.index(item.memory), tensors.index(item.tensor)
+        joined = open_block is not None and open_block.memory == memory
+        if joined and (hierarchy.space == "even" or memory == hierarchy.outermost):
+            open_block = Block(memory, tuple(sorted((*open_block.tensors, tensor))))
+        else:
+            if open_block is not None:
+                yield open_block
+            open_block = Block(memory, (tensor,))
+    assert open_block is not None
+    yield open_block
+
+
+def _past_fanouts(step: Step, hierarchy: Hierarchy) -> Step:
+    while hierarchy.at_fanout(step.state):
+        sizes = [size for _, size in hierarchy.problem.dims]
+        tile = np.minimum(step.tile * step.rows.arrays[step.state.passed], sizes)
+        step = replace(step, path=step.path.passing(), state=hierarchy.passing(step.state), tile=tile, stage=tile)
+    return step
+
+
+def _looped(step: Step, growth: Growth, d: int, trips: int) -> Step:
+    """With a temporal loop more; it charges the waiting crossings that it moves, at the tile below it."""
+    above = step.tile.copy()
+    above[:, d] = np.minimum(above[:, d] * trips, growth.sizes[d])
+    moved = [c for c in step.state.waiting if d in growth.bounds.moving[c.tensor]]
+    charges = list(step.charges)
+    for crossing in moved:
+        slide = (d, above[:, d]) if d in growth.bounds.sliding(crossing) else None
+        charges.append((crossing, Charge(step.path.gap, step.tile, slide)))
+    still = tuple(c for c in step.state.waiting if c not in moved)
+    state = replace(step.state, waiting=still)
+    return replace(step, state=state, tile=above, charges=tuple(charges), stage=above if moved else step.stage)
+
+
+def _placed(step: Step, hierarchy: Hierarchy, block: Block) -> Step:
+    charges = step.charges
+    still = step.state.waiting
+    if hierarchy.is_last(block):
+        charges, still = (*charges, *((c, Charge(step.path.gap, step.tile)) for c in still)), ()
+    return replace(
+        step,
+        path=step.path.placing(block),
+        state=hierarchy.place(step.state, block, still),
+        rows=Rows(1, [*step.rows.tiles, step.tile], step.rows.arrays),
+        charges=charges,
+        stage=step.tile,
+    )
+
+
+# ---- random mappings ---------------------------------------------------------------------------------------
+
+
+def random_uneven(rng: random.Random, problem: Problem, arch: Architecture, ragged: bool) -> Mapping:
+    """Any mapping of the uneven space, capacities left aside."""
+    places: list[Axis | list[Node] | None] = [[Node(arch.memories[0].name, t.name) for t in problem.tensors], None]
+    for region in regions_of(arch):
+        places += region.axes
+        for node in _region_nodes(rng, problem, region.memories):
+            places += [[node], None]
+    left = problem.sizes.copy() if isinstance(problem.sizes, dict) else dict(problem.sizes)
+    room = {Axis(f.name, i): axis.size for f in arch.fanouts for i, axis in enumerate(f.axes)}
+    limits = {Axis(f.name, i): axis for f in arch.fanouts for i, axis in enumerate(f.axes)}
+    items: list[Loop | Node] = []
+    for i, place in reversed(list(enumerate(places))):
+        if isinstance(place, list):
+            items += place
+            continue
+        loops = []
+        for dim in problem.dim_names:
+            trips = left[dim]
+            if i > 1:
+                most = left[dim] if place is None else room[place] if limits[place].allows(problem, dim) else 1
+                options = [f for f in range(1, left[dim] + 1) if f <= most and (ragged or left[dim] % f == 0)]
+                trips = rng.choice(options) if rng.random() < 0.6 else 1
+            if place is not None:
+                room[place] //= trips
+            left[dim] = ceil_div(left[dim], trips)
+            loops += [Loop(dim, trips, place)] if trips > 1 else []
+        rng.shuffle(loops)
+        items += loops
+    return Mapping(problem, LoopNest(tuple(reversed(items))))
+
+
+def _region_nodes(rng: random.Random, problem: Problem, memories: tuple) -> list[Node]:
+    """Nodes of a region, outermost first, in any order that keeps each tensor's memories in the hierarchy's."""
+    chains = []
+    for t in problem.tensors:
+        keeps = {"must": 1.0, "may": 0.6, "never": 0.0}
+        chains.append([Node(m.name, t.name) for m in memories if rng.random() < keeps[m.keeps[t.role]]])
+    nodes: list[Node] = []
+    while any(chains):
+        nodes.append(rng.choice([chain for chain in chains if chain]).pop(0))
+    return nodes
