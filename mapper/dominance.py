@@ -39,8 +39,8 @@ def _future(growth: Growth, batch: Batch) -> list[Ints]:
     """Columns on which depends what everything further out costs.
 
     With perfect tiling that is the tile and the arrays; and where tiles overlap, along the dimensions of windows, all
-    tiles inside. Ragged edges, and overlaps that are kept exactly, depend on all tiles. So do costs that are not
-    settled, and they depend on where they were charged too.
+    tiles inside. Ragged edges, and words of memories with an exact halo, which are only bounded until the mapping is
+    complete, depend on all tiles. So do costs that are not settled, and they depend on where they were charged too.
     """
     charges = [p.charge for p in batch.pending if p.charge is not None]
     tiles, arrays = batch.rows.tiles, batch.rows.arrays
@@ -54,7 +54,7 @@ def _future(growth: Growth, batch: Batch) -> list[Ints]:
         if len(rank) > 1
         for dim, _ in rank
     }
-    exact = windows and any(memory.halo == "exact" for memory in growth.hierarchy.memories[:-1])
+    exact = any(memory.halo == "exact" for memory in growth.hierarchy.memories[:-1])
     every_tile = exact or charges or growth.tiling == "ragged"
     inner = range(len(growth.sizes)) if every_tile else sorted(windows)
     found += [charge.slide[1] for charge in charges if charge.slide is not None]

@@ -292,7 +292,8 @@ class ExactSearch:
     def _pays_to_group(self, head: Batch, grown: list[Batch]) -> bool:
         """Whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
         which bound them better, are made in less time than it takes to look at them all."""
-        if head.path.blocks or head.path.gaps or head.bounds is not self.growth.bounds:
+        decided = head.path.blocks or head.path.gaps
+        if decided or not head.rows.arrays or head.bounds is not self.growth.bounds:
             return False
         if self.tiling == "ragged":  # lattices are large there, and groups many: the tables would take gigabytes
             return False
