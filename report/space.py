@@ -20,15 +20,15 @@ _WRITTEN_OUT = 10**6
 def space_page(problem: Problem, arch: Architecture, kind: str, size: SpaceSize, estimate: TextbookEstimate) -> Group:
     """The four factors of a space and their product, over the estimates; `kind` says which space it is."""
     exact = [
-        ("Placements", f"{_figure(size.placements)}  memories that keep each tensor"),
-        ("Tilings", f"{_figure(size.tilings)}  for each placement, in time"),
-        ("Spatial", f"{_figure(size.spatial)}  times as many with loops on arrays"),
-        ("Orders", f"{_figure(size.orders)}  loop orders for each of these"),
-        ("Total", f"{_figure(size.total)}  mappings, before capacities are looked at"),
+        ("Placements", f"{_figure(size.placements):10} memories that keep each tensor"),
+        ("Tilings", f"{_figure(size.tilings):10} for each placement, in time"),
+        ("Spatial", f"{_figure(size.spatial):10} times as many with loops on arrays"),
+        ("Orders", f"{_figure(size.orders):10} loop orders for each of these"),
+        ("Total", f"{_figure(size.total):10} mappings, before capacities are looked at"),
     ]
     estimates = [
-        ("Timeloop", f"{_figure(estimate.timeloop)}  permutations x bypasses x co-factor sets"),
-        ("Rule of thumb", f"{_figure(estimate.rule_of_thumb)}  (choices^components x orders)^memories"),
+        ("Timeloop", f"{_figure(estimate.timeloop):10} permutations x bypasses x co-factor sets"),
+        ("Rule of thumb", f"{_figure(estimate.rule_of_thumb):10} (choices^components x orders)^memories"),
     ]
     return Group(
         pairs([*layer_rows(problem), *architecture_rows(arch), ("Space", kind)]),
