@@ -140,7 +140,7 @@ def test_a_mapping_does_not_depend_on_the_order_of_hashes() -> None:
         "import tilewright as tw\n"
         "for space in ('even', 'uneven'):\n"
         "    for tiling in ('perfect', 'ragged'):\n"
-        "        result = tw.search(tw.conv2d(K=6, C=4, P=7, Q=7, R=3, S=3), 'eyeriss', tiling=tiling, space=space)\n"
+        "        result = tw.search(tw.gemm(M=6, N=10, K=12), 'three_level', tiling=tiling, space=space)\n"
         "        print(result.mapping.nest, result.cost, result.certificate.pruned, result.certificate.evaluated)\n"
     )
     printed = {
