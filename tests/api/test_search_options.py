@@ -167,7 +167,7 @@ def test_the_best_few_are_listed_and_saved(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert done.stdout.count("proven") == 3
     for number, result in enumerate(found, 1):
-        loaded = tw.load_mapping(tmp_path / "best" / str(number))
+        loaded = tw.load_mapping(tmp_path / "best" / str(number) / "mapping.json")
         assert loaded.recorded.cost == result.cost
     assert sorted(path.name for path in (tmp_path / "best").iterdir()) == ["1", "2", "3"]
 
