@@ -2,9 +2,12 @@
 
     entry.py                the program as a whole, and how it fails
     layers.py               search
+    space.py                space
     mappings.py             evaluate, verify
     names.py                list, show
     machines.py             --arch
+    problems.py             LAYER, --conv, --gemm, --einsum
+    several.py              --top, --pareto
     constraint_options.py   --dataflow, --constraints, --constraint
     terminal.py             messages
 
@@ -15,10 +18,12 @@ from .entry import app, main
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
+from .space import space_size
 
 __all__ = ["app", "main"]
 
 app.command(short_help="Find the best mapping of a layer, with proof.")(search)
+app.command("space", short_help="Count the mappings of a layer.")(space_size)
 app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
 app.command("list", short_help="List architectures, networks, layers or dataflows.")(list_names)

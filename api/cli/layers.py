@@ -7,12 +7,13 @@ from typing import Annotated, cast
 
 import typer
 
-from ..ir import Problem, TilewrightError
+from ..ir import TilewrightError
 from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .mappings import show_result, verify_mapping
+from .problems import problem_named
 from .several import show_several
-from .terminal import status
+from .terminal import noting_interrupts, say, status
 
 
 def search(
@@ -107,7 +108,7 @@ def search(
     tilewright search resnet50:conv1 --arch eyeriss --pareto energy,latency
     tilewright search resnet50:conv1 --arch eyeriss --dataflow row-stationary --constraint "utilization>=0.5"
     """
-    problem = _problem(layer, conv, gemm, einsum)
+    problem = problem_named(layer, conv, gemm, einsum)
     machine = architecture_named(arch)
     from ..cost_models import parse_objective
     from ..mapper.hierarchy import SPACES, Space
@@ -125,13 +126,15 @@ def search(
         prepare_folder(out)
     kind, place = cast(Tiling, tiling), cast(Space, space)
     sources = constraint_sources(dataflow, constraints, constraint or ())
-    with status(f"searching the best mapping of {problem.name} on {machine.name}"):
+    with noting_interrupts() as interrupts, status(f"searching the best mapping of {problem.name} on {machine.name}"):
         if top is not None:
             results = search_top(problem, machine, top, wanted, kind, place, sources, time_limit)
         elif pareto is not None:
             results = search_pareto(problem, machine, kind, place, sources, time_limit)
         else:
             results = [search_for(problem, machine, wanted, kind, place, sources, strategy, time_limit, seed)]
+    if interrupts:
+        say("interrupted: this is the best found so far")
     if top is not None or pareto is not None:
         show_several(results, out, json)
         return
@@ -154,26 +157,3 @@ def _check_kind(top: int | None, pareto: str | None, strategy: str) -> None:
         raise TilewrightError("expected one of --top and --pareto, found both")
     if pareto is not None and sorted(pareto.replace(" ", "").split(",")) != ["energy", "latency"]:
         raise TilewrightError(f"found {pareto!r}, expected energy,latency", where="--pareto")
-
-
-def _problem(layer: str | None, conv: str | None, gemm: str | None, einsum: str | None) -> Problem:
-    """The one layer that the arguments name."""
-    given = [option for option, text in (("--conv", conv), ("--gemm", gemm), ("--einsum", einsum)) if text is not None]
-    if layer is not None and einsum is None:
-        given.insert(0, f"the layer {layer!r}")
-    if len(given) != 1:
-        found = " and ".join(given) if given else "none"
-        hint = "give a name such as resnet50:layer1.0.conv2, or --conv, --gemm or --einsum with sizes"
-        raise TilewrightError(f"expected one layer, found {found}", hint=hint)
-    from ..workloads import conv_from_text, einsum_from_text, gemm_from_text, load_layer
-
-    if conv is not None:
-        return conv_from_text(conv)
-    if gemm is not None:
-        return gemm_from_text(gemm)
-    if einsum is None:
-        return load_layer(layer or "")
-    if layer is None:
-        hint = 'write --einsum "mk,kn->mn" m=64,n=64,k=32'
-        raise TilewrightError("the sizes of the einsum are missing", where="--einsum", hint=hint)
-    return einsum_from_text(einsum, layer)

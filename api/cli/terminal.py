@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import FrameType
 
 import typer
 
@@ -19,6 +22,29 @@ def status(text: str) -> AbstractContextManager[object]:
     from rich.text import Text
 
     return Console(stderr=True).status(Text(text))
+
+
+@contextmanager
+def noting_interrupts() -> Iterator[list[int]]:
+    """A list that gets an entry for each Ctrl-C: a search that hands over what it has by then raises nothing.
+
+    Where interrupts are ignored, or another handler is in charge of them, that stays so.
+    """
+    seen: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        seen.append(number)
+        signal.default_int_handler(number, frame)
+
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield seen
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def near_word(word: str, known: Iterable[str]) -> str | None:

@@ -1,0 +1,28 @@
+"""The layer that the arguments name, by its name in a network or by its sizes."""
+
+from __future__ import annotations
+
+from ..ir import Problem, TilewrightError
+
+
+def problem_named(layer: str | None, conv: str | None, gemm: str | None, einsum: str | None) -> Problem:
+    """The one layer that the arguments name; TilewrightError when they name none, or more than one."""
+    given = [option for option, text in (("--conv", conv), ("--gemm", gemm), ("--einsum", einsum)) if text is not None]
+    if layer is not None and einsum is None:
+        given.insert(0, f"the layer {layer!r}")
+    if len(given) != 1:
+        found = " and ".join(given) if given else "none"
+        hint = "give a name such as resnet50:layer1.0.conv2, or --conv, --gemm or --einsum with sizes"
+        raise TilewrightError(f"expected one layer, found {found}", hint=hint)
+    from ..workloads import conv_from_text, einsum_from_text, gemm_from_text, load_layer
+
+    if conv is not None:
+        return conv_from_text(conv)
+    if gemm is not None:
+        return gemm_from_text(gemm)
+    if einsum is None:
+        return load_layer(layer or "")
+    if layer is None:
+        hint = 'write --einsum "mk,kn->mn" m=64,n=64,k=32'
+        raise TilewrightError("the sizes of the einsum are missing", where="--einsum", hint=hint)
+    return einsum_from_text(einsum, layer)
