@@ -1,6 +1,6 @@
 """How long a proof takes, layer by layer: every distinct layer of some networks on some architectures.
 
-    python benchmarks/layers.py                                   # ResNet-50 and a GPT-3 block, three machines, EDP
+    python benchmarks/layers.py                                   # four networks, three machines, EDP
     python benchmarks/layers.py --networks bert_base --archs eyeriss --tiling ragged --no-verify
 
 Prints seconds of search (one process, warm imports), of verification, and what was found.
@@ -27,10 +27,11 @@ def distinct_layers(names: list[str]) -> list[tw.Problem]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--networks", default="resnet50,gpt3_6_7b_block")
+    parser.add_argument("--networks", default="resnet50,bert_base,mobilenet_v2,gpt3_6_7b_block")
     parser.add_argument("--archs", default="eyeriss,tpu_v1,three_level")
     parser.add_argument("--objective", default="edp")
     parser.add_argument("--tiling", default="perfect")
+    parser.add_argument("--space", default="even")
     parser.add_argument("--time-limit", type=float, default=None, help="seconds for each layer")
     parser.add_argument("--verify", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()
@@ -41,7 +42,9 @@ def main() -> None:
         arch, taken = tw.load_arch(name), []
         for problem in layers:
             started = time.perf_counter()
-            result = tw.search(problem, arch, options.objective, tiling=options.tiling, time_limit=options.time_limit)
+            result = tw.search(
+                problem, arch, options.objective, options.tiling, options.space, time_limit=options.time_limit
+            )
             taken.append(time.perf_counter() - started)
             check = result.verify() if options.verify else None
             proven = "yes" if result.certificate.proven else "NO"
