@@ -20,6 +20,7 @@ class Certificate:
     pruned       partial mappings left aside, by rule
     constraints  what the mappings of the space had to satisfy, in words
     strategy     how it was searched: only "exact" and "cpsat" prove anything
+    interrupted  whether the search was interrupted (Ctrl-C)
     """
 
     objective: str
@@ -34,6 +35,7 @@ class Certificate:
     space: Space = "even"
     constraints: tuple[str, ...] = ()
     strategy: str = "exact"
+    interrupted: bool = False
 
     @property
     def proven(self) -> bool:

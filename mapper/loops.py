@@ -91,7 +91,7 @@ class _Gap:
         innermost = max(len(self.groups) - 1, 0)
         group = innermost if batch.group is None else batch.group
         first = _Stage(batch.state, np.arange(len(batch)), self.start, batch.costs, [], (), group)
-        self._visit(first, self._newly_free(first))
+        self._continue(first)
         for pieces in self.found.values():
             batch = merged(pieces)
             yield batch if self.growth.every_mapping else undominated(self.growth, batch)

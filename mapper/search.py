@@ -118,6 +118,7 @@ class ExactSearch:
     found: list[Found] = field(default_factory=list)
     interrupted: bool = False
     _working_on: float = float("inf")
+    _all_bounded: bool = False
     _queue: list[tuple[float, int, Holders | _Group | Batch]] = field(default_factory=list)
     _ticket: Iterator[int] = field(default_factory=itertools.count)
 
@@ -136,9 +137,9 @@ class ExactSearch:
     def solve(self) -> bool:
         """Search; whether any mapping was found. The best ones, best first, are in `found`."""
         self._started = time.perf_counter()
-        self._start_from_smaller_space()
-        self._prepare()
         try:
+            self._start_from_smaller_space()
+            self._prepare()
             self._explore()
         except KeyboardInterrupt:
             if not self.found:
@@ -153,6 +154,7 @@ class ExactSearch:
         for holders in self._placements():
             self.placements += 1
             self._push(self.plans.first_bound(holders), holders)
+        self._all_bounded = True
 
     def _explore(self) -> None:
         """Dive, then take the lowest bound until none is below the best mapping."""
@@ -231,6 +233,8 @@ class ExactSearch:
         self.found = first.found
         self.evaluated += first.evaluated
         self.pruned.update(first.pruned)
+        if first.interrupted:
+            raise KeyboardInterrupt
 
     def _expired(self) -> bool:
         """Whether the time is up, and there is a mapping to be handed over."""
@@ -241,6 +245,8 @@ class ExactSearch:
     def certificate(self, found: Found) -> Certificate:
         """What the search proves of one of the mappings found: no other one but those listed before it is better."""
         open_bound = min(self._queue[0][0] if self._queue else float("inf"), self._working_on)
+        if not self._all_bounded:  # interrupted before every placement had a bound
+            open_bound = 0.0
         return Certificate(
             objective=self.objective.name,
             tiling=self.tiling,
@@ -253,6 +259,7 @@ class ExactSearch:
             seconds=time.perf_counter() - self._started,
             space=self.space,
             constraints=self.constraints.describe(),
+            interrupted=self.interrupted,
         )
 
     def _counted(self) -> int | None:

@@ -57,6 +57,8 @@ def search_in_turn(
     """
     first, second = objective.parts
     mapping, cost, proof = search_exact(problem, arch, first, tiling, space, constraints, time_limit)
+    if proof.interrupted:
+        return mapping, cost, replace(proof, objective=objective.name)
     limit = {"latency": cost.latency_cycles} if _is_latency(first) else {"energy": cost.energy_pj}
     mapping, cost, then = search_exact(problem, arch, second.capped(**limit), tiling, space, constraints, time_limit)
     bound = proof.lower_bound if then.proven else min(proof.lower_bound, proof.value * (1 - then.gap))
@@ -87,7 +89,7 @@ def search_front(
     """The exact Pareto front of energy and latency, from the least energy to the least latency.
 
     Every point is the least energy among all mappings that are faster than the point before it, and the least latency
-    at that energy, both proven. time_limit is for each search (seconds).
+    at that energy, both proven. time_limit is for each search (seconds). An interrupted search gives the last point.
     """
     objective: Objective = ENERGY
     while True:
@@ -97,9 +99,14 @@ def search_front(
             if objective is ENERGY:
                 raise
             return
+        if found[2].interrupted:
+            yield found
+            return
         fastest = LATENCY.capped(energy=found[1].energy_pj)
         mapping, cost, proof = search_exact(problem, arch, fastest, tiling, space, constraints, time_limit)
         yield mapping, cost, replace(proof, objective=fastest.name)
+        if proof.interrupted:
+            return
         objective = ENERGY.capped(latency=cost.latency_cycles * (1 - STEP))
 
 
