@@ -92,6 +92,6 @@ def alike(hierarchy: Hierarchy, tiling: Tiling, rows: Rows) -> Iterator[Ints]:
     tiles are ragged."""
     columns = [c for array in rows.arrays for c in copies_of(hierarchy, tiling, array)]
     rounded = [np.floor(np.log2(c)).astype(np.int64) if tiling == "ragged" else c.astype(np.int64) for c in columns]
-    codes = row_codes(rounded)
+    codes = row_codes(rounded) if rounded else np.zeros(len(rows), dtype=np.int64)
     for code in np.unique(codes).tolist():
         yield np.flatnonzero(codes == code)
