@@ -11,7 +11,16 @@ import pytest
 from generators import random_problem
 from tilewright.arch import ArrayAxis, Fanout
 from tilewright.ir import Problem, ceil_div
-from tilewright.mapper.arrays import AxisUse, Pair, array_vectors, axis_limits, least, realizable, split_over_axes, spreadings
+from tilewright.mapper.arrays import (
+    AxisUse,
+    Pair,
+    array_vectors,
+    axis_limits,
+    least,
+    realizable,
+    split_over_axes,
+    spreadings,
+)
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import gemm
 

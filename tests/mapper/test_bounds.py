@@ -21,7 +21,7 @@ from tilewright.mapper.bounds import Bounds, at
 from tilewright.mapper.fanouts import Plans
 from tilewright.mapper.hierarchy import SPACES
 from tilewright.mapper.reduction import reduce_problem
-from tilewright.mapper.rows import Floats
+from tilewright.mapper.rows import Flags, Floats, Rows
 from tilewright.mapper.tilings import TILINGS
 
 SLACK = 1 + 1e-9
@@ -83,20 +83,22 @@ def check_path(mapping: Mapping, cost: Cost, growth: Growth, rng: random.Random)
 
 def check_start(step: Step, cost: Cost, growth: Growth, plans: Plans) -> bool:
     """The bound of the mapping's placement, and that of its arrays; whether these are among the plans."""
-    rows = np.flatnonzero(
-        [all((a[r] == own[0]).all() for a, own in zip(plans.rows.arrays, step.rows.arrays, strict=True))
-         for r in range(len(plans.rows))]
-    )  # fmt: skip
-    for name in OBJECTIVES if len(rows) else ():
+    planned = same_arrays(plans.rows, step.rows)
+    for name in OBJECTIVES if planned.any() else ():
         growth.objective = parse_objective(name)
         most = cost.objective(name) * SLACK
         assert plans.first_bound(step.path.holders) <= most
         started = plans.start(step.path.holders, float("inf"))
-        arrays = zip(started.rows.arrays, step.rows.arrays, strict=True)
-        same = np.all([np.ones(len(started), bool), *((a == own[0]).all(axis=1) for a, own in arrays)], axis=0)
-        assert (started.bound[same] <= most).all()
-        assert same.sum() == 1
-    return len(rows) == 1
+        assert (started.bound[same_arrays(started.rows, step.rows)] <= most).tolist() == [True]
+    return bool(planned.any())
+
+
+def same_arrays(rows: Rows, own: Rows) -> Flags:
+    """(rows,) which of the rows have the arrays of one."""
+    same = np.ones(len(rows), dtype=bool)
+    for arrays, wanted in zip(rows.arrays, own.arrays, strict=True):
+        same &= (arrays == wanted[0]).all(axis=1)
+    return same
 
 
 def mappings_that_fit(mappings: Iterator[Mapping], arch: Architecture) -> Iterator[tuple[Mapping, Cost]]:
@@ -107,9 +109,9 @@ def mappings_that_fit(mappings: Iterator[Mapping], arch: Architecture) -> Iterat
             continue
 
 
-SEEDS = 200
+SEEDS = 160
 BLOCK = 20
-MOST_MAPPINGS = 150
+MOST_MAPPINGS = 120
 
 
 @pytest.mark.parametrize("start", range(0, SEEDS, BLOCK))
@@ -155,21 +157,23 @@ def windows_below_arrays(rng: random.Random) -> tuple[Problem, Architecture]:
 
 
 @pytest.mark.parametrize("block", range(8))
-@pytest.mark.parametrize("most_cells", [12, 100_000])
+@pytest.mark.parametrize("most_cells", [30, 100_000])
 def test_random_mappings_of_larger_spaces(block: int, most_cells: int) -> None:
     """Lattices whose cells hold several tiles, too."""
     checked = coarse = 0
     for seed in range(block * 12, block * 12 + 12):
         rng = random.Random(seed)
-        problem, arch = windows_below_arrays(rng) if rng.random() < 0.7 else (
-            random_problem(rng, 16), random_architecture(rng)
-        )  # fmt: skip
+        problem, arch = windows_below_arrays(rng)
+        if rng.random() < 0.3:
+            problem, arch = random_problem(rng, 16), random_architecture(rng)
+        problem = Problem("larger", tuple((d, n * rng.randint(1, 3)) for d, n in problem.dims), problem.tensors)
         ragged, rate = rng.random() < 0.7, rng.choice([None, 0.3, 3.0, 30.0])
         growth = growth_of(problem, arch, TILINGS[ragged], "uneven", rate, most_cells=most_cells)
-        coarse += any(len(axis) > n for axis, n in zip(growth.bounds.lattice.tiles, growth.bounds.lattice.shape))
+        lattice = growth.bounds.lattice
+        coarse += any(len(axis) > n for axis, n in zip(lattice.tiles, lattice.shape, strict=True))
         mappings = (random_uneven(rng, problem, arch, ragged) for _ in range(4))
         for mapping, cost in mappings_that_fit(mappings, arch):
             check_path(mapping, cost, growth, rng)
             checked += 1
     assert checked > 35
-    assert (coarse > 0) == (most_cells == 12)
+    assert (coarse > 0) == (most_cells < 1000)
