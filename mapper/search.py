@@ -294,6 +294,8 @@ class ExactSearch:
         which bound them better, are made in less time than it takes to look at them all."""
         if head.path.blocks or head.path.gaps or head.bounds is not self.growth.bounds:
             return False
+        if self.tiling == "ragged":  # lattices are large there, and groups many: the tables would take gigabytes
+            return False
         groups = sum(1 for _ in grouped(self.growth, head))
         return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.space] * groups
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
@@ -99,7 +100,8 @@ def test_every_objective_is_printed_and_read_back(objective: str, name: str, val
     done = run("search", *GEMM, "--arch", "eyeriss", "--objective", objective, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     rows = {line.split("  ")[1].strip(): line for line in done.stdout.splitlines() if line.startswith("  ")}
-    assert f"{name}, perfect tilings: proven optimal" in rows["Objective"]
+    assert f"{name}: proven optimal" in rows["Objective"]
+    assert "even, perfect tilings, " in rows["Space"]
     assert rows["Value"].endswith(value)
     assert {"Energy", "Latency", "EDP"} <= set(rows)
     certificate = tw.load_mapping(tmp_path / "mapping.json").recorded.certificate
@@ -230,8 +232,11 @@ def test_show_dataflow(name: str, tmp_path: Path) -> None:
 def test_constraints_are_passed_on_to_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
-    def remember(layer: Any, machine: Any, *rest: Any, **named: Any) -> None:
-        asked.append(load_constraints(named.get("constraints", rest[-1] if rest else None), layer, machine))
+    signature = inspect.signature(results.search)
+
+    def remember(*given: Any, **named: Any) -> None:
+        passed = signature.bind(*given, **named).arguments
+        asked.append(load_constraints(passed.get("constraints"), passed["problem"], passed["arch"]))
         raise tw.TilewrightError("enough")
 
     monkeypatch.setattr(results, "search", remember)

@@ -88,11 +88,20 @@ def test_what_bounds_the_latency() -> None:
 
 def test_certificates_say_what_is_proven() -> None:
     rows = dict(certificate_rows(CERTIFICATE))
-    assert rows["Objective"] == "edp, ragged tilings: proven optimal"
-    assert rows["Space"] == "1.000e12 mappings, 1 placement"
+    assert rows["Objective"] == "edp: proven optimal"
+    assert rows["Space"] == "even, ragged tilings, 1.000e12 mappings, 1 placement"
     assert rows["Pruned"] == "bound 1,234, capacity 5"
+    assert not {"Constraints", "Strategy"} & set(rows)
     open_search = dict(certificate_rows(replace(CERTIFICATE, lower_bound=111111110.1)))
-    assert open_search["Objective"] == "edp, ragged tilings: gap 10.0%, not proven optimal"
+    assert open_search["Objective"] == "edp: gap 10.0%, not proven optimal"
+
+
+def test_certificates_say_what_was_searched_and_how() -> None:
+    asked = replace(CERTIFICATE, space="uneven", space_size=None, constraints=("a", "b"), strategy="cpsat")
+    rows = dict(certificate_rows(asked))
+    assert rows["Space"] == "uneven, ragged tilings, not counted, 1 placement"
+    assert rows["Constraints"] == "a; b"
+    assert rows["Strategy"] == "cpsat"
 
 
 @pytest.mark.parametrize("name", ["eyeriss", "three_level", "tpu_v1"])
