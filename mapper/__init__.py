@@ -4,16 +4,24 @@
 
 `search.py` describes the algorithm as a whole. From the outside in:
 
-    search.py        best first over branches and batches; the proof
+    search.py        best first over batches of partial mappings; the proof
+    several.py       the best few, one objective after another, the Pareto front
+    strategies.py    the exact search, CP-SAT and the heuristics under one roof
     certificate.py   what a search proves, and what it did
     reduction.py     the problem with fewer dimensions, and the way back
-    skeleton.py      placements: which memory keeps which tensor
-    inner_stage.py   labels: the innermost tile and the arrays around it
-    expansion.py     the next tile and the loop order of a gap
-    bounds.py        what the gaps further out cost at least
+    hierarchy.py     machine and placements from the inside out, and what a growing mapping has still to do
+    batch.py         partial mappings that have taken the same steps
+    fanouts.py       step: arrays; planned before anything else, put in place when a mapping has grown to them
+    loops.py         step: the temporal loops up to the next block of storage nodes, and its tile
+    dominance.py     rows that another one stands for
+    bounds.py        what all that is still to come costs at least, for every tile
+    array_groups.py  bounds for alike arrays
+    lattice.py       the tiles that stand for all others
     ledger.py        from words to cost columns: energy, and cycles of every port
-    traffic.py       words that cross between blocks, for many partial mappings at once
-    orders.py        loop orders, as far as they matter
+    traffic.py       words that cross between memories, for many partial mappings at once
+    footprints.py    tiles in words, and whether a memory has room for them
+    rows.py          partial mappings as arrays, and counting over them
+    search_limits.py constraints, as the steps ask for them
     tilings.py       trip counts worth trying: perfect and ragged
     arrays.py        instances that a fanout's axes can realize
     nest_builder.py  from a complete row to a mapping
@@ -27,6 +35,8 @@
     violations.py    what a mapping breaks of that
     constraint_*.py  how users write it: files, names, one line
     dataflows/       weight-stationary and others, as such files
+    unmet_limits.py  why no mapping keeps the limits of an objective
+    cpsat/           the same space as a model that knows nothing of the search
     heuristics/      random sampling, annealing, a genetic search: to compare with
     emit/            programs that run a mapping
 """

@@ -13,11 +13,13 @@ from .bounds import Bounds
 from .footprints import Footprints
 from .hierarchy import Crossing, Hierarchy, Path, State
 from .ledger import CrossingCosts
-from .orders import Order
 from .rows import Floats, Ints, Rows
 from .search_limits import SearchLimits
 from .tilings import Tiling
 from .traffic import Charge, TrafficModel
+
+Order = tuple[str, ...]
+"""Dimensions of a gap, innermost loop first."""
 
 
 @dataclass

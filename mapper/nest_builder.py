@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ..ir import Axis, Loop, LoopNest, Mapping, Node, ceil_div
 from .arrays import AxisSpans, split_over_axes
+from .batch import Order
 from .hierarchy import Path
-from .orders import Order
 from .tilings import Tiling
 
 

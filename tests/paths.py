@@ -11,7 +11,7 @@ import numpy as np
 
 from brute_force import regions_of
 from tilewright.arch import Architecture
-from tilewright.cost_models import Objective
+from tilewright.cost_models import ENERGY, Objective
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, ceil_div
 from tilewright.mapper.batch import Growth
 from tilewright.mapper.bounds import Bounds
@@ -34,7 +34,7 @@ def growth_of(
     tiling: Tiling,
     space: Space,
     rate: float | None = None,
-    objective: Objective = "energy",
+    objective: Objective = ENERGY,
     most_cells: int = MOST_CELLS,
 ) -> Growth:
     """What a search of a problem has at hand."""

@@ -5,12 +5,22 @@ import math
 import random
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pytest
 
 from generators import random_problem
 from tilewright.arch import ArrayAxis, Fanout
 from tilewright.ir import Problem, ceil_div
-from tilewright.mapper.arrays import AxisUse, Pair, array_choices, axis_limits, least, split_over_axes, spreadings
+from tilewright.mapper.arrays import (
+    AxisUse,
+    Pair,
+    array_vectors,
+    axis_limits,
+    least,
+    realizable,
+    split_over_axes,
+    spreadings,
+)
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import gemm
 
@@ -127,10 +137,10 @@ def test_split_realizes_what_axis_use_allows(seed: int) -> None:
 
 
 def reachable_arrays(problem: Problem, fanout: Fanout, tiling: Tiling) -> set[tuple[int, ...]]:
-    """Instances per dimension, over all that may be left of each and all trips on the axes."""
+    """Instances per dimension, over all tiles below the array and all trips on the axes."""
     per_dim: list[Sequence[tuple[int, Pair]]] = []
     for dim, size in problem.dims:
-        lefts = [left for left in range(1, size + 1) if tiling == "ragged" or size % left == 0]
+        lefts = {ceil_div(size, tile) for tile in range(1, size + 1) if tiling == "ragged" or size % tile == 0}
         limits = axis_limits(problem, fanout, dim)
         per_dim.append(
             sorted({(min(x * y, left), (x, y)) for left in lefts for x, y in all_pairs(left, limits, tiling)})
@@ -144,11 +154,35 @@ def reachable_arrays(problem: Problem, fanout: Fanout, tiling: Tiling) -> set[tu
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_array_choices_are_all_that_an_array_can_realize(seed: int) -> None:
+def test_array_vectors_are_all_that_an_array_can_realize(seed: int) -> None:
     rng = random.Random(seed)
     problem = gemm(rng.randint(1, 6), rng.randint(1, 6), rng.randint(1, 6))
     fanout = random_fanout(rng, problem)
     for tiling in TILINGS:
-        choices = list(array_choices(problem, fanout, tiling, [False] * 3))
-        assert len(set(choices)) == len(choices)
-        assert set(choices) == reachable_arrays(problem, fanout, tiling)
+        vectors = [tuple(row) for row in array_vectors(problem, fanout, tiling, [False] * 3).tolist()]
+        assert len(set(vectors)) == len(vectors)
+        assert set(vectors) == reachable_arrays(problem, fanout, tiling)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_realizable_over_some_tiles(seed: int) -> None:
+    """Just what some trips on the axes make of the tiles that are left."""
+    rng = random.Random(seed)
+    problem = random_problem(rng, 6)
+    fanout, tiling = random_fanout(rng, problem), rng.choice(TILINGS)
+    sizes, limits = AxisUse.of(fanout).sizes, [axis_limits(problem, fanout, dim) for dim in problem.dim_names]
+    tiles, wanted, expected = [], [], []
+    for _ in range(60):
+        tile = [rng.choice([t for t in range(1, n + 1) if tiling == "ragged" or n % t == 0]) for _, n in problem.dims]
+        lefts = [ceil_div(n, t) for (_, n), t in zip(problem.dims, tile, strict=True)]
+        instances = [1 if limit == (1, 1) else rng.choice([1, 1, rng.randint(1, 4)]) for limit in limits]
+        ways = [
+            [pair for pair in all_pairs(left, limit, tiling) if min(pair[0] * pair[1], left) == n]
+            for left, limit, n in zip(lefts, limits, instances, strict=True)
+        ]
+        tiles.append(tile)
+        wanted.append(instances)
+        expected.append(any(fits(chosen, sizes) for chosen in itertools.product(*ways)))
+    even = [False] * len(problem.dims)
+    assert realizable(problem, fanout, tiling, even, np.array(tiles), np.array(wanted)).tolist() == expected
+    assert any(expected)

@@ -1,143 +1,179 @@
+"""No bound that a search computes on its way to a mapping lies above what the mapping costs."""
+
 from __future__ import annotations
 
-import itertools
 import random
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import brute_force
-from generators import random_architecture, random_problem
-from tilewright.arch import Architecture
-from tilewright.cost_models import OBJECTIVES, Cost, Objective, evaluate
+from generators import memory, random_architecture, random_problem
+from paths import Step, growth_of, random_uneven, steps_to
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
+from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Mapping, MappingError, Problem
-from tilewright.mapper.bounds import Bounds, Lattice
-from tilewright.mapper.inner_stage import InnerStage
-from tilewright.mapper.ledger import CrossingCosts, Ledger
+from tilewright.mapper.array_groups import group_of
+from tilewright.mapper.batch import Growth
+from tilewright.mapper.bounds import Bounds, at
+from tilewright.mapper.fanouts import Plans
+from tilewright.mapper.hierarchy import SPACES
 from tilewright.mapper.reduction import reduce_problem
-from tilewright.mapper.search import outer_arrays
-from tilewright.mapper.skeleton import Skeleton, skeletons
-from tilewright.mapper.tilings import TILINGS, Tiling, even_growth
-from tilewright.mapper.traffic import TrafficModel
+from tilewright.mapper.rows import Flags, Floats, Rows
+from tilewright.mapper.tilings import TILINGS
 
-# ---- lattice -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("tiling", TILINGS)
-def test_axes(tiling: Tiling) -> None:
-    lattice = Lattice((12, 7), tiling, (True, False))
-    assert [axis.tolist() for axis in lattice.axes] == {
-        "perfect": [[1, 2, 3, 4, 6, 12], [1, 7]],
-        "ragged": [[1, 2, 3, 4, 6, 12], [1, 2, 3, 4, 5, 6, 7]],
-    }[tiling]
-    assert lattice.shape == tuple(len(axis) for axis in lattice.axes)
+SLACK = 1 + 1e-9
+MAY = Keeps(input="may", weight="may", output="may")
 
 
-@pytest.mark.parametrize("size", [1, 2, 13, 24])
-def test_place_of_a_tile(size: int) -> None:
-    """Every tile stands where the largest axis tile inside it does, which makes as many pieces."""
-    lattice = Lattice((size,), "ragged", (True,))
-    (axis,), (places,) = lattice.axes, lattice.places
-    for tile in range(1, size + 1):
-        stands_for = int(axis[places[tile]])
-        assert stands_for <= tile
-        assert -(-size // stands_for) == -(-size // tile)
+def columns_of(cost: Cost, growth: Growth) -> Floats:
+    """The columns of a mapping: energy, the cycles of every port's memory, and the sums of both."""
+    ledger, cycles = growth.costs.ledger, {m.name: m.cycles for m in cost.memories}
+    ports = [cycles[port.memory.name] for port in ledger.ports]
+    joint = [] if ledger.exchange_rate is None else [cost.energy_pj + ledger.exchange_rate * c for c in ports]
+    return np.array([[cost.energy_pj], *([c] for c in ports), *([c] for c in joint)])
 
 
-def least_around(lattice: Lattice, table: np.ndarray, place: tuple[int, ...], dims: list[int]) -> float:
-    """The least value over all tiles around one, looked at one by one."""
-
-    def follows(d: int, i: int) -> bool:
-        if d not in dims:
-            return i == place[d]
-        start, tile = int(lattice.axes[d][place[d]]), int(lattice.axes[d][i])
-        return tile % start == 0 if lattice.tiling == "perfect" else tile >= start
-
-    places = itertools.product(*(range(n) for n in lattice.shape))
-    return min(float(table[p]) for p in places if all(follows(d, i) for d, i in enumerate(p)))
+def grown(step: Step, growth: Growth, dims: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """The tiles of a stage whose dimensions are decided one after the other."""
+    tile = step.stage.copy()
+    yield tile
+    for d in dims:
+        tile = tile.copy()
+        tile[:, d] = step.tile[:, d]
+        yield tile
 
 
-@pytest.mark.parametrize("tiling", TILINGS)
-@pytest.mark.parametrize("sizes", [(1,), (36,), (12, 7), (4, 9, 6), (13, 2, 8)])
-def test_least_around_every_tile(sizes: tuple[int, ...], tiling: Tiling) -> None:
-    rng = np.random.default_rng(sum(sizes))
-    lattice = Lattice(sizes, tiling, (True,) * len(sizes))
-    table = rng.integers(0, 1000, lattice.shape).astype(np.float64)
-    table[rng.random(lattice.shape) < 0.2] = np.inf
-    before = table.copy()
-    for count in range(len(sizes) + 1):
-        for dims in itertools.combinations(range(len(sizes)), count):
-            found = lattice.around(table, list(dims))
-            for place in np.ndindex(*lattice.shape):
-                assert found[place] == least_around(lattice, table, place, list(dims))
-    assert np.array_equal(table, before)
+def bounds_at(step: Step, last: bool, growth: Growth, bounds: Bounds, rng: random.Random) -> Iterator[Floats]:
+    """Bounds on what lies above a step; `last`: where free loops end."""
+    yield at(bounds.table(step.state), bounds.lattice.place(step.tile))
+    if not last or growth.hierarchy.at_fanout(step.state):
+        return
+    free = list(bounds.free(step.state.waiting))
+    rng.shuffle(free)
+    cut = rng.randint(0, len(free))
+    tables = bounds.growing(step.state, tuple(free[:cut]), tuple(free[cut:]))
+    for near, far, tile in zip(tables.near, tables.far, grown(step, growth, tuple(free[:cut])), strict=True):
+        if near is not None:
+            yield at(near, bounds.lattice.place(tile))
+        if far is not None:
+            above, passed = tile, step.state.passed
+            for array in step.rows.arrays[passed : passed + bounds.fanouts_after(step.state)]:
+                above = np.minimum(above * array, growth.sizes)
+            yield at(far, bounds.lattice.place(above))
 
 
-# ---- admissibility -----------------------------------------------------------------------------------------
+def check_path(mapping: Mapping, cost: Cost, growth: Growth, rng: random.Random) -> list[Step]:
+    """All tables along a mapping's path: those for any arrays, and those for its own."""
+    steps, most = list(steps_to(mapping, growth)), columns_of(cost, growth) * SLACK
+    groups = (growth.bounds, growth.bounds.for_arrays(group_of(growth.hierarchy, growth.tiling, steps[0].rows.arrays)))
+    for step, after in zip(steps, [*steps[1:], None], strict=True):
+        costs = step.costs(growth)
+        if after is None:
+            assert (costs <= most).all()
+            break
+        last = after.state != step.state
+        for bounds in groups:
+            for ahead in bounds_at(step, last, growth, bounds, rng):
+                assert (costs + ahead <= most).all(), (str(mapping), step.state, step.tile.tolist())
+    return steps
 
-SEEDS = 240
-BLOCK = 20
-Placement = frozenset[tuple[str, str]]
+
+def check_start(step: Step, cost: Cost, growth: Growth, plans: Plans) -> bool:
+    """The bound of the mapping's placement, and that of its arrays; whether these are among the plans."""
+    planned = same_arrays(plans.rows, step.rows)
+    for name in OBJECTIVES if planned.any() else ():
+        growth.objective = parse_objective(name)
+        most = cost.objective(name) * SLACK
+        assert plans.first_bound(step.path.holders) <= most
+        started = plans.start(step.path.holders, float("inf"))
+        assert (started.bound[same_arrays(started.rows, step.rows)] <= most).tolist() == [True]
+    return bool(planned.any())
 
 
-def placement_of(mapping: Mapping) -> Placement:
-    return frozenset((node.memory, node.tensor) for node in mapping.nest.nodes)
+def same_arrays(rows: Rows, own: Rows) -> Flags:
+    """(rows,) which of the rows have the arrays of one."""
+    same = np.ones(len(rows), dtype=bool)
+    for arrays, wanted in zip(rows.arrays, own.arrays, strict=True):
+        same &= (arrays == wanted[0]).all(axis=1)
+    return same
 
 
-def placement_of_skeleton(skeleton: Skeleton) -> Placement:
-    names = [t.name for t in skeleton.problem.tensors]
-    return frozenset((m.name, names[t]) for m, kept in zip(skeleton.memories, skeleton.kept, strict=True) for t in kept)
-
-
-def best_by_placement(problem: Problem, arch: Architecture, ragged: bool) -> dict[Placement, dict[Objective, Cost]]:
-    """The best mappings of every placement, by brute force."""
-    best: dict[Placement, dict[Objective, Cost]] = {}
-    for mapping in brute_force.all_mappings(problem, arch, ragged):
+def mappings_that_fit(mappings: Iterator[Mapping], arch: Architecture) -> Iterator[tuple[Mapping, Cost]]:
+    for mapping in mappings:
         try:
-            cost = evaluate(mapping, arch)
+            yield mapping, evaluate(mapping, arch)
         except MappingError:
             continue
-        known = best.setdefault(placement_of(mapping), dict.fromkeys(OBJECTIVES, cost))
-        for objective in OBJECTIVES:
-            known[objective] = min(known[objective], cost, key=lambda c: c.objective(objective))
-    return best
 
 
-def root_bound(skeleton: Skeleton, tiling: Tiling, objective: Objective, rate: float | None = None) -> float:
-    """What the search expects of a skeleton at least, over all of its outer arrays."""
-    problem = skeleton.problem
-    even = tuple(even_growth(problem, dim) for dim in problem.dim_names)
-    bounds = []
-    for arrays in outer_arrays(skeleton, tiling, even):
-        costs = CrossingCosts(TrafficModel(skeleton), Ledger.of(skeleton.arch, rate))
-        bounds.append(InnerStage(Bounds(costs, tiling, arrays), objective, Counter()).root_bound())
-    return min(bounds)
+SEEDS = 160
+BLOCK = 20
+MOST_MAPPINGS = 120
 
 
 @pytest.mark.parametrize("start", range(0, SEEDS, BLOCK))
-def test_no_mapping_is_below_the_bound_of_its_skeleton(start: int) -> None:
-    compared = 0
+def test_every_mapping_of_small_spaces(start: int) -> None:
+    found: Counter[str] = Counter()
     for seed in range(start, start + BLOCK):
         rng = random.Random(seed)
         original, machine = random_problem(rng, 3), random_architecture(rng, rng.randint(0, 2), capacity=24)
-        ragged = rng.random() < 0.5
-        tiling: Tiling = "ragged" if ragged else "perfect"
-        reduction = reduce_problem(original, machine, tiling)
+        ragged, space, rate = rng.random() < 0.5, rng.choice(SPACES), rng.choice([None, 0.3, 3.0, 30.0])
+        reduction = reduce_problem(original, machine, TILINGS[ragged])
         problem, arch = reduction.problem, reduction.arch
-        if problem.macs > 200 or brute_force.count(problem, arch, ragged, 800) >= 800:
+        if brute_force.count_uneven(problem, arch, TILINGS[ragged], MOST_MAPPINGS) >= MOST_MAPPINGS:
             continue
-        best = best_by_placement(problem, arch, ragged)
-        for skeleton in skeletons(problem, arch):
-            if (known := best.get(placement_of_skeleton(skeleton))) is None:
-                continue
-            compared += 1
-            for objective in OBJECTIVES:
-                limit = known[objective].objective(objective) * (1 + 1e-9)
-                assert root_bound(skeleton, tiling, objective) <= limit, (seed, skeleton.describe(), objective)
-            cost = known["edp"]
-            own_rate = cost.energy_pj / max(cost.latency_cycles, 1)
-            for rate in (own_rate / 3, own_rate, own_rate * 3):
-                if rate > 0:
-                    assert root_bound(skeleton, tiling, "edp", rate) <= cost.edp * (1 + 1e-9), (seed, rate)
-    assert compared >= 5
+        every = {
+            "even": brute_force.all_mappings(problem, arch, ragged),
+            "uneven": brute_force.uneven_mappings(problem, arch, TILINGS[ragged]),
+        }[space]
+        growth = growth_of(problem, arch, TILINGS[ragged], space, rate)
+        plans = Plans(growth)
+        for mapping, cost in mappings_that_fit(every, arch):
+            steps = check_path(mapping, cost, growth, rng)
+            found["mappings"] += 1
+            listed = check_start(steps[0], cost, growth, plans)
+            assert listed or ragged, "perfect arrays are all planned"
+            found["planned"] += listed
+    assert found["mappings"] > 40
+    assert found["planned"] > 0.7 * found["mappings"]
+
+
+def windows_below_arrays(rng: random.Random) -> tuple[Problem, Architecture]:
+    """Convolutions on machines whose tensors are charged below arrays: two memories in a region."""
+    levels: list[Memory | Fanout] = [memory("DRAM", shared_bits_per_cycle=8.0)]
+    for name in ("L1", "L2"):
+        axes = (ArrayAxis(size=rng.randint(2, 4)), ArrayAxis(size=rng.randint(2, 4)))
+        if name == "L1" or rng.random() < 0.3:
+            levels.append(Fanout(name=f"array{name}", axes=axes, multicast=rng.random() < 0.8))
+        levels.append(memory(name, rng, keeps=MAY, write_bits_per_cycle=8.0))
+    arch = Architecture(name="arrays", clock_hz=1e9, word_bits=8, levels=tuple(levels), mac=Mac(energy_pj=0.0))
+    while True:
+        problem = random_problem(rng, 9)
+        if any(len(rank) > 1 for t in problem.tensors for rank in t.ranks):
+            return problem, arch
+
+
+@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("most_cells", [30, 100_000])
+def test_random_mappings_of_larger_spaces(block: int, most_cells: int) -> None:
+    """Lattices whose cells hold several tiles, too."""
+    checked = coarse = 0
+    for seed in range(block * 12, block * 12 + 12):
+        rng = random.Random(seed)
+        problem, arch = windows_below_arrays(rng)
+        if rng.random() < 0.3:
+            problem, arch = random_problem(rng, 16), random_architecture(rng)
+        problem = Problem("larger", tuple((d, n * rng.randint(1, 3)) for d, n in problem.dims), problem.tensors)
+        ragged, rate = rng.random() < 0.7, rng.choice([None, 0.3, 3.0, 30.0])
+        growth = growth_of(problem, arch, TILINGS[ragged], "uneven", rate, most_cells=most_cells)
+        lattice = growth.bounds.lattice
+        coarse += any(len(axis) > n for axis, n in zip(lattice.tiles, lattice.shape, strict=True))
+        mappings = (random_uneven(rng, problem, arch, ragged) for _ in range(4))
+        for mapping, cost in mappings_that_fit(mappings, arch):
+            check_path(mapping, cost, growth, rng)
+            checked += 1
+    assert checked > 35
+    assert (coarse > 0) == (most_cells < 1000)

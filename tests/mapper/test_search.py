@@ -12,6 +12,7 @@ from generators import memory, random_architecture, random_problem
 from tilewright.arch import Architecture, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, Objective, evaluate
 from tilewright.ir import InfeasibleError, Problem
+from tilewright.mapper.hierarchy import SPACES, Space
 from tilewright.mapper.search import search_exact
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import conv2d, gemm, load_layer
@@ -56,10 +57,10 @@ def tiling_of(ragged: bool) -> Tiling:
     return "ragged" if ragged else "perfect"
 
 
-def searched(problem: Problem, arch: Architecture, objective: Objective, tiling: Tiling) -> float:
+def searched(problem: Problem, arch: Architecture, objective: str, tiling: Tiling, space: Space = "even") -> float:
     """The optimum that the search proves; infinite if it finds that nothing fits."""
     try:
-        mapping, cost, certificate = search_exact(problem, arch, objective, tiling)
+        mapping, cost, certificate = search_exact(problem, arch, objective, tiling, space)
     except InfeasibleError:
         return float("inf")
     assert certificate.proven
@@ -111,6 +112,76 @@ def test_pairs_cover_what_matters() -> None:
         "perfect": 100,
     }
     assert {trait: found[trait] for trait in least if found[trait] < least[trait]} == {}
+
+
+# ---- the uneven space --------------------------------------------------------------------------------------
+
+UNEVEN_SEEDS = 360
+MOST_UNEVEN = 500
+
+
+def uneven_pair_of(seed: int) -> Pair | None:
+    """As `pair_of`, for the uneven space; every other pair has a buffer, and one in four two of them and an array."""
+    rng = random.Random(seed)
+    while True:
+        problem = random_problem(rng, 3)
+        arch = random_architecture(rng, memories=rng.randint(0, 2), capacity=24)
+        ragged = rng.random() < 0.5
+        limit = MOST_UNEVEN if len(arch.memories) < 3 else 2 * MOST_UNEVEN
+        small = problem.macs <= 100 and brute_force.count_uneven(problem, arch, TILINGS[ragged], limit) < limit
+        wanted = len(arch.memories) > 1 + (seed % 4 == 1) and (seed % 4 != 1 or arch.fanouts)
+        if small and (seed % 2 == 0 or wanted):
+            return problem, arch, ragged
+        if seed % 2 == 0:
+            return None
+
+
+def uneven_pairs(seeds: range) -> Iterator[tuple[int, Pair]]:
+    yield from ((seed, pair) for seed in seeds if (pair := uneven_pair_of(seed)) is not None)
+
+
+@pytest.mark.parametrize("start", range(0, UNEVEN_SEEDS, BLOCK))
+def test_uneven_optimum_of_brute_force(start: int) -> None:
+    for seed, (problem, arch, ragged) in uneven_pairs(range(start, start + BLOCK)):
+        tiling = tiling_of(ragged)
+        mappings = brute_force.uneven_mappings(problem, arch, tiling)
+        expected = brute_force.best_of(mappings, arch, OBJECTIVES)
+        found = {objective: searched(problem, arch, objective, tiling, "uneven") for objective in OBJECTIVES}
+        assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
+
+
+def test_uneven_pairs_cover_what_matters() -> None:
+    found = Counter(trait for _, pair in uneven_pairs(range(UNEVEN_SEEDS)) for trait in traits(*pair))
+    least = {
+        "pair": 150,
+        "0 fanouts": 30,
+        "1 fanouts": 40,
+        "2 fanouts": 30,
+        "1 memories that may be bypassed": 60,
+        "2 memories that may be bypassed": 30,
+        "halo none": 10,
+        "halo innermost": 10,
+        "halo exact": 10,
+        "no multicast": 30,
+        "no spatial reduction": 30,
+        "ragged": 25,
+        "perfect": 60,
+    }
+    assert {trait: (found[trait], n) for trait, n in least.items() if found[trait] < n} == {}
+
+
+@pytest.mark.parametrize("tiling", TILINGS)
+def test_uneven_is_never_worse_and_sometimes_better(tiling: Tiling) -> None:
+    better = 0
+    for objective in OBJECTIVES:
+        for words in (8, 12, 40):
+            levels = (memory("DRAM", shared_bits_per_cycle=8.0), memory("buffer", size_bits=8 * words, halo="none"))
+            arch = Architecture(name="one", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
+            problem = gemm(6, 4, 9)
+            even, uneven = (searched(problem, arch, objective, tiling, space) for space in SPACES)
+            assert uneven <= even * (1 + 1e-9)
+            better += uneven < even * (1 - 1e-6)
+    assert better >= 3
 
 
 # ---- known optima ------------------------------------------------------------------------------------------
