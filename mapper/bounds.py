@@ -140,7 +140,8 @@ class Bounds:
         taken = np.take(table, self.lattice.places[dim][covered], axis=dim + 1)
         if self.lattice.tiling == "perfect":
             closed = np.where(size % (least * instances) == 0, 0.0, np.inf)
-            return taken + self.lattice.along([dim], closed)[None]
+            spread: Floats = taken + self.lattice.along([dim], closed)[None]
+            return spread
         # Tiles of one cell may cover tiles of several.
         most = np.minimum(np.append(size + 1, least[:-1]) - 1, size) * instances
         reach = [

@@ -239,9 +239,9 @@ class _Gap:
         if not len(charged):
             return
         # Dimensions whose loop would charge just this come first: where none of them grows, nothing is charged.
-        grown = self._grown(charged, move.dims)
-        grown = grown.take(np.flatnonzero((grown.tiles > self.start[grown.parents])[:, move.dims].any(axis=1)))
-        self._continue(grown)
+        above_loop = self._grown(charged, move.dims)
+        moved = (above_loop.tiles > self.start[above_loop.parents])[:, move.dims].any(axis=1)
+        self._continue(above_loop.take(np.flatnonzero(moved)))
 
     def _charge(self, stage: _Stage, move: Move, above: Ints | None) -> _Stage:
         """Charge the crossings of a move at the tile; those that slide, up to the tile above the loop."""
@@ -315,7 +315,8 @@ class _Gap:
         """Whether the block may stand here: it fits, and of blocks without a loop between them, whose order says
         nothing, it is the one that is to come first."""
         if self.last:
-            return (stage.tiles == self.sizes).all(axis=1)
+            whole: Flags = (stage.tiles == self.sizes).all(axis=1)
+            return whole
         keep = self._fits(stage, block)
         if self.path.blocks and self.path.gap not in self.path.gaps:
             inner = self.path.blocks[-1]

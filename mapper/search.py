@@ -59,8 +59,8 @@ from .tilings import TILINGS, Tiling, even_growth
 from .unmet_limits import unmet_limits
 from .violations import violations
 
-ROWS_AT_ONCE = 512
-"""Rows expanded together: enough to fill vectors, few enough to stop early."""
+ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 512, "ragged": 96}
+"""Rows expanded together: enough to fill vectors, few enough to stop early, and to bound the memory in use."""
 
 ROWS_PER_GROUP: dict[Space, int] = {"even": 400, "uneven": 20}
 """Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays take
@@ -322,7 +322,7 @@ class ExactSearch:
         if batch.complete:
             self._finish(batch)
             return
-        head = batch.take(np.arange(min(ROWS_AT_ONCE, len(batch))))
+        head = batch.take(np.arange(min(ROWS_AT_ONCE[self.tiling], len(batch))))
         self._push_batch(batch.take(np.arange(len(head), len(batch))))
         grown = list(self._expand(head))
         if self._pays_to_group(head, grown):
