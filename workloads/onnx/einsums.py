@@ -17,13 +17,13 @@ def einsum_node(node: Node) -> Dense:
 
     Einsum of one operand multiplies nothing: its additions, one an element, are no problem to search.
     """
-    operands, output = _terms(node)
-    shapes = [node.shape(position) for position in range(len(operands))]
+    shapes = [node.shape(position) for position in range(len(node.inputs))]
+    operands, output = _terms(str(node.attributes.get("equation", "")), shapes, node.where)
     if len(operands) == 1:
         sums = len(set(operands[0])) > len(output)
         return Dense((), {"Einsum of one operand": node.input(0).elements or 0 if sums else 0})
     order = sorted(range(len(operands)), key=lambda position: node.input(position).constant)
-    sizes = _sizes(node, operands, shapes)
+    sizes = _sizes(operands, shapes, node.where)
     if 0 in sizes.values():
         return Dense((), {})
     moved = [(_moving(operands[position], shapes[position], sizes), node.input(position)) for position in order]
@@ -40,40 +40,42 @@ def einsum_node(node: Node) -> Dense:
     return Dense((Part(problem, values[1].name if stored else None),), scalars)
 
 
-def _terms(node: Node) -> tuple[list[str], str]:
+def einsum_shape(equation: str, shapes: Sequence[Sequence[int]], where: str) -> tuple[int, ...]:
+    """The shape of the result, also where ONNX's inference has none: an ellipsis of several lengths, broadcast axes.
+
+    Raises ProblemError for an equation that does not fit the shapes.
+    """
+    operands, output = _terms(equation, shapes, where)
+    sizes = _sizes(operands, shapes, where)
+    return tuple(sizes[index] for index in output)
+
+
+def _terms(equation: str, shapes: Sequence[Sequence[int]], where: str) -> tuple[list[str], str]:
     """Operand and output indices, an ellipsis replaced by letters of its own."""
-    equation = node.attributes.get("equation")
-    if not equation:
-        raise ProblemError("the equation is missing", where=node.where)
-    left, arrow, output = "".join(str(equation).split()).partition("->")
+    left, arrow, output = "".join(equation.split()).partition("->")
     operands = left.split(",")
-    if len(operands) != len(node.inputs):
-        raise ProblemError(f"{len(operands)} operands in {equation!r}, {len(node.inputs)} inputs", where=node.where)
-    free = [letter for letter in string.ascii_letters if letter not in equation]
-    dots = [
-        len(node.shape(position)) - len(term.replace("...", ""))
-        for position, term in enumerate(operands)
-        if "." in term
-    ]
-    batch = "".join(free[: max(dots, default=0)])
+    if len(operands) != len(shapes):
+        raise ProblemError(f"{len(operands)} operands in {equation!r}, {len(shapes)} inputs", where=where)
+    dots = [len(shape) - len(term.replace("...", "")) for term, shape in zip(operands, shapes, strict=True)]
+    longest = max((count for count, term in zip(dots, operands, strict=True) if "..." in term), default=0)
+    batch = "".join([letter for letter in string.ascii_letters if letter not in equation][:longest])
     if not arrow:
         counts = Counter(left.replace("...", "").replace(",", ""))
-        output = ("..." if dots else "") + "".join(sorted(index for index, times in counts.items() if times == 1))
-    rest = iter(dots)
-    terms = [term.replace("...", batch[len(batch) - next(rest) :]) if "." in term else term for term in operands]
+        output = "..." * ("..." in left) + "".join(sorted(index for index, times in counts.items() if times == 1))
+    terms = [term.replace("...", batch[len(batch) - count :]) for term, count in zip(operands, dots, strict=True)]
     return terms, output.replace("...", batch)
 
 
-def _sizes(node: Node, operands: Sequence[str], shapes: Sequence[Sequence[int]]) -> dict[str, int]:
+def _sizes(operands: Sequence[str], shapes: Sequence[Sequence[int]], where: str) -> dict[str, int]:
     """The size of every index; an axis of size 1 is broadcast."""
     sizes: dict[str, int] = {}
     for term, shape in zip(operands, shapes, strict=True):
         if len(term) != len(shape):
-            raise ProblemError(f"{term!r} for an operand of {len(shape)} axes", where=node.where)
+            raise ProblemError(f"{term!r} for an operand of {len(shape)} axes", where=where)
         for index, size in zip(term, shape, strict=True):
             known = sizes.get(index, 1)
             if 1 not in (known, size) and known != size:
-                raise ProblemError(f"index {index!r} is {known} and {size}", where=node.where)
+                raise ProblemError(f"index {index!r} is {known} and {size}", where=where)
             sizes[index] = known if size == 1 else size
     return sizes
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ...ir import ProblemError
+from .einsums import einsum_shape
 from .files import SMALL
 from .nodes import element_bits
 
@@ -34,7 +36,7 @@ def infer(model: onnx.ModelProto) -> dict[str, TypeAndShape]:
     while True:
         model = shape_inference.infer_shapes(model, check_type=False, strict_mode=False, data_prop=True)
         known = dict(_stated(model))
-        if not _fold(model, known):
+        if not _fold(model, known) | _shape_einsums(model, known):
             return known
 
 
@@ -74,6 +76,34 @@ def _fold(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
         del model.graph.node[:]
         model.graph.node.extend(left)
     return computed
+
+
+def _shape_einsums(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
+    """State the shapes of einsums that ONNX does not infer; whether there were any."""
+    from onnx.helper import make_tensor_value_info
+
+    found = False
+    for node in model.graph.node:
+        if node.op_type != "Einsum" or node.domain or known.get(node.output[0], (0, None))[1] is not None:
+            continue
+        shapes = [known[name][1] for name in node.input if name in known]
+        if None in shapes or len(shapes) != len(node.input):
+            continue
+        equation = next((attribute.s.decode() for attribute in node.attribute if attribute.name == "equation"), "")
+        with suppress(ProblemError):  # it is raised again where the node becomes a problem
+            shape = einsum_shape(equation, [shape for shape in shapes if shape is not None], node.name)
+            _state(model, make_tensor_value_info(node.output[0], known[node.input[0]][0], shape))
+            found = True
+    return found
+
+
+def _state(model: onnx.ModelProto, value: onnx.ValueInfoProto) -> None:
+    """Write what is known of a tensor into the model, in place of what stands there."""
+    for known in (*model.graph.output, *model.graph.value_info):
+        if known.name == value.name:
+            known.CopyFrom(value)
+            return
+    model.graph.value_info.append(value)
 
 
 def _small_arrays(model: onnx.ModelProto) -> Arrays:

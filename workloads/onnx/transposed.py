@@ -63,7 +63,7 @@ def _extent(node: Node, axis: int, size: int, window: Window) -> tuple[int, int]
     if wanted:
         outputs = int(wanted[axis - len(window.size)])  # some exporters give batch and channels too
     elif mode.startswith("SAME"):
-        outputs = size * stride
+        outputs = size * stride + grown
     else:
         begin, end = pads_of(node, window.size)[axis] if mode == "NOTSET" else (0, 0)
         return max(0, full - begin - end), begin
