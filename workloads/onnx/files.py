@@ -5,6 +5,7 @@ Stored parameters are not looked at: large ones are dropped, and those in files 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,12 +80,10 @@ def _check_operator_sets(model: onnx.ModelProto, where: str) -> None:
 
 
 def _drop_weights(model: onnx.ModelProto) -> None:
-    import math
-
     for tensor in model.graph.initializer:
         if math.prod(tensor.dims) > SMALL:
             for kept in ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
-                tensor.ClearField(kept)  # type: ignore[arg-type]
+                tensor.ClearField(kept)
 
 
 def set_symbols(model: onnx.ModelProto, dims: Mapping[str, int], where: str) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...ir import ProblemError
+from ...ir import ProblemError, did_you_mean
 from ..networks import Network, NetworkLayer
 from .convolutions import conv, conv_integer, qlinear_conv
 from .einsums import einsum_node
@@ -64,7 +64,8 @@ class OnnxNetwork(Network):
         if parts:
             hint = f"its parts are {', '.join(dict.fromkeys(parts))}"
             raise ProblemError(f"{name!r} is several problems", where=f"network {self.name}", hint=hint)
-        return super().layer(name)
+        names = [node for layer in self.layers for node in layer.nodes]
+        raise ProblemError(f"unknown layer {name!r}", where=f"network {self.name}", hint=did_you_mean(name, names))
 
 
 def load_onnx(path: Path, dims: Mapping[str, int] | None = None) -> OnnxNetwork:

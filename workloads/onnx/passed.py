@@ -92,7 +92,8 @@ def _fold(node: Node) -> int:
 def _resize(node: Node) -> int:
     """Multiply-accumulates of an interpolation along all axes of the image; the nearest element is a copy."""
     taps = {"linear": 2, "cubic": 4}.get(str(node.attributes.get("mode", "nearest")), 0)
-    return node.output_elements * taps ** max(1, len(node.shape(0)) - 2)
+    axes = max(1, len(node.shape(0)) - 2)
+    return node.output_elements * int(taps**axes)
 
 
 def _local_response(node: Node) -> int:
@@ -165,6 +166,7 @@ def summed(found: Iterable[PassedThrough]) -> tuple[PassedThrough, ...]:
     for one in found:
         key = (one.what, one.how)
         known = kinds.get(key, PassedThrough(one.what, 0, 0, 0, one.how))
-        operations = None if None in (known.operations, one.operations) else known.operations + one.operations
+        counted = known.operations is not None and one.operations is not None
+        operations = (known.operations or 0) + (one.operations or 0) if counted else None
         kinds[key] = PassedThrough(one.what, known.nodes + one.nodes, operations, known.bytes + one.bytes, one.how)
     return tuple(sorted(kinds.values(), key=lambda one: -math.inf if one.operations is None else -one.operations))

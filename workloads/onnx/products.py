@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from ...ir import Problem, ProblemError, Role
+from ...ir import Problem, ProblemError, Rank, Role
 from ..arguments import Bits, axes, build
 from ..layers import batched_gemm, gemm
 from .nodes import Dense, Node, Part, Value, widths
@@ -104,7 +104,7 @@ def product(runs: Sequence[Run], M: int, N: int, K: int, bits: Bits) -> Problem:
     named = [(f"B{number or ''}", kind, size) for number, (kind, size) in enumerate(runs)]
     batch = {side: [name for name, kind, _ in named if kind in (side, "both")] for side in ("left", "right")}
     sizes = {**{name: size for name, _, size in named}, "M": M, "N": N, "K": K}
-    tensors: list[tuple[str, Role, tuple]] = [
+    tensors: list[tuple[str, Role, tuple[Rank, ...]]] = [
         ("A", "input", axes(*batch["left"], "M", "K")),
         ("W", "weight", axes(*batch["right"], "K", "N")),
         ("O", "output", axes(*(name for name, _, _ in named), "M", "N")),
