@@ -10,7 +10,7 @@ from functools import cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..ir import Problem, ProblemError, did_you_mean
 from .arguments import check_keys, pair, whole
@@ -19,6 +19,9 @@ from .layers import batched_gemm, conv2d, gemm
 
 ONNX = ".onnx"
 """What the names of ONNX files end in."""
+Widths = Literal["file", "arch"]
+WIDTHS = ("file", "arch")
+"""Where widths of words come from: the element types in an ONNX file, or the architecture."""
 
 _NETWORK_KEYS = (("network", "layers"), ("source", "batch", "published"))
 _PUBLISHED_KEYS = (("what", "value", "source"), ("minus", "within", "kind", "select", "scale"))
@@ -103,10 +106,14 @@ def list_networks() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
 
 
-def load_network(name_or_path: str | os.PathLike[str], dims: Mapping[str, int] | None = None) -> Network:
+def load_network(
+    name_or_path: str | os.PathLike[str], dims: Mapping[str, int] | None = None, widths: Widths = "file"
+) -> Network:
     """A shipped network by name ("resnet50"), or any by the path of its file ("nets/mine.yaml", "nets/mine.onnx").
 
-    dims  of an ONNX file, the sizes of its symbolic dimensions: {"batch": 1}
+    dims    of an ONNX file, the sizes of its symbolic dimensions: {"batch": 1}
+    widths  of an ONNX file, whether words are as wide as its element types, "file", or as the architecture's, "arch"
+            (a table's always are)
 
     Raises ProblemError for an unknown name, an unreadable file, keys that are unknown, missing or of a wrong type, and
     symbols of an ONNX file that are unknown or missing.
@@ -115,7 +122,9 @@ def load_network(name_or_path: str | os.PathLike[str], dims: Mapping[str, int] |
     if path.lower().endswith(ONNX):
         from .onnx import load_onnx
 
-        return load_onnx(Path(path), dims)
+        if widths not in WIDTHS:
+            raise ProblemError(f"widths is {widths!r}, expected {' or '.join(WIDTHS)}", where=path)
+        return load_onnx(Path(path), dims, widths)
     if dims:
         raise ProblemError(f"{next(iter(dims))} is given, but a table has no symbolic dimensions", where=path)
     if not isinstance(name_or_path, str) or path.endswith((".yaml", ".yml")) or Path(path).name != path:
@@ -127,18 +136,18 @@ def load_network(name_or_path: str | os.PathLike[str], dims: Mapping[str, int] |
     return _read_network(_shipped() / f"{path}.yaml", f"{path}.yaml")
 
 
-def load_layer(reference: str, dims: Mapping[str, int] | None = None) -> Problem:
+def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Widths = "file") -> Problem:
     """The problem of one layer, "resnet50:layer1.0.conv2"; the network may be a path, "nets/mine.yaml:conv1".
 
-    dims  as for `load_network`
+    dims, widths    as for `load_network`
 
     Raises ProblemError for an unknown network or layer, for a network alone, and as `load_network` does.
     """
     network_name, layer_name = _split_reference(reference)
     if network_name and layer_name:
-        return load_network(network_name, dims).layer(layer_name).problem
+        return load_network(network_name, dims, widths).layer(layer_name).problem
     alone = reference.strip(":")
-    network = load_network(alone, dims)
+    network = load_network(alone, dims, widths)
     if not network.layers:
         raise ProblemError(f"{reference!r} is a network without a dense operation, expected a layer")
     raise ProblemError(

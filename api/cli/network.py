@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from ..ir import TilewrightError
-from .problems import Dims, sizes_of_symbols
+from .problems import Dims, WidthsOption, sizes_of_symbols
+
+if TYPE_CHECKING:
+    from ..workloads.networks import Widths
 
 
 def network(
@@ -15,6 +18,7 @@ def network(
         str, typer.Argument(metavar="NETWORK", help="A network (`tilewright list networks`), or a YAML or ONNX file.")
     ],
     dim: Dims = None,
+    widths: WidthsOption = "file",
     word: Annotated[
         int, typer.Option(metavar="BITS", help="Width of words where the network says none, for the intensity.")
     ] = 16,
@@ -35,7 +39,7 @@ def network(
     from ..report.text import write
     from ..workloads import load_network
 
-    found = load_network(name, sizes_of_symbols(dim))
+    found = load_network(name, sizes_of_symbols(dim), cast("Widths", widths))
     if json:
         from json import dumps
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from ..ir import Problem, TilewrightError
+
+if TYPE_CHECKING:
+    from ..workloads.networks import Widths
 
 Dims = Annotated[
     list[str] | None,
@@ -18,6 +21,16 @@ Dims = Annotated[
     ),
 ]
 """The option of every command that takes a network."""
+
+WidthsOption = Annotated[
+    str,
+    typer.Option(
+        "--widths",
+        metavar="SOURCE",
+        help="Of an ONNX file: words as wide as its element types (file), or as the architecture's (arch).",
+    ),
+]
+"""The option of every command to which it matters how wide words are."""
 
 
 def sizes_of_symbols(dims: Iterable[str] | None) -> dict[str, int]:
@@ -34,7 +47,12 @@ def sizes_of_symbols(dims: Iterable[str] | None) -> dict[str, int]:
 
 
 def problem_named(
-    layer: str | None, conv: str | None, gemm: str | None, einsum: str | None, dims: Iterable[str] | None = None
+    layer: str | None,
+    conv: str | None,
+    gemm: str | None,
+    einsum: str | None,
+    dims: Iterable[str] | None = None,
+    widths: str = "file",
 ) -> Problem:
     """The one layer that the arguments name; TilewrightError when they name none, or more than one."""
     given = [option for option, text in (("--conv", conv), ("--gemm", gemm), ("--einsum", einsum)) if text is not None]
@@ -54,7 +72,7 @@ def problem_named(
     if gemm is not None:
         return gemm_from_text(gemm)
     if einsum is None:
-        return load_layer(layer or "", sizes_of_symbols(dims))
+        return load_layer(layer or "", sizes_of_symbols(dims), cast("Widths", widths))
     if layer is None:
         hint = 'write --einsum "mk,kn->mn" m=64,n=64,k=32'
         raise TilewrightError("the sizes of the einsum are missing", where="--einsum", hint=hint)

@@ -69,6 +69,16 @@ def test_an_onnx_file_is_a_network(model: Path) -> None:
     assert "model:one" in run("space", f"{model}:one", "--arch", "three_level", *dim).stdout
 
 
+def test_widths_of_the_architecture(model: Path) -> None:
+    ours = json.loads(run("network", model, "--dim", "batch=8", "--widths", "arch", "--word", 16, "--json").stdout)
+    assert [tensor["bits"] for tensor in ours["layers"][0]["tensors"]] == [16, 16, 16]
+    arguments = ("--arch", "eyeriss", "--dim", "batch=8", "--json", "--widths", "arch")
+    found = json.loads(run("search", f"{model}:one", *arguments).stdout)
+    alone = json.loads(run("search", "--gemm", "M=8,N=16,K=16", "--arch", "eyeriss", "--json").stdout)
+    assert found["cost"] == alone["cost"]
+    assert "widths is 'x', expected file or arch" in refused("network", model, "--dim", "batch=8", "--widths", "x")
+
+
 def test_the_document(model: Path) -> None:
     document = json.loads(run("network", model, "--dim", "batch=8", "--json").stdout)
     assert (document["macs"], document["operations"], document["occurrences"]) == (4096, 4096 + 128, 2)

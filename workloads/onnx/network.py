@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...ir import ProblemError, did_you_mean
-from ..networks import Network, NetworkLayer
+from ..networks import Network, NetworkLayer, Widths
 from .convolutions import conv, conv_integer, qlinear_conv
 from .einsums import einsum_node
 from .files import read_model
@@ -68,14 +68,14 @@ class OnnxNetwork(Network):
         raise ProblemError(f"unknown layer {name!r}", where=f"network {self.name}", hint=did_you_mean(name, names))
 
 
-def load_onnx(path: Path, dims: Mapping[str, int] | None = None) -> OnnxNetwork:
+def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths = "file") -> OnnxNetwork:
     """The network in an ONNX file.
 
-    dims  sizes of symbolic dimensions of its inputs, by name
+    dims    sizes of symbolic dimensions of its inputs, by name
+    widths  "file": words are as wide as the element types say; "arch": as wide as those of the architecture
 
     Every node whose operator is in OPERATORS is a layer, or several where it is made of several problems
-    (`name#1`, ...); nodes of equal problems are one layer, `repeat` of them, listed in `nodes`. Words have the widths
-    of the element types.
+    (`name#1`, ...); nodes of equal problems are one layer, `repeat` of them, listed in `nodes`.
 
     Raises ProblemError for a file that is no ONNX model, symbols without a size or unknown, an operator set that is
     not known, and dense operations whose shapes are not known before the model runs.
@@ -89,7 +89,8 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None) -> OnnxNetwork:
         if operator is None:
             continue
         dense = _dense(operator, node, nodes, str(path))
-        found += _named(node.name, dense.parts)
+        parts = dense.parts if widths == "file" else tuple(_of_any_width(part) for part in dense.parts)
+        found += _named(node.name, parts)
         passed += [PassedThrough(what, 1, count, 0, _BESIDE) for what, count in dense.others.items() if count]
     passed += [passed_node(node) for node in nodes if node.domain or node.op not in OPERATORS]
     layers = tuple(_layers(path.stem, found))
@@ -132,6 +133,12 @@ def _named(name: str, parts: tuple[Part, ...]) -> list[tuple[str, Part]]:
     if len(parts) == 1:
         return [(name, parts[0])]
     return [(f"{name}#{number}", part) for number, part in enumerate(parts, 1)]
+
+
+def _of_any_width(part: Part) -> Part:
+    """The part with the architecture's widths: its tensors state none."""
+    tensors = tuple(replace(tensor, bits=None, partial_bits=None) for tensor in part.problem.tensors)
+    return replace(part, problem=replace(part.problem, tensors=tensors))
 
 
 def _layers(network: str, found: Iterable[tuple[str, Part]]) -> Iterable[NetworkLayer]:
