@@ -72,6 +72,8 @@ def _check_operator_sets(model: onnx.ModelProto, where: str) -> None:
 
     versions = [entry.version for entry in model.opset_import if entry.domain in _STANDARD]
     newest = onnx_opset_version()
+    if not versions and all(node.domain not in _STANDARD for node in model.graph.node):
+        return
     if not versions:
         raise ProblemError("no version of the standard operators is stated", where=where)
     if not 1 <= versions[0] <= newest:

@@ -94,11 +94,16 @@ class Node:
 
 @dataclass(frozen=True)
 class Part:
-    """A problem that a node asks for `times` times; `weights` is the parameter that it reads, None: activations."""
+    """A problem that a node asks for `times` times.
+
+    weights  the parameter that it reads; None where its operands are activations
+    steps    how many of these times read the same words of it one after the other, as the steps of a recurrent layer
+    """
 
     problem: Problem
     weights: str | None
     times: int = 1
+    steps: int = 1
 
 
 @dataclass(frozen=True)
