@@ -46,7 +46,7 @@ def _heads(node: Node, position: int, attribute: str) -> Heads:
     shape = node.shape(position)
     if len(shape) == 4:
         return shape[0], shape[1], shape[2], shape[3]
-    heads = int(node.attributes.get(attribute, 0))
+    heads = node.integer(attribute, 0)
     if len(shape) != 3 or heads < 1 or shape[2] % heads:
         message = f"input {position + 1} of shape {list(shape)} and {attribute}={heads}"
         raise ProblemError(f"cannot tell the heads of {message}", where=node.where)

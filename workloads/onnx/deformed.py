@@ -21,11 +21,11 @@ def deform_conv(node: Node) -> Dense:
     (batch, channels, *sizes), (filters, per_group, *taps) = spatial_shapes(node, 0, 1)
     if len(sizes) != 2:
         raise ProblemError(f"{len(sizes)} spatial axes, expected 2", where=node.where)
-    window, groups = window_of(node, node.shape(1)), int(node.attributes.get("group", 1))
+    window, groups = window_of(node, node.shape(1)), node.integer("group", 1, minimum=1)
     if channels != per_group * groups or filters % groups:
         message = f"{channels} channels and {filters} filters in {groups} groups, and a filter of {per_group} channels"
         raise ProblemError(message, where=node.where)
-    padding = [begin + end for begin, end in pads_of(node, taps)]
+    padding = [begin + end for begin, end in pads_of(node, 2)]
     outputs = [
         (size + pad - reach) // stride + 1
         for size, pad, reach, stride in zip(sizes, padding, window.reach, window.stride, strict=True)

@@ -89,7 +89,10 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     not known, and dense operations whose shapes are not known before the model runs.
     """
     model = read_model(path, dims or {})
-    nodes = nodes_of(model)
+    try:
+        nodes = nodes_of(model)
+    except ProblemError as error:
+        raise error.located(str(path)) from None
     found: list[tuple[str, Part]] = []
     passed: list[PassedThrough] = []
     for node in with_quantized_widths(nodes):

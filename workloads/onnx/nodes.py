@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ir import Problem, ProblemError
-from ..arguments import Bits
+from ..arguments import Bits, whole
 
 PARTIAL_BITS = 32
 """Width of partial sums, or that of the output where it is more. QLinearConv prescribes 32; for floats ONNX says
@@ -75,6 +75,19 @@ class Node:
         if value.shape is None:
             raise ProblemError(f"the shape of {value.name} is not known", where=self.where)
         return value.shape
+
+    def integer(self, attribute: str, default: int, minimum: int = 0) -> int:
+        """An attribute that is a whole number; ProblemError where it is none, or too small."""
+        return whole(attribute, self.attributes.get(attribute, default), self.where, minimum)
+
+    def integers(self, attribute: str, count: int, default: int, minimum: int = 0) -> tuple[int, ...]:
+        """An attribute that is a list of whole numbers, `count` of them; ProblemError otherwise."""
+        given = self.attributes.get(attribute) or [default] * count
+        if not isinstance(given, (list, tuple)):
+            raise ProblemError(f"{attribute} is {given!r}, expected a list of numbers", where=self.where)
+        if len(given) != count:
+            raise ProblemError(f"{attribute} has {len(given)} numbers, expected {count}", where=self.where)
+        return tuple(whole(attribute, number, self.where, minimum) for number in given)
 
     @property
     def output(self) -> Value:

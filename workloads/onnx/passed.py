@@ -86,7 +86,7 @@ _BY_INPUT: Mapping[str, int] = {
 
 
 def _window(node: Node) -> int:
-    return node.output_elements * math.prod(int(size) for size in node.attributes["kernel_shape"])
+    return node.output_elements * math.prod(node.integers("kernel_shape", len(node.shape(0)) - 2, 1))
 
 
 def _fold(node: Node) -> int:
@@ -103,7 +103,7 @@ def _resize(node: Node) -> int:
 
 def _local_response(node: Node) -> int:
     """Squares of `size` channels, and then scale, power and division."""
-    return node.output_elements * (int(node.attributes.get("size", 1)) + 3)
+    return node.output_elements * (node.integer("size", 1) + 3)
 
 
 _SPECIAL: Mapping[str, tuple[Callable[[Node], int], str]] = {

@@ -20,7 +20,7 @@ def recurrent(node: Node) -> Dense:
     Sequences are taken to be as long as X; lengths that differ by batch (input 5) are data.
     """
     first, second, features = _three_axes(node, 0)
-    batch, steps = (first, second) if node.attributes.get("layout", 0) else (second, first)
+    batch, steps = (first, second) if node.integer("layout", 0) else (second, first)
     directions, rows, hidden = _three_axes(node, 2)
     if rows != GATES[node.op] * hidden:
         raise ProblemError(f"{rows} rows of gates for {hidden} states", where=node.where)
