@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ def _values(model: onnx.ModelProto, known: Mapping[str, TypeAndShape]) -> dict[s
     constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     for node in model.graph.node:
         # A subgraph may read tensors that are no inputs of its node.
-        inner = any(attribute.HasField("g") for attribute in node.attribute)
+        inner = any(_subgraphs(attribute) for attribute in node.attribute)
         if node.op_type not in RANDOM and not inner and all(not name or name in constants for name in node.input):
             constants.update(node.output)
     names = [*known, *(name for node in model.graph.node for name in (*node.input, *node.output))]
@@ -44,7 +44,7 @@ def _node(node: onnx.NodeProto, values: Mapping[str, Value], used: set[str]) -> 
     attributes = {
         attribute.name: _plain(get_attribute_value(attribute))
         for attribute in node.attribute
-        if not attribute.HasField("g")
+        if not _subgraphs(attribute)
     }
     return Node(
         name=_unique(node.name or next(filter(None, node.output), node.op_type), used),
@@ -53,7 +53,20 @@ def _node(node: onnx.NodeProto, values: Mapping[str, Value], used: set[str]) -> 
         inputs=tuple(values[name] if name else None for name in node.input),
         outputs=tuple(values[name] for name in node.output if name),
         attributes=attributes,
+        inner=tuple(_inner_operators(node)),
     )
+
+
+def _subgraphs(attribute: onnx.AttributeProto) -> list[onnx.GraphProto]:
+    return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
+
+
+def _inner_operators(node: onnx.NodeProto) -> Iterator[str]:
+    """Types of all nodes in the subgraphs of a node, and in theirs."""
+    for graph in (graph for attribute in node.attribute for graph in _subgraphs(attribute)):
+        for inner in graph.node:
+            yield inner.op_type
+            yield from _inner_operators(inner)
 
 
 def _plain(value: Any) -> Any:
