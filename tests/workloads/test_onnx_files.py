@@ -114,8 +114,20 @@ def test_widths_of_a_model_quantized_by_surrounding_nodes(tmp_path):
         helper.make_node("MatMul", ["xf", "wf"], ["yf"], "fc"),
         helper.make_node("QuantizeLinear", ["yf", "s", "z"], ["y"]),
     ]
+    between = [
+        *nodes[:3],
+        helper.make_node("Relu", ["yf"], ["rf"]),
+        helper.make_node("QuantizeLinear", ["rf", "s", "z"], ["y"]),
+    ]
     stored = {"w": np.ones((4, 5), np.int8), "s": np.array(0.5, np.float32), "z": np.array(0, np.int8)}
-    network = load_network(saved(tmp_path, model_of(nodes, {"x": ([3, 4], TensorProto.INT8)}, stored=stored)))
+    inputs = {"x": ([3, 4], TensorProto.INT8)}
+    for model, output_bits in (
+        (model_of(between, inputs, stored=stored), 8),
+        (model_of(between, inputs, ["y", "rf"], stored), 32),  # the float is a result as well
+        (model_of(nodes[:3], inputs, ["yf"], stored), 32),
+    ):
+        assert load_network(saved(tmp_path, model)).layer("fc").problem.output.bits == output_bits
+    network = load_network(saved(tmp_path, model_of(nodes, inputs, stored=stored)))
     tensors = network.layer("fc").problem.tensors
     assert [(tensor.bits, tensor.partial_bits) for tensor in tensors] == [(8, None), (8, None), (8, 32)]
     assert network.weights == 20

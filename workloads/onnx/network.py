@@ -95,7 +95,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
         raise error.located(str(path)) from None
     found: list[tuple[str, Part]] = []
     passed: list[PassedThrough] = []
-    for node in with_quantized_widths(nodes):
+    for node in with_quantized_widths(nodes, [result.name for result in model.graph.output]):
         operator = OPERATORS.get(node.op) if not node.domain else None
         if operator is None:
             continue
