@@ -96,6 +96,9 @@ class Node:
 
     @property
     def output(self) -> Value:
+        """The first output; ProblemError where there is none."""
+        if not self.outputs:
+            raise ProblemError("it has no output", where=self.where)
         return self.outputs[0]
 
     @property

@@ -102,7 +102,12 @@ def _shape_einsums(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bo
 
     found = False
     for node in model.graph.node:
-        if node.op_type != "Einsum" or node.domain or known.get(node.output[0], (0, None))[1] is not None:
+        if (
+            node.op_type != "Einsum"
+            or node.domain
+            or not node.output
+            or known.get(node.output[0], (0, None))[1] is not None
+        ):
             continue
         shapes = [known[name][1] for name in node.input if name in known]
         if None in shapes or len(shapes) != len(node.input):
@@ -147,7 +152,7 @@ def _computed(
 
     if not all(_may_be_a_shape(*known.get(name, (0, None))) for name in node.output):
         return None
-    if node.op_type in ("Shape", "Size") and not node.domain:
+    if node.op_type in ("Shape", "Size") and not node.domain and node.input:
         shape = known.get(node.input[0], (0, None))[1]
         if shape is None:
             return None

@@ -47,12 +47,11 @@ def phases(outputs: int, begin: int, window: Window, axis: int) -> list[Phase]:
     """Outputs and taps of every phase of an axis that has both; `begin` is what is cut off at the front."""
     stride, dilation, size = window.stride[axis], window.dilation[axis], window.size[axis]
     found = []
-    for phase in range(stride):
-        first = (phase - begin) % stride
-        count = len(range(first, outputs, stride))
+    for first in range(min(stride, outputs)):
+        phase = (first + begin) % stride
         taps = sum((phase - dilation * tap) % stride == 0 for tap in range(size))
-        if count and taps:
-            found.append((count, taps))
+        if taps:
+            found.append((len(range(first, outputs, stride)), taps))
     return found
 
 
