@@ -16,7 +16,7 @@ from ..mapper.ski_slope import Point
 from .text import columns, layer_rows, pairs, section
 from .units import count, percent
 
-_HEAD = ("buffer", "least traffic", "bound", "above it", "compulsory")
+_HEAD = ("buffer", "least traffic", "bound", "above it")
 
 
 def bound_page(problem: Problem, points: Sequence[Point], kind: str) -> Group:
@@ -44,7 +44,7 @@ def _compulsory(problem: Problem) -> int:
 
 
 def _table(points: Sequence[Point]) -> Table:
-    table = columns((), _HEAD[:-1])
+    table = columns((), _HEAD)
     for row in point_rows(points):
         table.add_row(*row)
     return table
@@ -85,9 +85,7 @@ def bound_document(problem: Problem, points: Sequence[Point], kind: str, command
         "",
         "![least traffic against the size of the buffer](traffic.svg)",
         "",
-        "| buffer | least traffic | bound | above it |",
-        "| --: | --: | --: | --: |",
-        *(f"| {' | '.join(row)} |" for row in point_rows(points)),
+        *(f"| {' | '.join(row)} |" for row in (_HEAD, ["--:"] * len(_HEAD), *point_rows(points))),
     ]
     return "\n".join(lines) + "\n"
 
