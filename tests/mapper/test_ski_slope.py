@@ -31,6 +31,14 @@ def test_least_traffic_of_cubes(n: int, space: Space) -> None:
         assert point.traffic >= point.bound
 
 
+def test_even_mappings_are_enough_for_a_larger_cube() -> None:
+    for words in (100, 2048):
+        even, uneven = (least_traffic(gemm(64, 64, 64), words, "perfect", space) for space in SPACES)
+        assert even.proven
+        assert uneven.proven
+        assert even.traffic == uneven.traffic
+
+
 @pytest.mark.parametrize("n", [16, 32, 64, 128, 256])
 def test_compulsory_traffic_of_cubes(n: int) -> None:
     """The bound of a large buffer, and the mapping that attains it: each tensor once."""
