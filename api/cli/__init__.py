@@ -5,6 +5,7 @@
     space.py                space
     mappings.py             evaluate, verify
     names.py                list, show
+    roofline.py             roofline
     machines.py             --arch
     problems.py             LAYER, --conv, --gemm, --einsum
     several.py              --top, --pareto
@@ -18,6 +19,7 @@ from .entry import app, main
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
+from .roofline import roofline
 from .space import space_size
 
 __all__ = ["app", "main"]
@@ -28,3 +30,4 @@ app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
 app.command("list", short_help="List architectures, networks, layers or dataflows.")(list_names)
 app.command(short_help="Show an architecture, a network, a layer or a dataflow.")(show)
+app.command(short_help="Show layers under the roofs of a machine.")(roofline)

@@ -1,0 +1,100 @@
+"""`tilewright roofline`: the layers of a network, or one layer, under the roofs of a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from ..ir import TilewrightError
+from .machines import architecture_named
+from .problems import problem_named
+from .terminal import progress, say
+
+if TYPE_CHECKING:
+    from ..network_roofline import Layer
+
+
+def roofline(
+    layer: Annotated[str | None, typer.Argument(metavar="LAYER", help="A layer, as for `tilewright search`.")] = None,
+    network: Annotated[
+        str | None, typer.Option(metavar="NAME|PATH", help="All layers of a network, in place of one layer.")
+    ] = None,
+    arch: Annotated[
+        str | None, typer.Option(metavar="NAME|PATH", help="An architecture of the library, or a YAML file.")
+    ] = None,
+    objective: Annotated[
+        str, typer.Option(metavar="WHAT", help="What the mappings minimize, as for `tilewright search`.")
+    ] = "edp",
+    tiling: Annotated[
+        str, typer.Option(metavar="KIND", help="perfect or ragged, as for `tilewright search`.")
+    ] = "perfect",
+    memory: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The memory whose bytes are counted; the outermost by default.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="For each layer; then take the best mapping so far.")
+    ] = None,
+    conv: Annotated[str | None, typer.Option(metavar="SIZES", help="A convolution, in place of the layer.")] = None,
+    gemm: Annotated[str | None, typer.Option(metavar="SIZES", help="A matrix product, in place of the layer.")] = None,
+    einsum: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
+    ] = None,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture: .svg, .png or .pdf.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, and nothing else.")] = False,
+) -> None:
+    """Show how near the best mappings come to the roofs: operations per byte, and operations per second.
+
+    Each distinct layer is searched once. Its dot is where its best mapping puts it; its diamond is on the roof, at the
+    operations per byte that it would have if every word crossed once.
+
+    \b
+    tilewright roofline --network gpt2_small --arch a100 --svg roofline.svg
+    tilewright roofline resnet50:layer1.0.conv2 --arch eyeriss --memory GLB
+    tilewright roofline --gemm M=512,N=768,K=3072 --arch tpu_v1
+    """
+    title, layers = _layers(layer, network, conv, gemm, einsum)
+    machine = architecture_named(arch)
+    from ..mapper.tilings import TILINGS, Tiling
+    from ..network_roofline import searched_roofline
+    from ..report.figures import check_picture, save_figure
+    from ..report.roofline import draw_roofline, roofline_page
+    from ..report.text import write
+    from ..results import check_choice
+
+    check_choice("tiling", tiling, TILINGS)
+    if svg is not None:
+        check_picture(svg)
+    title = f"{title} on {machine.name}, best mappings for {objective}"
+    kind = cast(Tiling, tiling)
+    with progress("searching") as before:
+        chart, results = searched_roofline(title, machine, layers, objective, kind, time_limit, memory, before)
+    unproven = sum(not result.certificate.proven for result in results)
+    if unproven:
+        say(f"{unproven} of {len(results)} mappings are not proven to be the best: the time limit came first")
+    if svg is not None:
+        save_figure(draw_roofline(chart), svg)
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(chart.as_dict(), indent=2))
+    else:
+        write(roofline_page(chart, machine))
+        if svg is not None:
+            say(f"wrote {svg}")
+
+
+def _layers(
+    layer: str | None, network: str | None, conv: str | None, gemm: str | None, einsum: str | None
+) -> tuple[str, list[Layer]]:
+    """What to call the picture, and the layers in it."""
+    if network is None:
+        problem = problem_named(layer, conv, gemm, einsum)
+        return problem.name, [(problem.name, 1, problem)]
+    if any(given is not None for given in (layer, conv, gemm, einsum)):
+        raise TilewrightError("expected one of --network and a layer, found both", where="--network")
+    from ..workloads import load_network
+
+    found = load_network(network)
+    return found.name, [(row.name, row.repeat, row.problem) for row in found.layers]

@@ -1,0 +1,95 @@
+"""Pictures: an empty figure in the style of this program, and a file of it. matplotlib is loaded here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..ir import TilewrightError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".svg", ".png", ".pdf")
+
+# Okabe and Ito, "Color Universal Design": apart for readers with any kind of colour vision.
+BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+)
+GREY = "#767676"
+
+_STYLE = {
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.titlesize": "large",
+    "font.size": 9,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "svg.fonttype": "none",  # text stays text, so that it can be searched and read out
+    "svg.hashsalt": "tilewright",  # the same picture is the same file
+}
+_DOTS_PER_INCH = 150
+
+
+@contextmanager
+def figure_style() -> Iterator[None]:
+    """The style in which a picture is drawn and saved. Raises TilewrightError without matplotlib."""
+    try:
+        import matplotlib
+    except ImportError:
+        hint = "pip install 'tilewright[plots]'"
+        raise TilewrightError("pictures need matplotlib, which is not installed", hint=hint) from None
+    with matplotlib.rc_context(_STYLE):
+        yield
+
+
+def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
+    """An empty figure, sizes in inches, and its one pair of axes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)  # which can tell how much room a text takes
+    return figure, figure.subplots()
+
+
+def legend_above(axes: Axes, columns: int) -> None:
+    """The legend between the title and the axes, where it covers nothing."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns, borderaxespad=0.3, columnspacing=1.4)
+
+
+def check_picture(path: Path) -> Path:
+    """The path, if a picture can be written there; better to know before a search than after it."""
+    if path.suffix.lower() not in SUFFIXES:
+        expected = ", ".join(SUFFIXES)
+        raise TilewrightError(f"found the ending {path.suffix!r}, expected one of {expected}", where=str(path))
+    if not path.parent.is_dir():
+        raise TilewrightError("no such folder, expected one that exists", where=str(path.parent))
+    return path
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a picture as its ending says, without the date, so that it only changes when its contents do.
+
+    Raises TilewrightError for other endings, and when the file cannot be written.
+    """
+    check_picture(path)
+    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower(), {})
+    try:
+        with figure_style():
+            figure.savefig(path, dpi=_DOTS_PER_INCH, metadata=metadata)
+    except OSError as error:
+        raise TilewrightError(f"the picture cannot be written: {error.strerror}", where=str(path)) from None
+    return path
