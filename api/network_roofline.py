@@ -16,7 +16,7 @@ Layer = tuple[str, int, Problem]
 
 
 def distinct_layers(layers: Iterable[Layer]) -> list[Layer]:
-    """Layers that differ in more than their names; the first one of each kind stands for all, with their occurrences."""
+    """Layers that differ in more than their names; the first of each kind stands for all, with their occurrences."""
     groups: dict[Problem, list[Layer]] = {}
     for layer in layers:
         groups.setdefault(replace(layer[2], name=""), []).append(layer)

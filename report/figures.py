@@ -1,4 +1,4 @@
-"""Pictures: an empty figure in the style of this program, and a file of it. matplotlib is loaded here and nowhere else."""
+"""Pictures: an empty figure in the style of this program, and a file of it."""
 
 from __future__ import annotations
 
@@ -65,9 +65,19 @@ def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.subplots()
 
 
-def legend_above(axes: Axes, columns: int) -> None:
-    """The legend between the title and the axes, where it covers nothing."""
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns, borderaxespad=0.3, columnspacing=1.4)
+def legend_above(axes: Axes, columns: int, title: str | None = None, markers: float = 1.0) -> None:
+    """The legend between the title and the axes, where it covers nothing; `markers` enlarges what it shows."""
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncols=columns,
+        borderaxespad=0.3,
+        columnspacing=1.4,
+        handletextpad=0.4,
+        title=title,
+        alignment="left",
+        markerscale=markers,
+    )
 
 
 def check_picture(path: Path) -> Path:

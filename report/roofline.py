@@ -1,7 +1,8 @@
 """The roofline of several layers on one machine: what each attains, beside what its memory and its MACs allow.
 
-A layer has two places. Where its best mapping puts it: the operations per byte that this mapping moves through a memory,
-and the rate that it attains. And its limit: the operations per byte if every word crossed once, and the roof there.
+A layer has two places. Where its best mapping puts it: the operations per byte that this mapping moves through a
+memory, and the rate that it attains. And its limit: the operations per byte if every word crossed once, and the roof
+there.
 """
 
 from __future__ import annotations
@@ -284,12 +285,14 @@ def _place_apart(figure: Figure, axes: Axes, labels: Sequence[Annotation]) -> No
     figure.draw_without_rendering()
     centres = [axes.transData.transform(label.xy) for label in labels]
     taken = [Bbox.from_bounds(x - 7, y - 7, 14, 14) for x, y in centres]
+    pixels = figure.dpi / 72  # in a point
     for label in labels:
-        for place in _rings():
-            label.set_position(place)
-            box = _text_box(label)
-            if not any(box.overlaps(other) for other in taken):
-                break
+        here = _text_box(label)
+        x, y = label.get_position()
+        boxes = ((place, _moved(here, (place[0] - x) * pixels, (place[1] - y) * pixels)) for place in _rings())
+        free = ((place, box) for place, box in boxes if not any(box.overlaps(other) for other in taken))
+        place, box = next(free, ((x, y), here))
+        label.set_position(place)
         taken.append(box)
 
 
@@ -301,9 +304,13 @@ def _text_box(label: Annotation) -> Bbox:
     return PlainText.get_window_extent(label).padded(1)
 
 
+def _moved(box: Bbox, x: float, y: float) -> Bbox:
+    return type(box).from_extents(box.x0 + x, box.y0 + y, box.x1 + x, box.y1 + y)
+
+
 def _rings() -> Iterator[tuple[float, float]]:
     """Offsets in points, nearest first: below and to the right before the others, away from the roof."""
-    for ring in range(1, 12):
+    for ring in range(1, 16):
         radius = 6 + 6 * ring
         for degrees in (-60, -90, -30, -120, 120, 90, 150, 60):
             yield radius * cos(radians(degrees)) - 3, radius * sin(radians(degrees)) - 3

@@ -6,6 +6,7 @@
     mappings.py             evaluate, verify
     names.py                list, show
     roofline.py             roofline
+    gpu.py                  gpu sweep, gpu advise, gpu compare
     machines.py             --arch
     problems.py             LAYER, --conv, --gemm, --einsum
     several.py              --top, --pareto
@@ -16,6 +17,7 @@ Everything heavy is imported inside the command that needs it, so that `--help` 
 """
 
 from .entry import app, main
+from .gpu import gpu_commands
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
@@ -28,6 +30,7 @@ app.command(short_help="Find the best mapping of a layer, with proof.")(search)
 app.command("space", short_help="Count the mappings of a layer.")(space_size)
 app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
-app.command("list", short_help="List architectures, networks, layers or dataflows.")(list_names)
+app.command("list", short_help="List architectures, networks, layers, dataflows or GPUs.")(list_names)
 app.command(short_help="Show an architecture, a network, a layer or a dataflow.")(show)
 app.command(short_help="Show layers under the roofs of a machine.")(roofline)
+app.add_typer(gpu_commands, name="gpu", help="Model matrix products on GPUs.")

@@ -50,7 +50,7 @@ class Comparison:
 def read_measurements(path: str | os.PathLike[str]) -> list[Measurement]:
     """The products and times of a CSV file such as benchmarks/gpu_measure.py writes.
 
-    Raises TilewrightError, with the line, for a file that cannot be read, missing columns and values that make no sense.
+    Raises TilewrightError, with the line, for a file that cannot be read, missing columns and senseless values.
     """
     name = os.fspath(path)
     lines = read_text(Path(name), name, "a table of measured products (CSV)").splitlines()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from math import gcd
 
 import pytest
@@ -219,7 +219,7 @@ def test_stream_k_takes_time_in_proportion_to_work() -> None:
             evaluate_gemm(A100, Gemm(3200, 128 * columns, 3200), Plan(SQUARE, stream_k=stream_k)).seconds
             for columns in range(10, 60)
         ]
-        return [after - before for before, after in zip(cycles, cycles[1:], strict=False)]
+        return [after - before for before, after in pairwise(cycles)]
 
     wave = A100.launch_s + max(added(False))
     assert min(added(False)) == 0
