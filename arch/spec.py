@@ -124,12 +124,14 @@ class Architecture(Spec):
     inner_drain_read   a partial-sum tile that leaves is read from the inner memory (False: not charged, as Timeloop)
     reuse              which temporal loops above a node make its tile be transferred again: `across_levels` the
                        innermost one that moves its tensor, and those outside it; `at_node` all of them, as AccelForge
+    settings           fields of its file that were set from outside, as texts; all other fields have them in already
     """
 
     name: str
     description: str = ""
     technology: str = ""
     source: str = ""
+    settings: dict[str, str] = Field(default_factory=dict)
     clock_hz: PositiveFloat
     word_bits: PositiveInt
     partial_sum_bits: PositiveInt | None = None

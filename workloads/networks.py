@@ -14,13 +14,18 @@ from typing import Any
 
 from ..ir import Problem, ProblemError, did_you_mean
 from .arguments import check_keys, pair, whole
+from .einsum import einsum
 from .layers import batched_gemm, conv2d, gemm
 
 _NETWORK_KEYS = (("network", "layers"), ("source", "batch", "published"))
-_PUBLISHED_KEYS = (("what", "value", "source"), ("minus", "kind", "select", "scale"))
+_PUBLISHED_KEYS = (("what", "value", "source"), ("minus", "within", "kind", "select", "scale"))
 # By op: the keys that a row must have, those it may have, and of these the arguments of the layer's function.
-_ROW_REQUIRED = {"conv": ("K", "C", "P", "Q", "R", "S"), "gemm": ("M", "N", "K", "weight")}
-_ROW_OPTIONAL = {"conv": ("N", "groups", "stride", "dilation", "pad", "H", "W"), "gemm": ("B",)}
+_ROW_REQUIRED = {
+    "conv": ("K", "C", "P", "Q", "R", "S"),
+    "gemm": ("M", "N", "K", "weight"),
+    "einsum": ("spec", "sizes", "weight"),
+}
+_ROW_OPTIONAL = {"conv": ("N", "groups", "stride", "dilation", "pad", "H", "W"), "gemm": ("B",), "einsum": ()}
 _CONV_ARGUMENTS = ("K", "C", "P", "Q", "R", "S", "N", "groups", "stride", "dilation")
 _KINDS: dict[type, str] = {str: "a text", list: "a list", bool: "true or false", dict: "keys with values"}
 
@@ -174,7 +179,7 @@ def _check_figure(figure: object, where: str) -> None:
     """Figures are for readers and tests; here only their keys and types are checked."""
     data = _table(figure, where, *_PUBLISHED_KEYS)
     for key, value in data.items():
-        if key not in ("value", "minus"):
+        if key not in ("value", "minus", "within"):
             _typed(data, key, str, where)
         elif isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ProblemError(f"key {key} is {value!r}, expected a number", where=where)
@@ -201,11 +206,12 @@ def _read_row(row: object, network: str, file: str, number: int) -> NetworkLayer
     op = _typed(row, "op", str, where)
     if op not in _ROW_REQUIRED:
         raise ProblemError(f"key op is {op!r}, unknown", where=where, hint=did_you_mean(op, _ROW_REQUIRED))
-    check_keys(row, where, ("name", "op", *_ROW_REQUIRED[op]), (*_ROW_OPTIONAL[op], "repeat"))
+    check_keys(row, where, ("name", "op", *_ROW_REQUIRED[op]), (*_ROW_OPTIONAL[op], "repeat", "note"))
     repeat = whole("repeat", row.get("repeat", 1), where)
+    _typed(row, "note", str, where, "")
     is_weight = _typed(row, "weight", bool, where, True)
     try:
-        problem = _conv(row, f"{network}:{name}") if op == "conv" else _gemm(row, f"{network}:{name}")
+        problem = _BUILDERS[op](row, f"{network}:{name}")
     except ProblemError as error:
         raise error.located(file) from None
     return NetworkLayer(problem, repeat, is_weight, name)
@@ -223,3 +229,14 @@ def _gemm(row: dict[str, Any], title: str) -> Problem:
     batch = whole("B", row.get("B", 1), title)
     shape = {key: row[key] for key in ("M", "N", "K")}
     return gemm(**shape, name=title) if batch == 1 else batched_gemm(batch, **shape, name=title)
+
+
+def _einsum(row: dict[str, Any], title: str) -> Problem:
+    spec, sizes = _typed(row, "spec", str, title), _typed(row, "sizes", dict, title)
+    try:
+        return einsum(spec, sizes, name=title)
+    except ProblemError as error:
+        raise error.located(title) from None
+
+
+_BUILDERS = {"conv": _conv, "gemm": _gemm, "einsum": _einsum}
