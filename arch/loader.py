@@ -134,9 +134,7 @@ def list_archs() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _LIBRARY.glob("*.yaml")))
 
 
-def load_arch(
-    name_or_path: str | os.PathLike[str], set: Mapping[str, Setting] | None = None
-) -> Architecture:
+def load_arch(name_or_path: str | os.PathLike[str], set: Mapping[str, Setting] | None = None) -> Architecture:
     """A machine of the library by its name, or an architecture file by its path.
 
     A text is a path when it ends in .yaml or .yml, holds a path separator, or names an existing file; a library

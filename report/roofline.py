@@ -273,9 +273,11 @@ def _write_names(axes: Axes, names: Sequence[str]) -> None:
 def _number(axes: Axes, number: int, dot: Dot) -> Annotation:
     line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
     place = (dot.intensity, dot.attained)
-    return axes.annotate(
+    label = axes.annotate(
         str(number), place, (0, -14), textcoords="offset points", fontsize=7, zorder=5, arrowprops=line
     )
+    label.set_in_layout(False)  # it stays near its dot, and would take long to lay out
+    return label
 
 
 def _place_apart(figure: Figure, axes: Axes, labels: Sequence[Annotation]) -> None:

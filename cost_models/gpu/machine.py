@@ -7,29 +7,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TypeVar
 
+from ...arch import Architecture, Fanout, Memory, load_arch
 from ...arch.document import Field, is_path, read_document, read_text
-from ...arch.units import bits_per_cycle, clock_hz, seconds, size_bits
+from ...arch.units import bits_per_cycle, seconds, size_bits
 from ...ir import ArchitectureError, did_you_mean
 from .gemm import DTYPES
 
 _MACHINES = Path(__file__).parent / "machines"
 _A_GPU_FILE = "a GPU file"
+_BITS = 8
+
+Level = TypeVar("Level", Memory, Fanout)
 _KEYS = {
     "gpu": "a name such as a100",
-    "description": "one line",
+    "arch": "an architecture of the library, or a path, such as a100",
     "source": "where the figures come from",
-    "sms": "a whole number of SMs such as 108",
-    "clock": "a clock such as 1410 MHz",
-    "fma_per_cycle": "multiply-adds of one SM per cycle for each element type, such as {fp16: 1024}",
-    "shared_memory": "a size such as 163 KiB",
+    "speed": "rates of element types, relative to those of the architecture's words, such as {fp16: 1, int8: 2}",
     "sm_port": "a bandwidth such as 64 B/cycle",
-    "l2_size": "a size such as 40 MiB",
     "l2_bandwidth": "a bandwidth such as 5400 GB/s",
-    "hbm_bandwidth": "a bandwidth such as 2039 GB/s",
     "line": "a size such as 128 B",
     "launch_overhead": "a time such as 3 us",
 }
+_OPTIONAL = ("shared_reserved",)
+
+# What the levels of an architecture must be called for it to be taken for a GPU.
+_SMS, _L2, _SHARED = "SMs", "L2", "shared"
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Gpu:
     source: str
     sms: int
     clock_hz: float
-    fma_per_cycle: Mapping[str, int]
+    fma_per_cycle: Mapping[str, float]
     shared_memory_bytes: int
     sm_port_bytes: float
     l2_bytes: int
@@ -62,7 +66,7 @@ class Gpu:
     line_bytes: int
     launch_s: float
 
-    def rate(self, dtype: str) -> int:
+    def rate(self, dtype: str) -> float:
         """Multiply-adds per cycle of one SM; ArchitectureError if its tensor cores do not know the type."""
         if dtype not in self.fma_per_cycle:
             known = ", ".join(self.fma_per_cycle)
@@ -106,48 +110,69 @@ def _shipped(name: str) -> Gpu:
 
 
 def parse_gpu(text: str, file: str) -> Gpu:
-    """The GPU that a text describes; `file` is how messages call it."""
+    """The GPU that a text describes; `file` is how messages call it.
+
+    SMs, clock, tensor cores, memory sizes and the bandwidth of the outermost memory are those of the architecture that
+    the text names: one whose levels include L2, SMs and shared.
+    """
     document = read_document(text, file, _A_GPU_FILE, "start with 'gpu:' and a name")
-    fields = document.members(_KEYS)
-    hertz = _clock(fields)
-
-    def size(key: str) -> int:
-        bits = fields[key].quantity(size_bits, _KEYS[key])
-        if bits % 8:
-            raise fields[key].error(f"found {bits} bits, expected whole bytes")
-        return bits // 8
-
-    def bandwidth(key: str) -> float:
-        """Bytes per cycle."""
-        return fields[key].quantity(partial(bits_per_cycle, clock_hz=hertz), _KEYS[key]) / 8
-
+    fields = document.members(_KEYS, _OPTIONAL)
+    arch = load_arch(fields["arch"].text(_KEYS["arch"]))
+    sms = _level(arch, _SMS, Fanout, fields["arch"])
+    hbm = arch.memories[0].shared_bits_per_cycle
+    if hbm is None:
+        raise fields["arch"].error(f"{arch.memories[0].name} has no bandwidth, expected one port with one")
+    reserved = _bytes(fields["shared_reserved"]) if "shared_reserved" in fields else 0
     return Gpu(
         name=fields["gpu"].text(_KEYS["gpu"]),
-        description=fields["description"].text(),
+        description=arch.description,
         source=fields["source"].text(),
-        sms=fields["sms"].whole(_KEYS["sms"]),
-        clock_hz=hertz,
-        fma_per_cycle=_rates(fields["fma_per_cycle"]),
-        shared_memory_bytes=size("shared_memory"),
-        sm_port_bytes=bandwidth("sm_port"),
-        l2_bytes=size("l2_size"),
-        l2_bytes_per_s=bandwidth("l2_bandwidth") * hertz,
-        hbm_bytes_per_s=bandwidth("hbm_bandwidth") * hertz,
-        line_bytes=size("line"),
+        sms=sms.instances,
+        clock_hz=arch.clock_hz,
+        fma_per_cycle=_rates(fields["speed"], arch.mac_instances * arch.mac.per_cycle / sms.instances),
+        shared_memory_bytes=_size(arch, _SHARED, fields["arch"]) - reserved,
+        sm_port_bytes=_bandwidth(fields["sm_port"], arch.clock_hz),
+        l2_bytes=_size(arch, _L2, fields["arch"]),
+        l2_bytes_per_s=_bandwidth(fields["l2_bandwidth"], arch.clock_hz) * arch.clock_hz,
+        hbm_bytes_per_s=hbm / _BITS * arch.clock_hz,
+        line_bytes=_bytes(fields["line"]),
         launch_s=fields["launch_overhead"].quantity(seconds, _KEYS["launch_overhead"]),
     )
 
 
-def _clock(fields: Mapping[str, Field]) -> float:
-    return fields["clock"].quantity(clock_hz, _KEYS["clock"])
+def _level(arch: Architecture, name: str, kind: type[Level], field: Field) -> Level:
+    for level in arch.levels:
+        if level.name == name and isinstance(level, kind):
+            return level
+    names = ", ".join(level.name for level in arch.levels)
+    raise field.error(f"{arch.name} has no {kind.__name__.lower()} {name!r} (it has {names}), expected a GPU")
 
 
-def _rates(field: Field) -> dict[str, int]:
+def _size(arch: Architecture, name: str, field: Field) -> int:
+    """Bytes of a memory."""
+    bits = _level(arch, name, Memory, field).size_bits
+    if bits is None:
+        raise field.error(f"{name} of {arch.name} has no size, expected one for all tensors")
+    return bits // _BITS
+
+
+def _bytes(field: Field) -> int:
+    bits = field.quantity(size_bits, "a size such as 128 B")
+    if bits % _BITS:
+        raise field.error(f"found {bits} bits, expected whole bytes")
+    return bits // _BITS
+
+
+def _bandwidth(field: Field, hertz: float) -> float:
+    """Bytes per cycle."""
+    return field.quantity(partial(bits_per_cycle, clock_hz=hertz), "a bandwidth such as 64 B/cycle") / _BITS
+
+
+def _rates(field: Field, words_per_cycle: float) -> dict[str, float]:
     rates = {}
-    for dtype, rate in field.mapping(_KEYS["fma_per_cycle"]).items():
+    for dtype, speed in field.mapping(_KEYS["speed"]).items():
         if dtype not in DTYPES:
-            raise rate.error(
-                f"unknown element type, expected one of {', '.join(DTYPES)}", hint=did_you_mean(dtype, DTYPES)
-            )
-        rates[dtype] = rate.whole("a whole number of multiply-adds per cycle such as 1024")
+            hint = did_you_mean(dtype, DTYPES)
+            raise speed.error(f"unknown element type, expected one of {', '.join(DTYPES)}", hint=hint)
+        rates[dtype] = words_per_cycle * speed.number("a relative rate such as 2")
     return rates

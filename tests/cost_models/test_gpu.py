@@ -379,16 +379,12 @@ def test_unknown_things_are_named() -> None:
 
 GPU_FILE = """
 gpu: mine
-description: a GPU
+arch: a100
 source: nowhere
-sms: 4
-clock: 1 GHz
-fma_per_cycle: {fp16: 512}
-shared_memory: 96 KiB
+speed: {fp16: 0.5}
+shared_reserved: 4 KiB
 sm_port: 64 B/cycle
-l2_size: 1 MiB
-l2_bandwidth: 100 GB/s
-hbm_bandwidth: 50 GB/s
+l2_bandwidth: 1410 GB/s
 line: 128 B
 launch_overhead: 3 us
 """
@@ -396,20 +392,32 @@ launch_overhead: 3 us
 
 def test_a_file_is_read() -> None:
     gpu = parse_gpu(GPU_FILE, "mine.yaml")
-    assert gpu.peak("fp16") == 4 * 512 * 2 * 1e9
+    assert gpu.peak("fp16") == pytest.approx(A100.peak("fp16") / 2)
     assert gpu.launch_s == pytest.approx(3e-6)
-    assert gpu.load_bytes_per_cycle(4) == pytest.approx(25)
+    assert gpu.shared_memory_bytes == 160 * 1024
+    assert gpu.load_bytes_per_cycle(40) == pytest.approx(25)
     assert gpu.load_bytes_per_cycle(1) == 64
+
+
+def test_the_figures_of_the_architecture_are_those_of_the_gpu() -> None:
+    figures = {name: load_gpu(name) for name in list_gpus()}
+    assert {name: gpu.sms for name, gpu in figures.items()} == {"v100": 80, "a100": 108, "h100": 132}
+    assert {name: gpu.rate("fp16") for name, gpu in figures.items()} == {"v100": 512, "a100": 1024, "h100": 2048}
+    assert {name: gpu.l2_bytes // 2**20 for name, gpu in figures.items()} == {"v100": 6, "a100": 40, "h100": 50}
+    kib = {name: gpu.shared_memory_bytes / 1024 for name, gpu in figures.items()}
+    assert kib == {"v100": 96, "a100": 163, "h100": 227}
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("sms: 4", "sms: four", "mine.yaml:5: sms"),
-        ("fp16: 512", "fp61: 512", "unknown element type"),
+        ("fp16: 0.5", "fp16: fast", "mine.yaml:5: speed.fp16"),
+        ("fp16: 0.5", "fp61: 1", "unknown element type"),
         ("line: 128 B", "line: 12 bit", "expected whole bytes"),
         ("3 us", "3", "has no unit"),
-        ("clock: 1 GHz", "klock: 1 GHz", "unknown key 'klock'"),
+        ("sm_port:", "sn_port:", "unknown key 'sn_port'"),
+        ("arch: a100", "arch: eyeriss", "mine.yaml:3: arch: eyeriss has no fanout 'SMs'"),
+        ("arch: a100", "arch: a10", "no architecture is named 'a10'"),
     ],
 )
 def test_a_wrong_file_is_refused(old: str, new: str, message: str) -> None:
