@@ -9,7 +9,7 @@ from .arch import Architecture
 from .ir import Problem
 from .mapper.tilings import Tiling
 from .report.roofline import RooflineChart, roofline_chart
-from .results import SearchResult, search
+from .results import ConstraintsLike, SearchResult, search
 
 Layer = tuple[str, int, Problem]
 """A layer's name, its occurrences, and the problem."""
@@ -32,15 +32,17 @@ def searched_roofline(
     layers: Iterable[Layer],
     objective: str = "edp",
     tiling: Tiling = "perfect",
+    constraints: ConstraintsLike = None,
     time_limit: float | None = None,
     memory: str | None = None,
     before: Callable[[str, int, int], None] | None = None,
 ) -> tuple[RooflineChart, list[SearchResult]]:
     """The chart of the layers' best mappings, and the searches behind it.
 
-    time_limit  seconds for each layer, as for `search`
-    memory      whose traffic the intensity is about; the outermost one if not given
-    before      called ahead of each search, with the layer's name, its number from 1, and how many there are
+    constraints  only mappings that satisfy them, as for `search`
+    time_limit   seconds for each layer, as for `search`
+    memory       whose traffic the intensity is about; the outermost one if not given
+    before       called ahead of each search, with the layer's name, its number from 1, and how many there are
 
     Raises TilewrightError as `search` does, and when the machine has no such memory.
     """
@@ -50,7 +52,7 @@ def searched_roofline(
     for number, (name, _, problem) in enumerate(distinct, 1):
         if before is not None:
             before(name, number, len(distinct))
-        results.append(search(problem, arch, objective, tiling, time_limit=time_limit))
+        results.append(search(problem, arch, objective, tiling, constraints=constraints, time_limit=time_limit))
     rows = [
         (name, repeat, found.problem, found.cost) for (name, repeat, _), found in zip(distinct, results, strict=True)
     ]

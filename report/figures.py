@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SUFFIXES = (".svg", ".png", ".pdf")
-
 # Okabe and Ito, "Color Universal Design": apart for readers with any kind of colour vision.
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
     "#000000",
@@ -80,23 +78,25 @@ def legend_above(axes: Axes, columns: int, title: str | None = None, markers: fl
     )
 
 
-def check_picture(path: Path) -> Path:
-    """The path, if a picture can be written there; better to know before a search than after it."""
-    if path.suffix.lower() not in SUFFIXES:
-        expected = ", ".join(SUFFIXES)
-        raise TilewrightError(f"found the ending {path.suffix!r}, expected one of {expected}", where=str(path))
-    if not path.parent.is_dir():
-        raise TilewrightError("no such folder, expected one that exists", where=str(path.parent))
-    return path
+def check_pictures(svg: Path | None, png: Path | None) -> list[Path]:
+    """The paths that are given, if pictures can be written there; better to know before a search than after it.
+
+    Raises TilewrightError for other endings, and for folders that do not exist.
+    """
+    for path, ending in ((svg, ".svg"), (png, ".png")):
+        if path is not None and path.suffix.lower() != ending:
+            raise TilewrightError(f"found the ending {path.suffix!r}, expected {ending}", where=str(path))
+        if path is not None and not path.parent.is_dir():
+            raise TilewrightError("no such folder, expected one that exists", where=str(path.parent))
+    return [path for path in (svg, png) if path is not None]
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
     """Write a picture as its ending says, without the date, so that it only changes when its contents do.
 
-    Raises TilewrightError for other endings, and when the file cannot be written.
+    Raises TilewrightError when the file cannot be written.
     """
-    check_picture(path)
-    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower(), {})
+    metadata = {"Date": None} if path.suffix.lower() == ".svg" else {}
     try:
         with figure_style():
             figure.savefig(path, dpi=_DOTS_PER_INCH, metadata=metadata)

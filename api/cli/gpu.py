@@ -43,7 +43,8 @@ def sweep_command(
     tile: TileOption = None,
     split_k: SplitOption = True,
     stream_k: StreamOption = False,
-    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture: .svg, .png or .pdf.")] = None,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture there.")] = None,
+    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture there, as an image.")] = None,
     out_csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the points as a table.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the points as JSON, and nothing else.")] = False,
 ) -> None:
@@ -58,21 +59,19 @@ def sweep_command(
     tilewright gpu sweep --n 1024:4096:32 --tile 256x128 --stream-k
     """
     from ..cost_models.gpu import Gemm, load_gpu, sweep
-    from ..report.figures import check_picture, save_figure
+    from ..report.figures import check_pictures, save_figure
     from ..report.gpu import draw_sweep, sweep_csv, sweep_page
     from ..report.text import write
 
     machine, choice = load_gpu(gpu), _choice(tile, split_k, stream_k)
     layout = {"dtype": dtype, "a": cast("Order", a), "b": cast("Order", b)}
     gemms = [Gemm(m or size, size, k or size, **layout) for size in parse_sizes(n)]  # type: ignore[arg-type]
-    if svg is not None:
-        check_picture(svg)
+    pictures = check_pictures(svg, png)
     points = sweep(machine, gemms, choice)
-    if svg is not None:
-        shape = " ".join(f"{name}={size or 'N'}" for name, size in (("M", m), ("K", k)))
-        save_figure(
-            draw_sweep(f"C[M, N] = A[M, K] B[K, N] on {machine.name}, {dtype}, {shape}: {_how(choice)}", points), svg
-        )
+    shape = " ".join(f"{name}={size or 'N'}" for name, size in (("M", m), ("K", k)))
+    title = f"C[M, N] = A[M, K] B[K, N] on {machine.name}, {dtype}, {shape}: {_how(choice)}"
+    for picture in pictures:
+        save_figure(draw_sweep(title, points), picture)
     if out_csv is not None:
         _write(out_csv, sweep_csv(points))
     if json:
@@ -81,7 +80,7 @@ def sweep_command(
         typer.echo(dumps([point.as_dict() for point in points], indent=2))
         return
     write(sweep_page(machine, dtype, points))
-    for path in filter(None, (svg, out_csv)):
+    for path in filter(None, (*pictures, out_csv)):
         say(f"wrote {path}")
 
 

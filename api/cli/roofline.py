@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ..ir import TilewrightError
+from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .problems import problem_named
 from .terminal import progress, say
@@ -41,7 +42,18 @@ def roofline(
     einsum: Annotated[
         str | None, typer.Option(metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
     ] = None,
-    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture: .svg, .png or .pdf.")] = None,
+    dataflow: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only mappings of a dataflow (`tilewright list dataflows`).")
+    ] = None,
+    constraints: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Only mappings that satisfy the constraints in a YAML file.")
+    ] = None,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(metavar="EXPR", help='One more constraint, such as "SMs.x.trips.reduction<=1"; may be repeated.'),
+    ] = None,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture there.")] = None,
+    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture there, as an image.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, and nothing else.")] = False,
 ) -> None:
     """Show how near the best mappings come to the roofs: operations per byte, and operations per second.
@@ -51,6 +63,7 @@ def roofline(
 
     \b
     tilewright roofline --network gpt2_small --arch a100 --svg roofline.svg
+    tilewright roofline --network gpt2_small --arch a100 --constraint "SMs.x.trips.reduction<=1"
     tilewright roofline resnet50:layer1.0.conv2 --arch eyeriss --memory GLB
     tilewright roofline --gemm M=512,N=768,K=3072 --arch tpu_v1
     """
@@ -58,31 +71,30 @@ def roofline(
     machine = architecture_named(arch)
     from ..mapper.tilings import TILINGS, Tiling
     from ..network_roofline import searched_roofline
-    from ..report.figures import check_picture, save_figure
+    from ..report.figures import check_pictures, save_figure
     from ..report.roofline import draw_roofline, roofline_page
     from ..report.text import write
     from ..results import check_choice
 
     check_choice("tiling", tiling, TILINGS)
-    if svg is not None:
-        check_picture(svg)
+    pictures = check_pictures(svg, png)
     title = f"{title} on {machine.name}, best mappings for {objective}"
-    kind = cast(Tiling, tiling)
+    kind, sources = cast(Tiling, tiling), constraint_sources(dataflow, constraints, constraint or ())
     with progress("searching") as before:
-        chart, results = searched_roofline(title, machine, layers, objective, kind, time_limit, memory, before)
+        chart, results = searched_roofline(title, machine, layers, objective, kind, sources, time_limit, memory, before)
     unproven = sum(not result.certificate.proven for result in results)
     if unproven:
         say(f"{unproven} of {len(results)} mappings are not proven to be the best: the time limit came first")
-    if svg is not None:
-        save_figure(draw_roofline(chart), svg)
+    for picture in pictures:
+        save_figure(draw_roofline(chart), picture)
     if json:
         from json import dumps
 
         typer.echo(dumps(chart.as_dict(), indent=2))
     else:
         write(roofline_page(chart, machine))
-        if svg is not None:
-            say(f"wrote {svg}")
+        for picture in pictures:
+            say(f"wrote {picture}")
 
 
 def _layers(

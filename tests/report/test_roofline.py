@@ -11,7 +11,7 @@ from tilewright import gemm, load_arch, load_network, search
 from tilewright.cost_models.intensity import arithmetic_intensity, ridge_point
 from tilewright.ir import TilewrightError
 from tilewright.network_roofline import distinct_layers, searched_roofline
-from tilewright.report.figures import check_picture, save_figure
+from tilewright.report.figures import check_pictures, save_figure
 from tilewright.report.roofline import Dot, RooflineChart, draw_roofline, rate, roofline_chart, roofline_page
 from tilewright.report.text import plain_text
 
@@ -141,7 +141,8 @@ def test_rates() -> None:
 
 
 def test_pictures_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TilewrightError, match=r"ending '.gif', expected one of .svg"):
-        check_picture(tmp_path / "a.gif")
+    assert check_pictures(None, tmp_path / "a.png") == [tmp_path / "a.png"]
+    with pytest.raises(TilewrightError, match=r"ending '.png', expected .svg"):
+        check_pictures(tmp_path / "a.png", None)
     with pytest.raises(TilewrightError, match="no such folder"):
-        check_picture(tmp_path / "none" / "a.svg")
+        check_pictures(tmp_path / "none" / "a.svg", None)
