@@ -7,8 +7,9 @@
     names.py                list, show
     roofline.py             roofline
     gpu.py                  gpu sweep, gpu advise, gpu compare
+    network.py              network
     machines.py             --arch
-    problems.py             LAYER, --conv, --gemm, --einsum
+    problems.py             LAYER, --conv, --gemm, --einsum, --dim
     several.py              --top, --pareto
     constraint_options.py   --dataflow, --constraints, --constraint
     terminal.py             messages
@@ -21,6 +22,7 @@ from .gpu import gpu_commands
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
+from .network import network
 from .roofline import roofline
 from .space import space_size
 
@@ -34,3 +36,4 @@ app.command("list", short_help="List architectures, networks, layers, dataflows 
 app.command(short_help="Show an architecture, a network, a layer or a dataflow.")(show)
 app.command(short_help="Show layers under the roofs of a machine.")(roofline)
 app.add_typer(gpu_commands, name="gpu", help="Model matrix products on GPUs.")
+app.command(short_help="Print the layers of a network with their figures.")(network)

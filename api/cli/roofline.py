@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -9,12 +10,13 @@ import typer
 
 from ..ir import TilewrightError
 from .constraint_options import constraint_sources
-from .machines import architecture_named
-from .problems import problem_named
+from .machines import Settings, architecture_named
+from .problems import Dims, WidthsOption, problem_named, sizes_of_symbols
 from .terminal import progress, say
 
 if TYPE_CHECKING:
     from ..network_roofline import Layer
+    from ..workloads.networks import Widths
 
 
 def roofline(
@@ -22,9 +24,12 @@ def roofline(
     network: Annotated[
         str | None, typer.Option(metavar="NAME|PATH", help="All layers of a network, in place of one layer.")
     ] = None,
+    dim: Dims = None,
+    widths: WidthsOption = "file",
     arch: Annotated[
         str | None, typer.Option(metavar="NAME|PATH", help="An architecture of the library, or a YAML file.")
     ] = None,
+    set_fields: Settings = None,
     objective: Annotated[
         str, typer.Option(metavar="WHAT", help="What the mappings minimize, as for `tilewright search`.")
     ] = "edp",
@@ -67,8 +72,14 @@ def roofline(
     tilewright roofline resnet50:layer1.0.conv2 --arch eyeriss --memory GLB
     tilewright roofline --gemm M=512,N=768,K=3072 --arch tpu_v1
     """
-    title, layers = _layers(layer, network, conv, gemm, einsum)
-    machine = architecture_named(arch)
+    if network is None:
+        problem = problem_named(layer, conv, gemm, einsum, dim, widths)
+        title, layers = problem.name, [(problem.name, 1, problem)]
+    elif any(given is not None for given in (layer, conv, gemm, einsum)):
+        raise TilewrightError("expected one of --network and a layer, found both", where="--network")
+    else:
+        title, layers = _layers(network, dim, widths)
+    machine = architecture_named(arch, set_fields)
     from ..mapper.tilings import TILINGS, Tiling
     from ..network_roofline import searched_roofline
     from ..report.figures import check_pictures, save_figure
@@ -97,16 +108,9 @@ def roofline(
             say(f"wrote {picture}")
 
 
-def _layers(
-    layer: str | None, network: str | None, conv: str | None, gemm: str | None, einsum: str | None
-) -> tuple[str, list[Layer]]:
-    """What to call the picture, and the layers in it."""
-    if network is None:
-        problem = problem_named(layer, conv, gemm, einsum)
-        return problem.name, [(problem.name, 1, problem)]
-    if any(given is not None for given in (layer, conv, gemm, einsum)):
-        raise TilewrightError("expected one of --network and a layer, found both", where="--network")
+def _layers(network: str, dims: Iterable[str] | None, widths: str) -> tuple[str, list[Layer]]:
+    """The name of a network, and its layers."""
     from ..workloads import load_network
 
-    found = load_network(network)
+    found = load_network(network, sizes_of_symbols(dims), cast("Widths", widths))
     return found.name, [(row.name, row.repeat, row.problem) for row in found.layers]
