@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..ir import TilewrightError
 
@@ -25,7 +25,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
 )
 GREY = "#767676"
 
-_STYLE = {
+_STYLE: Any = {
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.spines.right": False,

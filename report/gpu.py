@@ -118,8 +118,10 @@ def draw_sweep(title: str, points: Sequence[SweepPoint]) -> Figure:
     many = len(points) > _MANY
     for shade, (power, tier) in enumerate(found.items()):
         sizes, rates = [point.n for point in tier], [point.flop_per_s / _TERA for point in tier]
-        style = {"s": 7 if many else 26, "linewidths": 0, "zorder": 3, "rasterized": many}
-        axes.scatter(sizes, rates, color=shades(shade), label=tier_name(power), **style)
+        dots = axes.scatter(
+            sizes, rates, s=7 if many else 26, color=shades(shade), label=tier_name(power), linewidths=0
+        )
+        dots.set(zorder=3, rasterized=many)
     _draw_roofs(axes, sorted(points, key=lambda point: point.n))
     axes.set_xlabel("N")
     axes.set_ylabel("TFLOP/s (modelled)")

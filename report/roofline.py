@@ -302,7 +302,7 @@ def _text_box(label: Annotation) -> Bbox:
     """Where the text itself stands, without the line to its dot."""
     from matplotlib.text import Text as PlainText
 
-    label.update_positions(label.figure.canvas.get_renderer())  # type: ignore[union-attr]
+    label.get_window_extent()  # brings the text to its place
     return PlainText.get_window_extent(label).padded(1)
 
 

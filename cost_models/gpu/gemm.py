@@ -105,7 +105,7 @@ class Gemm:
 
     def resized(self, sizes: Mapping[str, int]) -> Gemm:
         """The same product with other sizes; `sizes` is by M, N, K."""
-        return replace(self, **{name.lower(): size for name, size in sizes.items()})
+        return replace(self, m=sizes.get("M", self.m), n=sizes.get("N", self.n), k=sizes.get("K", self.k))
 
     def sizes(self) -> dict[str, int]:
         """Sizes by M, N, K."""
