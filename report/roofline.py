@@ -7,7 +7,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import cos, inf, isfinite, radians, sin
 from typing import TYPE_CHECKING
@@ -25,11 +25,13 @@ from .units import percent, significant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
     from matplotlib.transforms import Bbox
 
 _BITS = 8
+_MANY_DECADES = 1e3
 _MOST_NAMES = 34  # beside a picture of this height
 _TERA, _GIGA = 1e12, 1e9
 
@@ -136,8 +138,6 @@ def draw_roofline(chart: RooflineChart) -> Figure:
 
     Raises TilewrightError when matplotlib is missing.
     """
-    from matplotlib.ticker import FuncFormatter
-
     figure, axes = new_figure(10, 5.6)
     low, high = _intensity_range(chart)
     axes.set_xscale("log")
@@ -146,8 +146,8 @@ def draw_roofline(chart: RooflineChart) -> Figure:
     axes.set_ylim(_lowest_rate(chart, low), chart.peak * 2)
     axes.set_xlabel(f"operational intensity at {chart.memory} [FLOP/byte]")
     axes.set_ylabel("rate [FLOP/s], two FLOP to a MAC")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: rate(value)))
+    _label_ticks(axes.xaxis, axes.get_xlim(), lambda value: f"{value:g}")
+    _label_ticks(axes.yaxis, axes.get_ylim(), lambda value: rate(value).strip())
     figure.suptitle(chart.title, x=0.01, ha="left")
     _draw_roofs(axes, chart, low, high)
     _draw_dots(axes, chart)
@@ -163,6 +163,16 @@ def rate(value: float) -> str:
         if value >= 0.9995 * scale:
             return f"{value / scale:.4g} {letter}"
     return f"{value:.4g} "
+
+
+def _label_ticks(axis: Axis, limits: tuple[float, float], text: Callable[[float], str]) -> None:
+    """Labels at powers of ten; where there are few of them, at twice and five times as well."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    few = limits[1] / limits[0] < _MANY_DECADES
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _memory_named(arch: Architecture, name: str | None) -> Memory:
