@@ -28,7 +28,8 @@
         overlaps: true           # false: its transfers add to the time of the computation
       - fanout: array            # an array of everything below; one axis or two
         x: 14                    # any dimension may be spread over it
-        y: {size: 12, dims: [R, C], reuse: output}    # only these, and only those that do not move the outputs
+        y: {size: 12, dims: [R, C], reuse: output}    # only these, and only those that do not move the outputs;
+                                 # `reduce: false`: no reduction loops
         multicast: true          # one read above serves every instance that wants the word (the default)
         spatial_reduction: true  # partial sums are added up on their way out (the default)
       - memory: spad
@@ -308,13 +309,14 @@ def _reuse(top: Mapping[str, Field]) -> Reuse:
 def _axis(field: Field) -> ArrayAxis:
     if isinstance(field.value, str):
         return _build(ArrayAxis, field, size=field.whole(_AN_INSTANCE_COUNT))
-    members = field.members({"size": _AN_INSTANCE_COUNT}, ("dims", "reuse"))
+    members = field.members({"size": _AN_INSTANCE_COUNT}, ("dims", "reuse", "reduce"))
     return _build(
         ArrayAxis,
         field,
         size=members["size"].whole(_AN_INSTANCE_COUNT),
         dims=_dims(members["dims"]) if "dims" in members else None,
         reuse=cast(Role, members["reuse"].choice(ROLES)) if "reuse" in members else None,
+        reduce=_flag(members, "reduce", True),
     )
 
 

@@ -96,7 +96,8 @@ def _set(document: Field, path: str, value: Setting, keys: tuple[str, ...]) -> F
         for axis, size in axes.items():
             document = _put(document, _axis_size(document, (*target, axis)), size, place, "")
         return document
-    return _put(document, _axis_size(document, target), value, place, "")
+    is_text = not isinstance(value, (dict, list, tuple)) and not _is_yaml(value)
+    return _put(document, _axis_size(document, target) if is_text else target, value, place, "")
 
 
 def _axes(level: Field, path: str, text: str, place: str) -> dict[str, str]:
@@ -133,13 +134,14 @@ def _target(document: Field, path: str, keys: tuple[str, ...]) -> tuple[Key, ...
 
 def _at(field: Field, target: tuple[Key, ...]) -> Field | None:
     for key in target:
-        value = field.value
-        if isinstance(key, int) and isinstance(value, tuple):
-            field = value[key]
-        elif isinstance(key, str) and isinstance(value, Mapping) and key in value:
-            field = value[key]
-        else:
+        value: Mapping[Key, Field] = {}
+        if isinstance(field.value, Mapping):
+            value = dict(field.value)
+        elif isinstance(field.value, tuple):
+            value = dict(enumerate(field.value))
+        if key not in value:
             return None
+        field = value[key]
     return field
 
 
@@ -161,7 +163,7 @@ def _put(field: Field, target: tuple[Key, ...], value: Setting, place: str, path
 
 def _field_of(value: object, place: str, path: str) -> Field:
     """A value as the document would hold it; a text in braces or brackets is YAML."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+    if isinstance(value, str) and _is_yaml(value):
         return _moved(read_document(value, place, "a value"), place, path)
     if isinstance(value, Mapping):
         members = {str(key): _field_of(member, place, child_path(path, str(key))) for key, member in value.items()}
@@ -169,6 +171,11 @@ def _field_of(value: object, place: str, path: str) -> Field:
     if isinstance(value, (list, tuple)):
         return Field(tuple(_field_of(v, place, f"{path}[{i}]") for i, v in enumerate(value)), place, 0, path)
     return Field(_text(value), place, 0, path)
+
+
+def _is_yaml(value: object) -> bool:
+    """Whether a value is a mapping or a list written as a text."""
+    return isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
 
 
 def _moved(field: Field, place: str, path: str) -> Field:

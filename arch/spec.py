@@ -78,14 +78,18 @@ class ArrayAxis(Spec):
     dims   only these problem dimensions may be spread over it (None: any)
     reuse  only dimensions that do not move the tensors of this role: `weight` allows loops that share weights,
            `output` allows reduction loops only
+    reduce whether reduction loops may be spread over it (False: every instance has outputs of its own)
     """
 
     size: PositiveInt
     dims: tuple[str, ...] | None = None
     reuse: Role | None = None
+    reduce: bool = True
 
     def allows(self, problem: Problem, dim: str) -> bool:
         if self.dims is not None and dim not in self.dims:
+            return False
+        if not self.reduce and dim not in problem.output.dims:
             return False
         return self.reuse is None or all(dim not in t.dims for t in problem.tensors if t.role == self.reuse)
 
