@@ -12,7 +12,7 @@ from ..ir import TilewrightError
 from .constraint_options import constraint_sources
 from .machines import Settings, architecture_named
 from .problems import Dims, WidthsOption, problem_named, sizes_of_symbols
-from .terminal import progress, say
+from .terminal import noting_interrupts, progress, say
 
 if TYPE_CHECKING:
     from ..network_roofline import Layer
@@ -91,7 +91,14 @@ def roofline(
     pictures = check_pictures(svg, png)
     title = f"{title} on {machine.name}, best mappings for {objective}"
     kind, sources = cast(Tiling, tiling), constraint_sources(dataflow, constraints, constraint or ())
-    with progress("searching") as before:
+    with noting_interrupts() as interrupts, progress("searching") as announce:
+
+        def before(name: str, number: int, total: int) -> None:
+            """One Ctrl-C ends the search of a layer, which hands over what it has; it must end the others too."""
+            if interrupts:
+                raise KeyboardInterrupt
+            announce(name, number, total)
+
         chart, results = searched_roofline(title, machine, layers, objective, kind, sources, time_limit, memory, before)
     unproven = sum(not result.certificate.proven for result in results)
     if unproven:

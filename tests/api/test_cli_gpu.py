@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import signal
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from tilewright import network_roofline, results
 from tilewright.cli import app
+from tilewright.cli.terminal import progress
 from tilewright.cost_models.gpu import Gemm, best_plan, load_gpu
 
 
@@ -138,3 +144,35 @@ def test_a_roofline_needs_one_thing_to_show() -> None:
         "time limit came first"
         in run("roofline", "--gemm", "M=512,N=512,K=512", "--arch", "three_level", "--time-limit", 0).stderr
     )
+
+
+class Terminal(io.StringIO):
+    """What stands in for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_work_is_announced_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for stream, seen in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with progress("searching") as before:
+            before("a [layer]", 1, 2)
+            before("another", 2, 2)
+        assert ("another" in stream.getvalue()) == seen
+
+
+def test_an_interrupt_ends_all_searches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The search of a layer takes a Ctrl-C for a time limit; the command must not go on to the next layer."""
+    searched = []
+
+    def interrupted(problem: Any, *arguments: Any, **options: Any) -> Any:
+        searched.append(problem.name)
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return results.search(problem, *arguments, **options)
+
+    monkeypatch.setattr(network_roofline, "search", interrupted)
+    done = run("roofline", "--network", "bert_base", "--arch", "tpu_v1")
+    assert done.exit_code == 130
+    assert len(searched) == 1
