@@ -294,7 +294,9 @@ def _place_apart(figure: Figure, axes: Axes, labels: Sequence[Annotation]) -> No
     """Move labels around their dots, in growing rings, until they cover neither each other nor any dot."""
     from matplotlib.transforms import Bbox
 
-    figure.draw_without_rendering()
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
+    figure.set_layout_engine("none")  # everything has its place now, and labels go between
     centres = [axes.transData.transform(label.xy) for label in labels]
     taken = [Bbox.from_bounds(x - 7, y - 7, 14, 14) for x, y in centres]
     pixels = figure.dpi / 72  # in a point

@@ -55,9 +55,7 @@ def test_the_picture_shows_every_point_under_the_roofs(tmp_path: Path) -> None:
     limit = dict(zip((point.n for point in made), zip(compute, memory, strict=True), strict=True))
     assert all(rate <= min(limit[n]) for n, rate in drawn)
     assert axes.get_legend() is not None
-    first, second = (save_figure(draw_sweep("a title", made), tmp_path / name) for name in ("1.svg", "2.svg"))
-    assert first.read_bytes() == second.read_bytes()
-    assert b"a title" in first.read_bytes()
+    assert b"a title" in save_figure(figure, tmp_path / "sweep.svg").read_bytes()
 
 
 def test_a_roof_beyond_the_picture_is_said_to_be_there() -> None:

@@ -89,7 +89,7 @@ def test_a_memory_without_a_limit_has_no_ridge() -> None:
 
 
 def test_the_picture_has_the_dots_the_roofs_and_the_names(small: RooflineChart, tmp_path: Path) -> None:
-    figure = draw_roofline(small)
+    figure, again = draw_roofline(small), draw_roofline(small)
     (axes,) = figure.axes
     drawn = {
         (float(x), float(y))
@@ -99,10 +99,9 @@ def test_the_picture_has_the_dots_the_roofs_and_the_names(small: RooflineChart, 
     for dot in small.dots:
         assert {(dot.intensity, dot.attained), (dot.compulsory, dot.limit)} <= drawn
     assert (small.ridge, small.peak) in drawn
-    first, second = (save_figure(draw_roofline(small), tmp_path / name) for name in ("1.svg", "2.svg"))
+    first, second = (save_figure(made, tmp_path / name) for made, name in ((figure, "1.svg"), (again, "2.svg")))
     assert first.read_bytes() == second.read_bytes()
     assert b"second" in first.read_bytes()
-    assert (save_figure(figure, tmp_path / "1.png")).read_bytes().startswith(b"\x89PNG")
 
 
 def test_numbers_do_not_cover_each_other() -> None:
