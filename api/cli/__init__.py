@@ -3,6 +3,7 @@
     entry.py                the program as a whole, and how it fails
     layers.py               search
     space.py                space
+    bound.py                bound
     mappings.py             evaluate, verify (--sets: the proof of legality)
     names.py                list, show
     roofline.py             roofline
@@ -17,6 +18,7 @@
 Everything heavy is imported inside the command that needs it, so that `--help` and `list` answer at once.
 """
 
+from .bound import bound
 from .entry import app, main
 from .gpu import gpu_commands
 from .layers import search
@@ -30,6 +32,7 @@ __all__ = ["app", "main"]
 
 app.command(short_help="Find the best mapping of a layer, with proof.")(search)
 app.command("space", short_help="Count the mappings of a layer.")(space_size)
+app.command(short_help="Find the least traffic to one buffer, by its size.")(bound)
 app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
 app.command("list", short_help="List architectures, networks, layers, dataflows or GPUs.")(list_names)
