@@ -109,7 +109,14 @@ def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
         count = _count_partial_sums if boundary.tensor.is_output else _count_operand
         count(nest, boundary, counts.total, [ALL], [ALL])
         count(nest, boundary, counts.busiest, outer, inner)
+        counts.in_use[boundary.outer.name, boundary.tensor.name] = _in_use(nest, boundary.outer_position)
     return counts
+
+
+def _in_use(nest: _Nest, position: int) -> int:
+    """Instances above a position that ever have work: those that have some when all temporal loops stand at 0."""
+    dims = nest.problem.dim_names
+    return math.prod(sum(kind.count for kind in _kinds(nest, dim, FIRST, _Group(position))) for dim in dims)
 
 
 def _candidates(nest: _Nest, tensor: Tensor, position: int) -> list[Place]:
@@ -143,7 +150,9 @@ def _count_operand(nest: _Nest, boundary: Boundary, table: AccessTable, outer: l
     halo = boundary.inner.halo
     account.reads += max(_moved(nest, tensor, halo, group) for group in groups)
     account = _account(table, boundary.inner.name, tensor.name)
-    account.writes += max(_moved(nest, tensor, halo, _Group(position, NOTHING, place)) for place in inner)
+    filled = max(_moved(nest, tensor, halo, _Group(position, NOTHING, place)) for place in inner)
+    account.writes += filled
+    account.fills += filled
 
 
 def _count_partial_sums(
@@ -163,8 +172,10 @@ def _count_partial_sums(
         first_visits = _distinct(nest, tensor, leaving)
         inner = _account(table, boundary.inner.name, tensor.name)
         inner.writes += visits - first_visits
+        inner.fills += visits - first_visits
         if nest.arch.inner_drain_read:
             inner.reads += visits
+            inner.drains += visits
             inner.finished_reads += first_visits if _may_finish(nest, position) else 0
         if _may_finish(nest, boundary.outer_position):
             outer.finished_writes += first_arrivals

@@ -1,6 +1,7 @@
 """Energy, latency and occupancy of a mapping, from its word counts.
 
 energy  = sum over memories of (bits read x pJ/bit read + bits written x pJ/bit written) + MACs x pJ/MAC
+          + leakage of all instances x latency
 latency = max(compute cycles, port cycles of every overlapping memory) + port cycles of the others
 cycles of a port = bits through it at the busiest instance / bits per cycle
 """
@@ -8,10 +9,10 @@ cycles of a port = bits through it at the busiest instance / bits per cycle
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from ..arch import Architecture, Memory
-from ..ir import Mapping, MappingError, Node, Tensor, tile_below
+from ..ir import Mapping, MappingError, Node, Tensor, ceil_div, tile_below
 from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
 from .objective import ObjectiveLike, parse_objective
@@ -42,8 +43,7 @@ class MemoryUse:
     capacity_bits   bits of one instance; None is unbounded
     cycles          cycles that the busiest port of the busiest instance needs for its words
     read_bits, write_bits      through the ports of all instances, over the whole run
-    read_cycles, write_cycles  that the busiest instance needs for its reads and for its writes; of a port for both, each
-                               needs what both need
+    read_cycles, write_cycles  that the busiest instance needs in each direction; with one port for both, for both
     """
 
     name: str
@@ -68,6 +68,7 @@ class Cost:
     latency_cycles     the whole run; `latency_s` in seconds
     utilization        MACs / (MAC instances x MACs per cycle x latency)
     limited_by         what the latency waits for: "compute" or a memory's name
+    leakage_pj         of all instances over the whole run
     """
 
     macs: int
@@ -81,6 +82,7 @@ class Cost:
     clock_hz: float
     memories: tuple[MemoryUse, ...]
     traffic: tuple[TensorTraffic, ...]
+    leakage_pj: float = 0.0
 
     @property
     def edp(self) -> float:
@@ -120,7 +122,7 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
             tile_words=tiles.get((memory.name, tensor.name), 0),
             reads=accesses.reads,
             writes=accesses.writes,
-            energy_pj=_energy_pj(arch, memory, tensor, accesses),
+            energy_pj=_energy_pj(arch, memory, tensor, accesses, counts.in_use[memory.name, tensor.name]),
         )
         for memory in arch.memories
         for tensor in mapping.problem.tensors
@@ -133,18 +135,20 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
     overlapped = {"compute": compute_cycles} | {m.name: m.cycles for m in memories if m.overlaps}
     serial = {m.name: m.cycles for m in memories if not m.overlaps}
     latency = max(overlapped.values()) + sum(serial.values())
+    leakage = arch.total_leakage_pj_per_cycle * latency
     return Cost(
         macs=macs,
         mac_energy_pj=mac_energy,
         steps=counts.steps,
         compute_cycles=compute_cycles,
-        energy_pj=mac_energy + sum(m.energy_pj for m in memories),
+        energy_pj=mac_energy + sum(m.energy_pj for m in memories) + leakage,
         latency_cycles=latency,
         utilization=macs / (arch.mac_instances * arch.mac.per_cycle * latency),
         limited_by=max(overlapped | serial, key=(overlapped | serial).__getitem__),
         clock_hz=arch.clock_hz,
         memories=memories,
         traffic=traffic,
+        leakage_pj=leakage,
     )
 
 
@@ -215,27 +219,58 @@ def direction_cycles(memory: Memory, read_bits: float, write_bits: float) -> tup
 
 @dataclass(frozen=True)
 class _Bits:
-    read: int
-    write: int
+    """Bits of some accesses, by kind.
+
+    supplied   read for what lies inside, and to accumulate
+    drained    read on their way outwards
+    collected  written from inside
+    filled     written from outside
+    """
+
+    supplied: int
+    drained: int
+    collected: int
+    filled: int
+
+    @property
+    def read(self) -> int:
+        return self.supplied + self.drained
+
+    @property
+    def write(self) -> int:
+        return self.collected + self.filled
+
+    def __add__(self, other: _Bits) -> _Bits:
+        return _Bits(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def in_blocks(self, block_bits: int, instances: int) -> _Bits:
+        """Rounded up to whole blocks, of every kind at each instance."""
+        whole = block_bits * instances
+        return _Bits(*(ceil_div(bits, whole) * whole for bits in astuple(self)))
 
 
 def _bits_through(arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable) -> _Bits:
     """Bits of all tensors through one memory's ports."""
     found = [_bits(arch, tensors[t], accesses) for (name, t), accesses in table.items() if name == memory.name]
-    return _Bits(sum(bits.read for bits in found), sum(bits.write for bits in found))
+    return sum(found, _Bits(0, 0, 0, 0))
 
 
 def _bits(arch: Architecture, tensor: Tensor, accesses: Accesses) -> _Bits:
     """Bits of some accesses: finished outputs at their own width, the rest as partial sums."""
     wide, narrow = arch.partial_width_bits(tensor), arch.width_bits(tensor)
     return _Bits(
-        read=(accesses.reads - accesses.finished_reads) * wide + accesses.finished_reads * narrow,
-        write=(accesses.writes - accesses.finished_writes) * wide + accesses.finished_writes * narrow,
+        supplied=(accesses.reads - accesses.drains) * wide,
+        drained=(accesses.drains - accesses.finished_reads) * wide + accesses.finished_reads * narrow,
+        collected=(accesses.writes - accesses.fills - accesses.finished_writes) * wide
+        + accesses.finished_writes * narrow,
+        filled=accesses.fills * wide,
     )
 
 
-def _energy_pj(arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses) -> float:
+def _energy_pj(arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses, instances: int) -> float:
     bits = _bits(arch, tensor, accesses)
+    if memory.block_bits:
+        bits = bits.in_blocks(memory.block_bits, instances)
     per_access = memory.access_bits
     return bits.read / per_access * memory.read_energy_pj + bits.write / per_access * memory.write_energy_pj
 

@@ -11,12 +11,16 @@ class Accesses:
 
     reads, writes                  partial-sum words of outputs included
     finished_reads, finished_writes  of those, words that carry a finished output (narrower than a partial sum)
+    drains                         of the reads, those of partial sums on their way outwards; the others go inwards
+    fills                          of the writes, those of words that come from outside; the others come from inside
     """
 
     reads: int = 0
     writes: int = 0
     finished_reads: int = 0
     finished_writes: int = 0
+    drains: int = 0
+    fills: int = 0
 
 
 AccessTable = dict[tuple[str, str], Accesses]
@@ -29,9 +33,11 @@ class Counts:
 
     total    over all instances of each memory
     busiest  of the busiest instance of each memory
+    in_use   instances of each memory that ever have a word of the tensor
     steps    compute steps: the time steps in which at least one MAC works
     """
 
     total: AccessTable = field(default_factory=dict)
     busiest: AccessTable = field(default_factory=dict)
+    in_use: dict[tuple[str, str], int] = field(default_factory=dict)
     steps: int = 0

@@ -176,7 +176,9 @@ class _Walk:
             tile = self.elements(boundary.tensor, offset, self.extents(offset, boundary.inner_position))
             new = self._new_elements(boundary, holder.tile.get(inner), tile)
             holder.tile[inner] = tile
-            self.account_inner(boundary, inner).writes += len(new)
+            account = self.account_inner(boundary, inner)
+            account.writes += len(new)
+            account.fills += len(new)
             outer = self.coordinates(space, boundary.outer_position)
             wanted[outer, self.groups(boundary, boundary.multicast, space)] |= new
         for (outer, _), elements in wanted.items():
@@ -231,7 +233,9 @@ class _Walk:
             holder.products[inner] = dict.fromkeys(tile, 0)
             outer = self.coordinates(space, boundary.outer_position)
             if (inner, place) in holder.visited:
-                self.account_inner(boundary, inner).writes += len(tile)
+                account = self.account_inner(boundary, inner)
+                account.writes += len(tile)
+                account.fills += len(tile)
                 for element in tile - returned[outer]:
                     sums = outer_holder.products[outer]
                     holder.products[inner][element] = sums.get(element, 0)
@@ -256,6 +260,7 @@ class _Walk:
                 group[element] += products
                 if self.arch.inner_drain_read:
                     account.reads += 1
+                    account.drains += 1
                     account.finished_reads += self._finished(products) and self._may_finish(boundary.inner_position)
         self._arrive(boundary, arriving)
 
@@ -331,6 +336,7 @@ class _Walk:
         for (memory, tensor, _), accesses in self.instance_accesses.items():
             total = counts.total.setdefault((memory, tensor), Accesses())
             busiest = counts.busiest.setdefault((memory, tensor), Accesses())
+            counts.in_use[memory, tensor] = counts.in_use.get((memory, tensor), 0) + 1
             for name, words in vars(accesses).items():
                 setattr(total, name, getattr(total, name) + words)
                 setattr(busiest, name, max(getattr(busiest, name), words))

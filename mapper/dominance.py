@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .batch import Batch, Growth
+from .ledger import rounds_unevenly
 from .rows import Ints, row_codes
 
 MOST_COMPARED = 64
@@ -18,7 +19,7 @@ MOST_COMPARED = 64
 
 def undominated(growth: Growth, batch: Batch) -> Batch:
     """The batch without rows that another one stands for."""
-    if len(batch) < 2:
+    if len(batch) < 2 or rounds_unevenly(growth.hierarchy.arch, growth.tiling):
         return batch
     columns = [column for column in _future(growth, batch) if column.max() > 1]
     _, alike = np.unique(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]), return_inverse=True)

@@ -49,7 +49,7 @@ from .diagnosis import diagnose
 from .fanouts import Plans, grouped, pass_fanout, refined
 from .footprints import Footprints
 from .hierarchy import SPACES, Hierarchy, Holders, Space
-from .ledger import CrossingCosts, Ledger
+from .ledger import CrossingCosts, Ledger, rounds_unevenly
 from .loops import expand_loops
 from .nest_builder import build_mapping
 from .reduction import reduce_problem
@@ -195,12 +195,13 @@ class ExactSearch:
 
     def _growth(self, exchange_rate: float | None) -> Growth:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)
-        # Constraints may ask for more trips, or instances, than anyone needs.
-        fewest = not wants_more(self.constraints)
+        # Constraints may ask for more trips, or instances, than anyone needs; and more instances may fill their last
+        # blocks better.
+        fewest = not wants_more(self.constraints) and not rounds_unevenly(self.arch, self.tiling)
         even = tuple(fewest and even_growth(self.problem, dim) for dim in self.problem.dim_names)
         ledger, footprints = Ledger.of(self.arch, exchange_rate), Footprints(hierarchy)
         bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), ledger)
-        costs = CrossingCosts(hierarchy, ledger)
+        costs = CrossingCosts(hierarchy, ledger, counts_blocks=not rounds_unevenly(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, self.constraints)
         every = self.count > 1
         return Growth(

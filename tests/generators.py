@@ -151,6 +151,26 @@ def random_architecture(
     return Architecture(name="random", clock_hz=1e9, word_bits=8, reuse=reuse, levels=tuple(levels), mac=mac)
 
 
+def with_extras(rng: random.Random, arch: Architecture, *extras: str) -> Architecture:
+    """The architecture with random figures for some of: leakage, block, hop, fill."""
+    levels: list[Memory | Fanout] = []
+    for level in arch.levels:
+        changes: dict[str, object] = {}
+        if "leakage" in extras and isinstance(level, Memory):
+            changes["leakage_pj_per_cycle"] = rng.choice([0.0, 0.5, 3.0])
+        if "block" in extras and isinstance(level, Memory):
+            changes["block_bits"] = rng.choice([None, 16, 24, 64])
+        if "hop" in extras and isinstance(level, Fanout):
+            changes["hop_pj_per_bit"] = rng.choice([0.125, 0.5, 2.0])
+        levels.append(level.model_copy(update=changes))
+    whole: dict[str, object] = {"levels": tuple(levels)}
+    if "leakage" in extras:
+        whole |= {"leakage_pj_per_cycle": 1.5, "mac": arch.mac.model_copy(update={"leakage_pj_per_cycle": 0.25})}
+    if "fill" in extras:
+        whole["latency"] = "with_fill"
+    return arch.model_copy(update=whole)
+
+
 def random_trips(rng: random.Random, size: int, ragged: bool) -> list[int]:
     """Trip counts of one dimension, outermost first, that cover `size`."""
     left, trips = size, []
