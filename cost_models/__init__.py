@@ -1,7 +1,7 @@
 """What a mapping costs: counts, energy, latency; and the simulator that checks the counts."""
 
 from .closed_form import count_words
-from .cost import Cost, MemoryUse, TensorTraffic, check_fit, cost_of, evaluate
+from .cost import Cost, MemoryUse, NetworkUse, TensorTraffic, check_fit, cost_of, evaluate
 from .counts import Accesses, AccessTable, Counts
 from .objective import EDP, ENERGY, LATENCY, OBJECTIVES, Capped, Objective, ObjectiveLike, parse_objective
 from .roofline import Roof, Roofline, roofline
@@ -18,6 +18,7 @@ __all__ = [
     "Cost",
     "Counts",
     "MemoryUse",
+    "NetworkUse",
     "Objective",
     "ObjectiveLike",
     "Roof",

@@ -17,7 +17,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from ..ir import Digit, Loop, Problem, Tensor, digits_by_dimension, tile_below
 from ..ir import Mapping as LoopMapping
 from .boundaries import Boundary, boundaries_of
 from .counts import Accesses, AccessTable, Counts
+from .hops import hops_along, legs_of
 from .sets import IntArray, Move, moved_along_rank
 
 FIRST = -1
@@ -110,7 +111,20 @@ def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
         count(nest, boundary, counts.total, [ALL], [ALL])
         count(nest, boundary, counts.busiest, outer, inner)
         counts.in_use[boundary.outer.name, boundary.tensor.name] = _in_use(nest, boundary.outer_position)
+        for fanout, hops in hops_along(legs_of(boundary, mapping, arch), partial(_passing, nest, boundary)):
+            if fanout.hop_pj_per_bit:
+                counts.add_hops(fanout.name, boundary.tensor.name, hops)
     return counts
+
+
+def _passing(nest: _Nest, boundary: Boundary, joined: frozenset[int]) -> int:
+    """Words that pass between the holders in both directions, those of `joined` instances together."""
+    tensor, group = boundary.tensor, _Group(boundary.inner_position, joined)
+    if boundary.inner is None:
+        return _words(nest, tensor, EVERY, group)[0]
+    if not tensor.is_output:
+        return _moved(nest, tensor, boundary.inner.halo, group)
+    return 2 * _moved(nest, tensor, "none", group) - _distinct(nest, tensor, group)  # the first time, nothing comes in
 
 
 def _in_use(nest: _Nest, position: int) -> int:

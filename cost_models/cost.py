@@ -1,7 +1,7 @@
 """Energy, latency and occupancy of a mapping, from its word counts.
 
 energy  = sum over memories of (bits read x pJ/bit read + bits written x pJ/bit written) + MACs x pJ/MAC
-          + leakage of all instances x latency
+          + hops x pJ/bit on the way through arrays (hops.py) + leakage of all instances x latency
 latency = max(compute cycles, port cycles of every overlapping memory) + port cycles of the others
 cycles of a port = bits through it at the busiest instance / bits per cycle
 """
@@ -60,6 +60,19 @@ class MemoryUse:
 
 
 @dataclass(frozen=True)
+class NetworkUse:
+    """One tensor on its way through a fanout whose hops cost energy.
+
+    hops   words x links
+    """
+
+    fanout: str
+    tensor: str
+    hops: float
+    energy_pj: float
+
+
+@dataclass(frozen=True)
 class Cost:
     """What a mapping costs on an architecture.
 
@@ -69,6 +82,7 @@ class Cost:
     utilization        MACs / (MAC instances x MACs per cycle x latency)
     limited_by         what the latency waits for: "compute" or a memory's name
     leakage_pj         of all instances over the whole run
+    networks           fanouts whose hops cost energy, tensor by tensor
     """
 
     macs: int
@@ -83,6 +97,7 @@ class Cost:
     memories: tuple[MemoryUse, ...]
     traffic: tuple[TensorTraffic, ...]
     leakage_pj: float = 0.0
+    networks: tuple[NetworkUse, ...] = ()
 
     @property
     def edp(self) -> float:
@@ -135,13 +150,14 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
     overlapped = {"compute": compute_cycles} | {m.name: m.cycles for m in memories if m.overlaps}
     serial = {m.name: m.cycles for m in memories if not m.overlaps}
     latency = max(overlapped.values()) + sum(serial.values())
+    networks = _networks(arch, tensors, counts)
     leakage = arch.total_leakage_pj_per_cycle * latency
     return Cost(
         macs=macs,
         mac_energy_pj=mac_energy,
         steps=counts.steps,
         compute_cycles=compute_cycles,
-        energy_pj=mac_energy + sum(m.energy_pj for m in memories) + leakage,
+        energy_pj=mac_energy + sum(m.energy_pj for m in memories) + sum(n.energy_pj for n in networks) + leakage,
         latency_cycles=latency,
         utilization=macs / (arch.mac_instances * arch.mac.per_cycle * latency),
         limited_by=max(overlapped | serial, key=(overlapped | serial).__getitem__),
@@ -149,7 +165,20 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
         memories=memories,
         traffic=traffic,
         leakage_pj=leakage,
+        networks=networks,
     )
+
+
+def _networks(arch: Architecture, tensors: dict[str, Tensor], counts: Counts) -> tuple[NetworkUse, ...]:
+    """Partial sums are on their way at their full width, finished or not."""
+    found = []
+    for fanout in arch.fanouts:
+        for tensor in tensors.values():
+            hops = counts.hops.get((fanout.name, tensor.name))
+            if hops is not None:
+                energy = hops * arch.partial_width_bits(tensor) * fanout.hop_pj_per_bit
+                found.append(NetworkUse(fanout.name, tensor.name, hops, energy))
+    return tuple(found)
 
 
 def tile_words(mapping: Mapping) -> dict[tuple[str, str], int]:

@@ -34,10 +34,17 @@ class Counts:
     total    over all instances of each memory
     busiest  of the busiest instance of each memory
     in_use   instances of each memory that ever have a word of the tensor
+    hops     words times hops, by (fanout, tensor), of fanouts whose hops cost energy
     steps    compute steps: the time steps in which at least one MAC works
     """
 
     total: AccessTable = field(default_factory=dict)
     busiest: AccessTable = field(default_factory=dict)
     in_use: dict[tuple[str, str], int] = field(default_factory=dict)
+    hops: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def add_hops(self, fanout: str, tensor: str, hops: float) -> None:
+        """Count hops of some words."""
+        self.hops[fanout, tensor] = self.hops.get((fanout, tensor), 0.0) + hops
+
     steps: int = 0

@@ -16,13 +16,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 
 from ..arch import Architecture
 from ..ir import Loop, Mapping, Tensor
 from .boundaries import Boundary, boundaries_of
 from .counts import Accesses, Counts
+from .hops import Route, hops, legs_of
 
 Element = tuple[int, ...]
 Tile = frozenset[Element]
@@ -54,6 +55,8 @@ class _Walk:
         self.arch = arch
         self.items = mapping.nest.items
         self.boundaries = boundaries_of(mapping, arch)
+        self.legs = {(b.tensor.name, b.inner_position): legs_of(b, mapping, arch) for b in self.boundaries}
+        self.hops: dict[Route, float] = defaultdict(float)
         self.tile_of_loop = self._tiles()
         self.temporal = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and not item.is_spatial]
         self.spatial = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and item.is_spatial]
@@ -162,6 +165,20 @@ class _Walk:
         """Inner instances with equal groups share one transfer: they differ only along `joined` loops."""
         return tuple(v for i, v in sorted(space.items()) if i < boundary.inner_position and i not in joined)
 
+    def travel(self, boundary: Boundary, taken: list[tuple[dict[int, int], Set[Element]]]) -> None:
+        """Count the hops of what some inner instances take, or give, in one step."""
+        legs = self.legs[boundary.tensor.name, boundary.inner_position]
+        passing = []
+        for joined in (*(leg.joined for leg in legs), frozenset[int]()) if legs else ():
+            together: dict[tuple[Coordinates, Coordinates], set[Element]] = defaultdict(set)
+            for space, elements in taken:
+                outer = self.coordinates(space, boundary.outer_position)
+                together[outer, self.groups(boundary, joined, space)] |= elements
+            passing.append(float(sum(map(len, together.values()))))
+        for leg, entering, leaving in zip(legs, passing, passing[1:], strict=False):
+            if leg.fanout.hop_pj_per_bit:
+                self.hops[leg.fanout.name, boundary.tensor.name] += hops(leg.instances, entering, leaving)
+
     # ---- operands ------------------------------------------------------------------------------------------
 
     def fill(self, boundary: Boundary, time: dict[int, int]) -> None:
@@ -169,6 +186,7 @@ class _Walk:
             return
         holder = self.holders[boundary.inner_position]
         wanted: dict[tuple[Coordinates, Coordinates], set[Element]] = defaultdict(set)
+        taken: list[tuple[dict[int, int], Set[Element]]] = []
         for space, offset in self._places(boundary, time):
             if not self._inside(offset):
                 continue
@@ -181,6 +199,8 @@ class _Walk:
             account.fills += len(new)
             outer = self.coordinates(space, boundary.outer_position)
             wanted[outer, self.groups(boundary, boundary.multicast, space)] |= new
+            taken.append((space, new))
+        self.travel(boundary, taken)
         for (outer, _), elements in wanted.items():
             self._check_held(boundary, outer, elements)
             self.account(boundary, outer).reads += len(elements)
@@ -223,6 +243,7 @@ class _Walk:
         """Give every instance that starts on a new tile its partial sums: nothing on the first visit."""
         holder, outer_holder = self.holders[boundary.inner_position], self.holders[boundary.outer_position]
         returned: dict[Coordinates, set[Element]] = defaultdict(set)
+        taken: list[tuple[dict[int, int], Set[Element]]] = []
         for space, offset in self._places(boundary, time):
             inner = self.coordinates(space, boundary.inner_position)
             if inner in holder.tile or not self._inside(offset):
@@ -236,12 +257,14 @@ class _Walk:
                 account = self.account_inner(boundary, inner)
                 account.writes += len(tile)
                 account.fills += len(tile)
+                taken.append((space, tile))
                 for element in tile - returned[outer]:
                     sums = outer_holder.products[outer]
                     holder.products[inner][element] = sums.get(element, 0)
                     sums[element] = 0
                 returned[outer] |= tile
             holder.visited.add((inner, place))
+        self.travel(boundary, taken)
         for outer, elements in returned.items():
             self.account(boundary, outer).reads += len(elements)
 
@@ -249,9 +272,10 @@ class _Walk:
         """Partial-sum tiles go outwards, together: reduced on the way where the fanout can, accumulated otherwise."""
         holder = self.holders[boundary.inner_position]
         loops = [i for i in self.spatial if i < boundary.inner_position]
+        given = [(dict(zip(loops, inner, strict=True)), holder.tile[inner]) for inner in leaving]
+        self.travel(boundary, given)
         arriving: dict[tuple[Coordinates, Coordinates], dict[Element, int]] = defaultdict(lambda: defaultdict(int))
-        for inner in leaving:
-            space = dict(zip(loops, inner, strict=True))
+        for inner, (space, _) in zip(leaving, given, strict=True):
             outer = self.coordinates(space, boundary.outer_position)
             group = arriving[outer, self.groups(boundary, boundary.reduced, space)]
             account = self.account_inner(boundary, inner)
@@ -299,11 +323,14 @@ class _Walk:
     def compute(self, boundary: Boundary, time: dict[int, int]) -> None:
         joined = boundary.reduced if boundary.tensor.is_output else boundary.multicast
         wanted: dict[tuple[Coordinates, Coordinates], dict[Element, int]] = defaultdict(lambda: defaultdict(int))
+        taken: list[tuple[dict[int, int], Set[Element]]] = []
         for space, offset in self._places(boundary, time):
             if self._inside(offset):
                 outer = self.coordinates(space, boundary.outer_position)
                 (element,) = self.elements(boundary.tensor, offset, dict.fromkeys(offset, 1))
                 wanted[outer, self.groups(boundary, joined, space)][element] += 1
+                taken.append((space, {element}))
+        self.travel(boundary, taken)
         for (outer, _), elements in wanted.items():
             self._check_held(boundary, outer, set(elements))
             account = self.account(boundary, outer)
@@ -332,7 +359,7 @@ class _Walk:
             raise SimulationError("the nest did not accumulate every product of every output exactly once")
 
     def _counts(self) -> Counts:
-        counts = Counts(steps=self.steps)
+        counts = Counts(steps=self.steps, hops=dict(self.hops))
         for (memory, tensor, _), accesses in self.instance_accesses.items():
             total = counts.total.setdefault((memory, tensor), Accesses())
             busiest = counts.busiest.setdefault((memory, tensor), Accesses())

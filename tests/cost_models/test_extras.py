@@ -133,3 +133,12 @@ class TestLeakage:
 
     def test_none_by_default(self) -> None:
         assert cost(memory("DRAM"), memory("L1", keeps=MAY)).leakage_pj == 0
+
+
+@pytest.mark.parametrize("start", range(0, 400, 50))
+def test_hops_equal_those_of_the_simulator(start: int) -> None:
+    for seed in range(start, start + 50):
+        rng = random.Random(seed)
+        problem, arch = random_problem(rng), with_extras(rng, random_architecture(rng), "hop")
+        mapping = random_mapping(rng, problem, arch, ragged=rng.random() < 0.7)
+        assert count_words(mapping, arch).hops == simulate(mapping, arch).hops, f"seed {seed}\n{mapping}"
