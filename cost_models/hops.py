@@ -72,12 +72,12 @@ def hops_along(legs: tuple[Leg, ...], words: Callable[[frozenset[int]], int]) ->
     """Hops of every leg; `words` counts those that pass if the instances of some spatial loops share them."""
     passing = [words(leg.joined) for leg in legs] + [words(frozenset())] if legs else []
     for leg, entering, leaving in zip(legs, passing, passing[1:], strict=False):
-        yield leg.fanout, hops(leg.instances, float(entering), float(leaving))
+        yield leg.fanout, hops(leg.instances, entering, leaving) if leg.instances > 1 else 0.0
 
 
-def hops(instances: float, entering: Figures, leaving: Figures) -> Figures:
-    """Hops along an axis with some instances in use."""
-    return ((instances - 2) * entering + leaving) / 2 if instances > 1 else 0.0 * entering
+def hops(instances: Figures, entering: Figures, leaving: Figures) -> Figures:
+    """Hops along an axis with some instances in use, more than one."""
+    return ((instances - 2) * entering + leaving) / 2
 
 
 def _fanout(arch: Architecture, axis: Axis) -> Fanout:

@@ -177,7 +177,8 @@ class _Walk:
             passing.append(float(sum(map(len, together.values()))))
         for leg, entering, leaving in zip(legs, passing, passing[1:], strict=False):
             if leg.fanout.hop_pj_per_bit:
-                self.hops[leg.fanout.name, boundary.tensor.name] += hops(leg.instances, entering, leaving)
+                passed = hops(leg.instances, entering, leaving) if leg.instances > 1 else 0.0
+                self.hops[leg.fanout.name, boundary.tensor.name] += passed
 
     # ---- operands ------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..arch import Architecture, Memory
 from ..cost_models import EDP, Objective
+from ..cost_models.hops import hops
 from .hierarchy import MAC, Crossing, Hierarchy
 from .rows import Floats, Rows
 from .tilings import Tiling
@@ -166,7 +167,7 @@ class CrossingCosts:
             served = model.computed(rows, crossing)
             return served, served
         tensor = self.hierarchy.problem.tensors[crossing.tensor]
-        if not tensor.is_output and self.hierarchy.memories[crossing.inner].halo == "exact":
+        if self._halo_is_exact(crossing):
             # An exact halo keeps words at wraps and ragged edges that depend on all loops above: bounded here,
             # and counted once the mapping is complete.
             distinct = np.full(len(rows), float(model.distinct_words(tensor)))
@@ -176,7 +177,28 @@ class CrossingCosts:
     def of(self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None) -> Floats:
         """(columns, rows) of a crossing, charged as given."""
         filled, served = self.words(model, rows, crossing, charge)
-        return self.book(model, rows, crossing, filled, served)
+        costs = self.book(model, rows, crossing, filled, served)
+        self._book_hops(costs, model, rows, crossing, charge)
+        return costs
+
+    def _book_hops(
+        self, costs: Floats, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None
+    ) -> None:
+        """Add the energy of hops; of operands with an exact halo it is left to the cost model."""
+        tensor = self.hierarchy.problem.tensors[crossing.tensor]
+        if charge is not None and self._halo_is_exact(crossing):
+            return
+        for f, fanout in enumerate(self.hierarchy.fanouts):
+            if fanout.hop_pj_per_bit and self.hierarchy.between(f, crossing):
+                instances = rows.arrays[f].prod(axis=1)
+                entering, leaving = (model.passing(rows, crossing, charge, inside) for inside in (f + 1, f))
+                passed = np.where(instances > 1, hops(instances, entering, leaving), 0.0)
+                width = self.ledger.arch.partial_width_bits(tensor)
+                self.ledger.book_energy(costs, passed * (width * fanout.hop_pj_per_bit))
+
+    def _halo_is_exact(self, crossing: Crossing) -> bool:
+        tensor = self.hierarchy.problem.tensors[crossing.tensor]
+        return not tensor.is_output and self.hierarchy.memories[crossing.inner].halo == "exact"
 
     def book(self, model: TrafficModel, rows: Rows, crossing: Crossing, filled: Floats, served: Floats) -> Floats:
         """Cost columns of the words of one crossing."""

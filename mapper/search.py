@@ -54,6 +54,7 @@ from .loops import expand_loops
 from .nest_builder import build_mapping
 from .reduction import reduce_problem
 from .search_limits import SearchLimits, missing_dims, named_dims, wants_more
+from .single_axes import on_both_axes, on_single_axes, with_single_axes
 from .space_size import count_mappings
 from .tilings import TILINGS, Tiling, even_growth
 from .unmet_limits import unmet_limits
@@ -124,7 +125,7 @@ class ExactSearch:
 
     def __post_init__(self) -> None:
         self.reduction = reduce_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
-        self.problem, self.arch = self.reduction.problem, self.reduction.arch
+        self.problem, self.arch = self.reduction.problem, with_single_axes(self.reduction.arch)
         self._started = time.perf_counter()
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
@@ -202,7 +203,7 @@ class ExactSearch:
         ledger, footprints = Ledger.of(self.arch, exchange_rate), Footprints(hierarchy)
         bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), ledger)
         costs = CrossingCosts(hierarchy, ledger, counts_blocks=not rounds_unevenly(self.arch, self.tiling))
-        limits = SearchLimits(hierarchy, self.constraints)
+        limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         every = self.count > 1
         return Growth(
             hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned, every
@@ -340,7 +341,7 @@ class ExactSearch:
                 self.pruned["bound"] += len(batch) - row
                 return
             for reduced in self._mappings(batch, row):
-                mapping = self.reduction.restore(reduced)
+                mapping = self.reduction.restore(on_both_axes(reduced))
                 if not self.constraints.is_free and violations(mapping, self.machine, self.constraints):
                     self.pruned["constraint"] += 1
                     continue

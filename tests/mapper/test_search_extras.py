@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 
@@ -20,12 +21,13 @@ from tilewright.workloads import gemm
 
 EXTRAS = ("leakage", "block", "hop", "fill")
 CASES = [(e,) for e in EXTRAS] + [EXTRAS]
-SEEDS = 60
-MOST = 500
+PAIRS = 20
+MOST = 300
+"""Mappings that the oracle tries per pair at most."""
 
 
-def pairs(extras: tuple[str, ...], seeds: range, uneven: bool) -> Iterator[tuple[int, Problem, Architecture, bool]]:
-    for seed in seeds:
+def pairs(extras: tuple[str, ...], uneven: bool) -> Iterator[tuple[int, Problem, Architecture, bool]]:
+    for seed in itertools.count(1000 * uneven):
         rng = random.Random(seed)
         problem = random_problem(rng, 2 if uneven else 3)
         arch = random_architecture(rng, memories=rng.randint(0, 2), capacity=24)
@@ -50,25 +52,19 @@ def searched(problem: Problem, arch: Architecture, objective: str, tiling: Tilin
 
 @pytest.mark.parametrize("extras", CASES, ids=",".join)
 def test_optimum_of_brute_force(extras: tuple[str, ...]) -> None:
-    tried = 0
-    for seed, problem, arch, ragged in pairs(extras, range(SEEDS), uneven=False):
+    for seed, problem, arch, ragged in itertools.islice(pairs(extras, uneven=False), PAIRS):
         expected = brute_force.best(problem, arch, ragged, OBJECTIVES)
         found = {o: searched(problem, arch, o, TILINGS[ragged], "even") for o in OBJECTIVES}
         assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
-        tried += 1
-    assert tried > 20
 
 
 @pytest.mark.parametrize("extras", CASES, ids=",".join)
 def test_uneven_optimum_of_brute_force(extras: tuple[str, ...]) -> None:
-    tried = 0
-    for seed, problem, arch, ragged in pairs(extras, range(100, 100 + SEEDS), uneven=True):
+    for seed, problem, arch, ragged in itertools.islice(pairs(extras, uneven=True), PAIRS):
         tiling = TILINGS[ragged]
         expected = brute_force.best_of(brute_force.uneven_mappings(problem, arch, tiling), arch, OBJECTIVES)
         found = {o: searched(problem, arch, o, tiling, "uneven") for o in OBJECTIVES}
         assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
-        tried += 1
-    assert tried > 10
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
@@ -77,9 +73,8 @@ def test_cpsat_refuses_what_it_does_not_know(extra: str) -> None:
     arch = random_architecture(rng, 1)
     while not arch.fanouts:
         arch = random_architecture(rng, 1)
-    while True:
+    special = with_extras(rng, arch, extra)
+    while special == arch:
         special = with_extras(rng, arch, extra)
-        if special != arch:
-            break
     with pytest.raises(TilewrightError, match=r"^strategy cpsat: it does not know"):
         search_by("cpsat", gemm(2, 2, 2), special, parse_objective("energy"))
