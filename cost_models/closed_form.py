@@ -25,7 +25,7 @@ from ..arch import Architecture
 from ..ir import Digit, Loop, Problem, Tensor, digits_by_dimension, tile_below
 from ..ir import Mapping as LoopMapping
 from .boundaries import Boundary, boundaries_of
-from .counts import Accesses, AccessTable, Counts
+from .counts import Accesses, AccessTable, Counts, FirstTile
 from .hops import hops_along, legs_of
 from .sets import IntArray, Move, moved_along_rank
 
@@ -114,7 +114,27 @@ def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
         for fanout, hops in hops_along(legs_of(boundary, mapping, arch), partial(_passing, nest, boundary)):
             if fanout.hop_pj_per_bit:
                 counts.add_hops(fanout.name, boundary.tensor.name, hops)
+    if arch.latency == "with_fill":
+        counts.first_tiles = [_first_tile(nest, b, b.inner.name) for b in boundaries if b.inner is not None]
     return counts
+
+
+def _first_tile(nest: _Nest, boundary: Boundary, inner: str) -> FirstTile:
+    """The first tiles, at the first instances: no tile is larger."""
+    tensor, position = boundary.tensor, boundary.inner_position
+    joined = boundary.reduced if tensor.is_output else boundary.multicast
+    first_outer, first_inner = (
+        frozenset((i, 0) for i in nest.spatial_above(p)) for p in (boundary.outer_position, position)
+    )
+    return FirstTile(
+        tensor=tensor.name,
+        outer=boundary.outer.name,
+        inner=inner,
+        outer_words=_words(nest, tensor, FIRST, _Group(position, joined, first_outer))[0],
+        inner_words=_words(nest, tensor, FIRST, _Group(position, NOTHING, first_inner))[0],
+        outer_finishes=tensor.is_output and _may_finish(nest, boundary.outer_position),
+        inner_finishes=tensor.is_output and _may_finish(nest, position),
+    )
 
 
 def _passing(nest: _Nest, boundary: Boundary, joined: frozenset[int]) -> int:

@@ -9,13 +9,15 @@ cycles of a port = bits through it at the busiest instance / bits per cycle
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from ..arch import Architecture, Memory
-from ..ir import Mapping, MappingError, Node, Tensor, ceil_div, tile_below
+from ..ir import Mapping, MappingError, Node, Tensor, tile_below
 from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
+from .fill import idle_cycles
 from .objective import ObjectiveLike, parse_objective
+from .ports import Bits, access_bits, direction_cycles
 from .sets import distinct_sums
 
 
@@ -83,6 +85,7 @@ class Cost:
     limited_by         what the latency waits for: "compute" or a memory's name
     leakage_pj         of all instances over the whole run
     networks           fanouts whose hops cost energy, tensor by tensor
+    fill_cycles        of the latency, what the first tiles in and the last ones out add to it
     """
 
     macs: int
@@ -98,6 +101,7 @@ class Cost:
     traffic: tuple[TensorTraffic, ...]
     leakage_pj: float = 0.0
     networks: tuple[NetworkUse, ...] = ()
+    fill_cycles: float = 0.0
 
     @property
     def edp(self) -> float:
@@ -149,6 +153,10 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
     compute_cycles = counts.steps / arch.mac.per_cycle
     overlapped = {"compute": compute_cycles} | {m.name: m.cycles for m in memories if m.overlaps}
     serial = {m.name: m.cycles for m in memories if not m.overlaps}
+    steady = max(overlapped.values()) + sum(serial.values())
+    if arch.latency == "with_fill":
+        idle = idle_cycles(arch, tensors, counts.first_tiles)
+        overlapped = {name: cycles + idle[name] for name, cycles in overlapped.items()}
     latency = max(overlapped.values()) + sum(serial.values())
     networks = _networks(arch, tensors, counts)
     leakage = arch.total_leakage_pj_per_cycle * latency
@@ -166,6 +174,7 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
         traffic=traffic,
         leakage_pj=leakage,
         networks=networks,
+        fill_cycles=latency - steady,
     )
 
 
@@ -231,73 +240,14 @@ def _memory_use(
     )
 
 
-def port_cycles(memory: Memory, read_bits: float, write_bits: float) -> float:
-    """Cycles that one instance's ports need for its words; 0 when unbounded."""
-    return max(direction_cycles(memory, read_bits, write_bits))
-
-
-def direction_cycles(memory: Memory, read_bits: float, write_bits: float) -> tuple[float, float]:
-    """Cycles that one instance's reads and writes need: as much each where they share a port; 0 when unbounded."""
-    if memory.shared_bits_per_cycle:
-        both = (read_bits + write_bits) / memory.shared_bits_per_cycle
-        return both, both
-    reading = read_bits / memory.read_bits_per_cycle if memory.read_bits_per_cycle else 0.0
-    writing = write_bits / memory.write_bits_per_cycle if memory.write_bits_per_cycle else 0.0
-    return reading, writing
-
-
-@dataclass(frozen=True)
-class _Bits:
-    """Bits of some accesses, by kind.
-
-    supplied   read for what lies inside, and to accumulate
-    drained    read on their way outwards
-    collected  written from inside
-    filled     written from outside
-    """
-
-    supplied: int
-    drained: int
-    collected: int
-    filled: int
-
-    @property
-    def read(self) -> int:
-        return self.supplied + self.drained
-
-    @property
-    def write(self) -> int:
-        return self.collected + self.filled
-
-    def __add__(self, other: _Bits) -> _Bits:
-        return _Bits(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
-
-    def in_blocks(self, block_bits: int, instances: int) -> _Bits:
-        """Rounded up to whole blocks, of every kind at each instance."""
-        whole = block_bits * instances
-        return _Bits(*(ceil_div(bits, whole) * whole for bits in astuple(self)))
-
-
-def _bits_through(arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable) -> _Bits:
+def _bits_through(arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable) -> Bits:
     """Bits of all tensors through one memory's ports."""
-    found = [_bits(arch, tensors[t], accesses) for (name, t), accesses in table.items() if name == memory.name]
-    return sum(found, _Bits(0, 0, 0, 0))
-
-
-def _bits(arch: Architecture, tensor: Tensor, accesses: Accesses) -> _Bits:
-    """Bits of some accesses: finished outputs at their own width, the rest as partial sums."""
-    wide, narrow = arch.partial_width_bits(tensor), arch.width_bits(tensor)
-    return _Bits(
-        supplied=(accesses.reads - accesses.drains) * wide,
-        drained=(accesses.drains - accesses.finished_reads) * wide + accesses.finished_reads * narrow,
-        collected=(accesses.writes - accesses.fills - accesses.finished_writes) * wide
-        + accesses.finished_writes * narrow,
-        filled=accesses.fills * wide,
-    )
+    found = [access_bits(arch, tensors[t], accesses) for (name, t), accesses in table.items() if name == memory.name]
+    return sum(found, Bits(0, 0, 0, 0))
 
 
 def _energy_pj(arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses, instances: int) -> float:
-    bits = _bits(arch, tensor, accesses)
+    bits = access_bits(arch, tensor, accesses)
     if memory.block_bits:
         bits = bits.in_blocks(memory.block_bits, instances)
     per_access = memory.access_bits

@@ -23,6 +23,25 @@ class Accesses:
     fills: int = 0
 
 
+@dataclass(frozen=True)
+class FirstTile:
+    """The tiles with which a memory starts, of one tensor, on their way in (operands) or out (partial sums).
+
+    outer, inner  the memories between which they pass
+    outer_words   that an outer instance reads, or that arrive at it
+    inner_words   of the tile of an inner instance
+    outer_finishes, inner_finishes  whether the memory may know a word of the output as finished
+    """
+
+    tensor: str
+    outer: str
+    inner: str
+    outer_words: int
+    inner_words: int
+    outer_finishes: bool = False
+    inner_finishes: bool = False
+
+
 AccessTable = dict[tuple[str, str], Accesses]
 """Accesses by (memory name, tensor name)."""
 
@@ -35,6 +54,7 @@ class Counts:
     busiest  of the busiest instance of each memory
     in_use   instances of each memory that ever have a word of the tensor
     hops     words times hops, by (fanout, tensor), of fanouts whose hops cost energy
+    first_tiles  of every boundary between memories, where the latency is to hold the time that they take
     steps    compute steps: the time steps in which at least one MAC works
     """
 
@@ -42,6 +62,7 @@ class Counts:
     busiest: AccessTable = field(default_factory=dict)
     in_use: dict[tuple[str, str], int] = field(default_factory=dict)
     hops: dict[tuple[str, str], float] = field(default_factory=dict)
+    first_tiles: list[FirstTile] = field(default_factory=list)
 
     def add_hops(self, fanout: str, tensor: str, hops: float) -> None:
         """Count hops of some words."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from ..arch import Architecture
 from ..ir import Loop, Mapping, Tensor
 from .boundaries import Boundary, boundaries_of
-from .counts import Accesses, Counts
+from .counts import Accesses, Counts, FirstTile
 from .hops import Route, hops, legs_of
 
 Element = tuple[int, ...]
@@ -47,7 +47,7 @@ class _Holder:
     updated: set[tuple[Coordinates, Element]] = field(default_factory=set)
 
 
-class _Walk:
+class Walk:
     """One walk over one mapping."""
 
     def __init__(self, mapping: Mapping, arch: Architecture) -> None:
@@ -57,6 +57,7 @@ class _Walk:
         self.boundaries = boundaries_of(mapping, arch)
         self.legs = {(b.tensor.name, b.inner_position): legs_of(b, mapping, arch) for b in self.boundaries}
         self.hops: dict[Route, float] = defaultdict(float)
+        self.first_tiles: list[FirstTile] = []
         self.tile_of_loop = self._tiles()
         self.temporal = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and not item.is_spatial]
         self.spatial = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and item.is_spatial]
@@ -152,6 +153,28 @@ class _Walk:
                 self.admit(boundary, time)
             else:
                 self.fill(boundary, time)
+            if boundary.inner is not None and self.moved_loop == FIRST_STEP and self.arch.latency == "with_fill":
+                self.first_tiles.append(self._first_tile(boundary, boundary.inner.name))
+
+    def _first_tile(self, boundary: Boundary, inner: str) -> FirstTile:
+        """What the instances hold now, and what of it each outer instance gives, or will take."""
+        tensor, loops = boundary.tensor, [i for i in self.spatial if i < boundary.inner_position]
+        joined = boundary.reduced if tensor.is_output else boundary.multicast
+        together: dict[Coordinates, dict[Coordinates, set[Element]]] = defaultdict(lambda: defaultdict(set))
+        tiles = self.holders[boundary.inner_position].tile
+        for place, tile in tiles.items():
+            space = dict(zip(loops, place, strict=True))
+            outer = self.coordinates(space, boundary.outer_position)
+            together[outer][self.groups(boundary, joined, space)] |= tile
+        return FirstTile(
+            tensor=tensor.name,
+            outer=boundary.outer.name,
+            inner=inner,
+            outer_words=max(sum(map(len, groups.values())) for groups in together.values()),
+            inner_words=max(map(len, tiles.values())),
+            outer_finishes=tensor.is_output and self._may_finish(boundary.outer_position),
+            inner_finishes=tensor.is_output and self._may_finish(boundary.inner_position),
+        )
 
     def _places(self, boundary: Boundary, time: dict[int, int]) -> Iterator[tuple[dict[int, int], dict[str, int]]]:
         """Every inner instance with the offset that the nest gives it in this step."""
@@ -360,7 +383,7 @@ class _Walk:
             raise SimulationError("the nest did not accumulate every product of every output exactly once")
 
     def _counts(self) -> Counts:
-        counts = Counts(steps=self.steps, hops=dict(self.hops))
+        counts = Counts(steps=self.steps, hops=dict(self.hops), first_tiles=self.first_tiles)
         for (memory, tensor, _), accesses in self.instance_accesses.items():
             total = counts.total.setdefault((memory, tensor), Accesses())
             busiest = counts.busiest.setdefault((memory, tensor), Accesses())
@@ -376,4 +399,4 @@ def simulate(mapping: Mapping, arch: Architecture) -> Counts:
 
     Raises MappingError when a node or loop stands where the architecture has no place for it.
     """
-    return _Walk(mapping, arch).run()
+    return Walk(mapping, arch).run()

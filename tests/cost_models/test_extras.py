@@ -136,9 +136,11 @@ class TestLeakage:
 
 
 @pytest.mark.parametrize("start", range(0, 400, 50))
-def test_hops_equal_those_of_the_simulator(start: int) -> None:
+def test_hops_and_first_tiles_equal_those_of_the_simulator(start: int) -> None:
     for seed in range(start, start + 50):
         rng = random.Random(seed)
-        problem, arch = random_problem(rng), with_extras(rng, random_architecture(rng), "hop")
+        problem, arch = random_problem(rng), with_extras(rng, random_architecture(rng), "hop", "fill")
         mapping = random_mapping(rng, problem, arch, ragged=rng.random() < 0.7)
-        assert count_words(mapping, arch).hops == simulate(mapping, arch).hops, f"seed {seed}\n{mapping}"
+        found, expected = count_words(mapping, arch), simulate(mapping, arch)
+        assert found.hops == expected.hops, f"seed {seed}\n{mapping}"
+        assert found.first_tiles == expected.first_tiles, f"seed {seed}\n{mapping}"

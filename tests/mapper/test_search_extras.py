@@ -21,8 +21,8 @@ from tilewright.workloads import gemm
 
 EXTRAS = ("leakage", "block", "hop", "fill")
 CASES = [(e,) for e in EXTRAS] + [EXTRAS]
-PAIRS = 20
-MOST = 300
+PAIRS = 10
+MOST = 120
 """Mappings that the oracle tries per pair at most."""
 
 
