@@ -1,5 +1,6 @@
 """What a mapping costs: counts, energy, latency; and the simulator that checks the counts."""
 
+from .clock import clocked_cycles
 from .closed_form import count_words
 from .cost import Cost, MemoryUse, NetworkUse, TensorTraffic, check_fit, cost_of, evaluate
 from .counts import Accesses, AccessTable, Counts
@@ -26,6 +27,7 @@ __all__ = [
     "SimulationError",
     "TensorTraffic",
     "check_fit",
+    "clocked_cycles",
     "cost_of",
     "count_words",
     "evaluate",

@@ -241,7 +241,9 @@ class _Clock:
             self.missing[job.number] = len(before)
             for number in before:
                 self.then[number].append(job)
-        self.ready = [job for job in jobs if not self.missing[job.number]]
+        self.ready: list[Job] = []
+        for job in [job for job in jobs if not self.missing[job.number]]:
+            self._wake(job)
 
     def run(self) -> float:
         """The time at which the last job is done."""
@@ -250,12 +252,26 @@ class _Clock:
             self.now = self.events[0][0]
             while self.events and self.events[0][0] == self.now:
                 done = heapq.heappop(self.events)[2]
-                for job in self.then[done.number] if done else ():
-                    self.missing[job.number] -= 1
-                    if not self.missing[job.number]:
-                        heapq.heappush(self.ready, job)
+                if done:
+                    self._finish(done)
         assert self.started == len(self.missing), "a job waits for itself"
         return self.now
+
+    def _wake(self, job: Job) -> None:
+        """A job waits for nothing any more but its resources; one that takes no time is done at once."""
+        if any(job.cycles.values()):
+            heapq.heappush(self.ready, job)
+        else:
+            self.started += 1
+            self._finish(job)
+
+    def _finish(self, done: Job) -> None:
+        awake = []
+        for job in self.then[done.number]:
+            self.missing[job.number] -= 1
+            awake += [] if self.missing[job.number] else [job]
+        for job in awake:
+            self._wake(job)
 
     def _start_all_that_can(self) -> None:
         waiting = []
@@ -268,7 +284,7 @@ class _Clock:
             for resource, cycles in job.cycles.items():
                 self.free[resource] = self.now + cycles
                 self._note(self.free[resource], None)
-            self._note(self.now + max(job.cycles.values(), default=0.0), job)
+            self._note(self.now + max(job.cycles.values()), job)
         self.ready = waiting
 
     def _note(self, time: float, done: Job | None) -> None:
