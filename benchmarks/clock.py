@@ -13,11 +13,11 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import tilewright as tw
-from tilewright.arch import Architecture, Memory
+from tilewright.arch import Architecture
 from tilewright.cost_models import clocked_cycles, evaluate
 from tilewright.ir import Mapping
 
@@ -38,17 +38,11 @@ QUANTILES = (
 
 def random_mappings(count: int) -> Iterator[tuple[Mapping, Architecture]]:
     """Mappings of small problems on random machines; every other machine has ports for each direction as well."""
-    from generators import random_architecture, random_mapping, random_problem
+    from generators import random_architecture, random_mapping, random_problem, with_extras
 
     for seed in range(count):
         rng = random.Random(seed)
-        problem, arch = random_problem(rng), random_architecture(rng)
-        if seed % 2:
-            both = {"read_bits_per_cycle": 16.0, "write_bits_per_cycle": 8.0, "shared_bits_per_cycle": None}
-            levels = [
-                m.model_copy(update=both) if isinstance(m, Memory) and rng.random() < 0.5 else m for m in arch.levels
-            ]
-            arch = arch.model_copy(update={"levels": tuple(levels)})
+        problem, arch = random_problem(rng), with_extras(rng, random_architecture(rng), *["ports"] * (seed % 2))
         yield random_mapping(rng, problem, arch, ragged=rng.random() < 0.5), arch
 
 
@@ -59,7 +53,7 @@ def latency(mapping: Mapping, arch: Architecture, how: str) -> float:
 def distribution(name: str, ratios: Sequence[float]) -> str:
     """A row of the table of quantiles, and the mean distance from 1."""
     ordered = sorted(ratios)
-    cells = [f"{ordered[round(share * (len(ordered) - 1))]:.3f}" for _, share in QUANTILES]
+    cells = [f"{ordered[round(share * (len(ordered) - 1))]:.3f}" for share in QUANTILES.values()]
     away = statistics.mean(abs(ratio - 1) for ratio in ratios)
     return f"| {name} | {' | '.join(cells)} | {100 * away:.1f} % |"
 
@@ -72,7 +66,7 @@ def random_section(count: int) -> Iterator[str]:
         filling.append(latency(mapping, arch, "with_fill") / clock)
         held.append(cost.limited_by == "compute")
     yield f"## {count:,} random mappings: closed form / clock\n"
-    yield f"| latency | {' | '.join(name for name, _ in QUANTILES)} | mean distance |"
+    yield f"| latency | {' | '.join(QUANTILES)} | mean distance |"
     yield "|---" * (len(QUANTILES) + 2) + "|"
     yield distribution("steady", steady)
     yield distribution("with_fill", filling)
@@ -113,8 +107,8 @@ def layers_section(networks: Sequence[str]) -> Iterator[str]:
         added, saved, taken = [], [], [0.0, 0.0]
         problems = {(x.problem.dims, x.problem.tensors): x.problem for n in networks for x in tw.load_network(n).layers}
         for problem in problems.values():
-            plain, taken[0] = timed(lambda p=problem: tw.search(p, arch), taken[0])  # type: ignore[misc]
-            best, taken[1] = timed(lambda p=problem: tw.search(p, knowing), taken[1])  # type: ignore[misc]
+            plain, taken[0] = timed_search(problem, arch, taken[0])
+            best, taken[1] = timed_search(problem, knowing, taken[1])
             filled = evaluate(plain.mapping, knowing)
             added.append(filled.latency_cycles / plain.cost.latency_cycles - 1)
             saved.append(1 - best.cost.edp / filled.edp)
@@ -124,9 +118,10 @@ def layers_section(networks: Sequence[str]) -> Iterator[str]:
         )
 
 
-def timed(work: Callable[[], tw.SearchResult], so_far: float) -> tuple[tw.SearchResult, float]:
+def timed_search(problem: tw.Problem, arch: Architecture, so_far: float) -> tuple[tw.SearchResult, float]:
     started = time.process_time()
-    return work(), so_far + time.process_time() - started
+    found = tw.search(problem, arch)
+    return found, so_far + time.process_time() - started
 
 
 def percent(share: float) -> str:

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from generators import memory, random_architecture, random_mapping, random_problem
+from generators import memory, random_architecture, random_mapping, random_problem, with_extras
 from tilewright.arch import Architecture, Keeps, Mac, Memory
 from tilewright.cost_models import clocked_cycles, evaluate
 from tilewright.ir import LoopNest, Mapping
@@ -78,11 +78,7 @@ def test_without_bandwidths_only_compute_takes_time() -> None:
 def drawn(seed: int) -> tuple[Mapping, Architecture]:
     """A random mapping; every other machine has ports for each direction as well."""
     rng = random.Random(seed)
-    problem, arch = random_problem(rng), random_architecture(rng)
-    if seed % 2:
-        both = {"read_bits_per_cycle": 16.0, "write_bits_per_cycle": 8.0, "shared_bits_per_cycle": None}
-        levels = [m.model_copy(update=both) if isinstance(m, Memory) and rng.random() < 0.5 else m for m in arch.levels]
-        arch = arch.model_copy(update={"levels": tuple(levels)})
+    problem, arch = random_problem(rng), with_extras(rng, random_architecture(rng), *["ports"] * (seed % 2))
     return random_mapping(rng, problem, arch, ragged=rng.random() < 0.5), arch
 
 

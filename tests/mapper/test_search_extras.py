@@ -1,4 +1,5 @@
-"""Leakage, whole blocks, network hops and fill times in the search: its optimum is that of brute force."""
+"""What most machines leave out, in the search: leakage, whole blocks, network hops, fill times, ports for each direction,
+memories that do not overlap, wide partial sums. Its optimum is that of brute force."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import gemm
 
 EXTRAS = ("leakage", "block", "hop", "fill")
-CASES = [(e,) for e in EXTRAS] + [EXTRAS]
+PORTS = ("ports", "serial", "widths")
+CASES = [*((extra,) for extra in EXTRAS), PORTS, (*EXTRAS, *PORTS)]
 PAIRS = 10
 MOST = 120
 """Mappings that the oracle tries per pair at most."""
