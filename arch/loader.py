@@ -9,6 +9,7 @@
     partial_sum: 32 bit          # width of partial sums; a word, if not given
     inner_drain_read: true       # a partial sum that leaves is read from the inner memory (the default)
     reuse: across_levels         # a tile stays over loops that do not move it (the default); at_node: over no loop
+    footprint: exact             # a tile's words are those that it touches (the default); box: those between them too
 
     levels:                      # outermost first; the first one is a memory that keeps everything, without a size
       - memory: DRAM
@@ -59,7 +60,7 @@ from pydantic import BaseModel, ValidationError
 from ..ir import ArchitectureError, Role, did_you_mean
 from ..ir.problem import ROLES
 from .document import Field, is_path, read_document, read_text
-from .spec import Architecture, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory, Reuse
+from .spec import Architecture, ArrayAxis, Fanout, Footprint, Halo, Keep, Keeps, Mac, Memory, Reuse
 from .units import bits_per_cycle, clock_hz, energy_pj, size_bits
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -78,7 +79,7 @@ _TOP = {
     "levels": "a list of memories and fanouts, outermost first",
     "mac": "a mapping such as {energy: 1 pJ}",
 }
-_TOP_OPTIONAL = ("description", "technology", "source", "partial_sum", "inner_drain_read", "reuse")
+_TOP_OPTIONAL = ("description", "technology", "source", "partial_sum", "inner_drain_read", "reuse", "footprint")
 _MEMORY = {
     "memory": "a name such as DRAM",
     "access": "the width that the energies are for, such as 16 bit",
@@ -180,6 +181,7 @@ def parse_arch(text: str, where: str = "<text>") -> Architecture:
         partial_sum_bits=scale.size(top["partial_sum"]) if "partial_sum" in top else None,
         inner_drain_read=_flag(top, "inner_drain_read", True),
         reuse=_reuse(top),
+        footprint=_footprint(top),
         levels=levels,
         mac=_mac(top["mac"]),
     )
@@ -296,6 +298,10 @@ def _halo(members: Mapping[str, Field]) -> Halo:
 
 def _reuse(top: Mapping[str, Field]) -> Reuse:
     return cast(Reuse, top["reuse"].choice(("across_levels", "at_node"))) if "reuse" in top else "across_levels"
+
+
+def _footprint(top: Mapping[str, Field]) -> Footprint:
+    return cast(Footprint, top["footprint"].choice(("exact", "box"))) if "footprint" in top else "exact"
 
 
 def _axis(field: Field) -> ArrayAxis:

@@ -17,6 +17,7 @@ from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
 Keep = Literal["must", "may", "never"]
 Halo = Literal["none", "innermost", "exact"]
 Reuse = Literal["across_levels", "at_node"]
+Footprint = Literal["exact", "box"]
 
 
 class Spec(BaseModel):
@@ -124,6 +125,8 @@ class Architecture(Spec):
     inner_drain_read   a partial-sum tile that leaves is read from the inner memory (False: not charged, as Timeloop)
     reuse              which temporal loops above a node make its tile be transferred again: `across_levels` the
                        innermost one that moves its tensor, and those outside it; `at_node` all of them, as AccelForge
+    footprint          words of a tile: `exact` the distinct ones that it touches, `box` also those between them, as
+                       Timeloop (they differ where strides or dilations leave gaps)
     """
 
     name: str
@@ -135,6 +138,7 @@ class Architecture(Spec):
     partial_sum_bits: PositiveInt | None = None
     inner_drain_read: bool = True
     reuse: Reuse = "across_levels"
+    footprint: Footprint = "exact"
     levels: tuple[Memory | Fanout, ...]
     mac: Mac
 

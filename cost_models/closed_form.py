@@ -21,7 +21,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..arch import Architecture
+from ..arch import Architecture, Footprint
 from ..ir import Digit, Loop, Problem, Tensor, digits_by_dimension, tile_below
 from ..ir import Mapping as LoopMapping
 from .boundaries import Boundary, boundaries_of
@@ -216,7 +216,8 @@ def _words(nest: _Nest, tensor: Tensor, moving: int, group: _Group) -> tuple[int
     wanted = held = 1
     for rank in tensor.ranks:
         coefficients = tuple(c for _, c in rank)
-        new, kept = _rank_words(coefficients, [_kinds(nest, dim, moving, group) for dim, _ in rank])
+        kinds = [_kinds(nest, dim, moving, group) for dim, _ in rank]
+        new, kept = _rank_words(coefficients, kinds, nest.arch.footprint)
         wanted *= new
         held *= kept
     steps = math.prod(
@@ -227,11 +228,11 @@ def _words(nest: _Nest, tensor: Tensor, moving: int, group: _Group) -> tuple[int
     return wanted * steps, held * steps
 
 
-def _rank_words(coefficients: tuple[int, ...], kinds: list[tuple[_Kind, ...]]) -> tuple[int, int]:
+def _rank_words(coefficients: tuple[int, ...], kinds: list[tuple[_Kind, ...]], footprint: Footprint) -> tuple[int, int]:
     """Words wanted and held along one rank, over all combinations of its dimensions' moves."""
     wanted = held = 0
     for count, moves in _combinations(kinds):
-        new, kept = moved_along_rank(coefficients, moves)
+        new, kept = moved_along_rank(coefficients, moves, footprint)
         wanted += count * new
         held += count * kept
     return wanted, held
@@ -244,6 +245,7 @@ def rank_words(
     tiles: tuple[int, ...],
     moving: int | None,
     joined: frozenset[int],
+    footprint: Footprint,
 ) -> tuple[int, int]:
     """Words along one rank that a node's instances want, and those they hold already.
 
@@ -256,7 +258,7 @@ def rank_words(
         _kinds_of_move(size, loops, tile, _relative(loops, step), joined & {x.position for x in loops}, ALL)
         for size, loops, tile in zip(sizes, digits, tiles, strict=True)
     ]
-    return _rank_words(coefficients, kinds)
+    return _rank_words(coefficients, kinds, footprint)
 
 
 @dataclass(frozen=True)

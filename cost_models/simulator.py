@@ -95,7 +95,8 @@ class _Walk:
         axes = []
         for rank in tensor.ranks:
             ranges = [[c * (offset[d] + x) for x in range(extent[d])] for d, c in rank]
-            axes.append(sorted({sum(point) for point in itertools.product(*ranges)}))
+            sums = {sum(point) for point in itertools.product(*ranges)}
+            axes.append(range(min(sums), max(sums) + 1) if self.arch.footprint == "box" else sorted(sums))
         return frozenset(itertools.product(*axes))
 
     def instances(self, above: int) -> Iterator[dict[int, int]]:

@@ -71,6 +71,8 @@ def _tensor_lines(schedule: Schedule, boundary: Boundary, tile: dict[str, int] |
     indexes = {dim: i for i, dim in enumerate(place)}
     ranks = [[(indexes[dim], c) for dim, c in rank] for rank in tensor.ranks]
     yield f"    {ranks},"
+    if schedule.arch.footprint == "box":
+        yield "    box=True,"
 
 
 def _list_lines(items: list[tuple[str, str]]) -> Iterator[str]:

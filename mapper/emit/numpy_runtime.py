@@ -175,26 +175,28 @@ def _number(item: Any, numbers: dict[Any, int], items: list[Any]) -> int:
     return numbers[item]
 
 
-def _sums(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> np.ndarray:
-    """Distinct values of `sum(coefficient * i)` for all i below the extents."""
+def _sums(coefficients: tuple[int, ...], extents: tuple[int, ...], box: bool) -> np.ndarray:
+    """Distinct values of `sum(coefficient * i)` for all i below the extents; of a box, also those between them."""
+    if box:
+        return np.arange(1 + sum(c * (extent - 1) for c, extent in zip(coefficients, extents, strict=True)))
     reached = np.zeros(1, np.int64)
     for coefficient, extent in zip(coefficients, extents, strict=True):
         reached = np.unique(reached[:, None] + coefficient * np.arange(extent))
     return reached
 
 
-def _wanted_and_held(coefficients: tuple[int, ...], groups: tuple[Group, ...]) -> tuple[int, int]:
+def _wanted_and_held(coefficients: tuple[int, ...], groups: tuple[Group, ...], box: bool) -> tuple[int, int]:
     """Along one tensor axis: elements that the group wants, and those that all who want them hold already."""
     last = sum(c * max(m.offset + m.extent - 1 for m in g) for c, g in zip(coefficients, groups, strict=True))
     wanting, holding = np.zeros(last + 1, np.int64), np.zeros(last + 1, np.int64)
     for moves in itertools.product(*groups):
         base = sum(c * m.offset for c, m in zip(coefficients, moves, strict=True))
-        new = _sums(coefficients, tuple(m.extent for m in moves))
+        new = _sums(coefficients, tuple(m.extent for m in moves), box)
         wanting[base + new] += 1
         shifts = [m.shift for m in moves if m.shift is not None]
         if len(shifts) == len(moves):
             shift = sum(c * s for c, s in zip(coefficients, shifts, strict=True))
-            old = _sums(coefficients, tuple(m.held for m in moves)) - shift
+            old = _sums(coefficients, tuple(m.held for m in moves), box) - shift
             holding[base + np.intersect1d(old, new)] += 1
     return int(np.count_nonzero(wanting)), int(np.count_nonzero((wanting > 0) & (wanting == holding)))
 
@@ -205,10 +207,13 @@ class Tensor:
     place   its dimensions
     others  further dimensions over which there are instances
     ranks   per tensor axis, (index into place, coefficient) of each dimension that moves along it
+    box     a tile has all elements from its first to its last one, gaps between them included
     """
 
-    def __init__(self, place: list[Along], others: list[Along], ranks: list[list[tuple[int, int]]]) -> None:
-        self.place, self.others, self.ranks = place, others, ranks
+    def __init__(
+        self, place: list[Along], others: list[Along], ranks: list[list[tuple[int, int]]], box: bool = False
+    ) -> None:
+        self.place, self.others, self.ranks, self.box = place, others, ranks, box
         self.along = [*place, *others]
         self._known: dict[tuple[int, tuple[int, ...], str], tuple[int, int]] = {}
 
@@ -233,7 +238,7 @@ class Tensor:
             wanted = held = 0
             for combination in itertools.product(*(self.place[i].groups(moves[i], by).items() for i, _ in rank)):
                 number = math.prod(n for _, n in combination)
-                found = _wanted_and_held(coefficients, tuple(group for group, _ in combination))
+                found = _wanted_and_held(coefficients, tuple(group for group, _ in combination), self.box)
                 wanted, held = wanted + number * found[0], held + number * found[1]
             self._known[key] = wanted, held
         return self._known[key]
