@@ -8,6 +8,7 @@
     word: 16 bit                 # width of operands and finished outputs
     partial_sum: 32 bit          # width of partial sums; a word, if not given
     inner_drain_read: true       # a partial sum that leaves is read from the inner memory (the default)
+    first_read_elision: true     # the first visit of a partial sum reads nothing (the default)
     reuse: across_levels         # a tile stays over loops that do not move it (the default); at_node: over no loop
     footprint: exact             # a tile's words are those that it touches (the default); box: those between them too
 
@@ -79,7 +80,16 @@ _TOP = {
     "levels": "a list of memories and fanouts, outermost first",
     "mac": "a mapping such as {energy: 1 pJ}",
 }
-_TOP_OPTIONAL = ("description", "technology", "source", "partial_sum", "inner_drain_read", "reuse", "footprint")
+_TOP_OPTIONAL = (
+    "description",
+    "technology",
+    "source",
+    "partial_sum",
+    "inner_drain_read",
+    "first_read_elision",
+    "reuse",
+    "footprint",
+)
 _MEMORY = {
     "memory": "a name such as DRAM",
     "access": "the width that the energies are for, such as 16 bit",
@@ -180,6 +190,7 @@ def parse_arch(text: str, where: str = "<text>") -> Architecture:
         word_bits=scale.word_bits,
         partial_sum_bits=scale.size(top["partial_sum"]) if "partial_sum" in top else None,
         inner_drain_read=_flag(top, "inner_drain_read", True),
+        first_read_elision=_flag(top, "first_read_elision", True),
         reuse=_reuse(top),
         footprint=_footprint(top),
         levels=levels,

@@ -123,6 +123,8 @@ class Architecture(Spec):
     word_bits          width of operands and finished outputs, unless a layer states its own
     partial_sum_bits   width of partial sums; None is `word_bits`
     inner_drain_read   a partial-sum tile that leaves is read from the inner memory (False: not charged, as Timeloop)
+    first_read_elision the first visit of a partial sum reads nothing (False: it is read like every later one, as when
+                       outputs start from a bias or are added to what is there)
     reuse              which temporal loops above a node make its tile be transferred again: `across_levels` the
                        innermost one that moves its tensor, and those outside it; `at_node` all of them, as AccelForge
     footprint          words of a tile: `exact` the distinct ones that it touches, `box` also those between them, as
@@ -137,6 +139,7 @@ class Architecture(Spec):
     word_bits: PositiveInt
     partial_sum_bits: PositiveInt | None = None
     inner_drain_read: bool = True
+    first_read_elision: bool = True
     reuse: Reuse = "across_levels"
     footprint: Footprint = "exact"
     levels: tuple[Memory | Fanout, ...]

@@ -184,14 +184,14 @@ def _count_partial_sums(
         visits = _moved(nest, tensor, "none", leaving)
         first_visits = _distinct(nest, tensor, leaving)
         inner = _account(table, boundary.inner.name, tensor.name)
-        inner.writes += visits - first_visits
+        inner.writes += visits - (first_visits if nest.arch.first_read_elision else 0)
         if nest.arch.inner_drain_read:
             inner.reads += visits
             inner.finished_reads += first_visits if _may_finish(nest, position) else 0
         if _may_finish(nest, boundary.outer_position):
             outer.finished_writes += first_arrivals
     outer.writes += arrivals
-    outer.reads += arrivals - first_arrivals
+    outer.reads += arrivals - (first_arrivals if nest.arch.first_read_elision else 0)
 
 
 def _may_finish(nest: _Nest, position: int) -> bool:

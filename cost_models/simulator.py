@@ -219,7 +219,7 @@ class _Walk:
         return tuple(offset[d] for d in self.problem.dim_names if d in boundary.tensor.dims)
 
     def admit(self, boundary: Boundary, time: dict[int, int]) -> None:
-        """Give every instance that starts on a new tile its partial sums: nothing on the first visit."""
+        """Give every instance that starts on a new tile its partial sums; nothing on the first visit, where elided."""
         holder, outer_holder = self.holders[boundary.inner_position], self.holders[boundary.outer_position]
         returned: dict[Coordinates, set[Element]] = defaultdict(set)
         for space, offset in self._places(boundary, time):
@@ -231,7 +231,7 @@ class _Walk:
             holder.tile[inner] = tile
             holder.products[inner] = dict.fromkeys(tile, 0)
             outer = self.coordinates(space, boundary.outer_position)
-            if (inner, place) in holder.visited:
+            if (inner, place) in holder.visited or not self.arch.first_read_elision:
                 self.account_inner(boundary, inner).writes += len(tile)
                 for element in tile - returned[outer]:
                     sums = outer_holder.products[outer]
@@ -312,7 +312,7 @@ class _Walk:
         account, holder = self.account(boundary, outer), self.holders[boundary.outer_position]
         sums = holder.products[outer]
         for element, products in elements.items():
-            account.reads += (outer, element) in holder.updated
+            account.reads += (outer, element) in holder.updated or not self.arch.first_read_elision
             account.writes += 1
             holder.updated.add((outer, element))
             sums[element] = sums.get(element, 0) + products

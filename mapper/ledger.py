@@ -149,7 +149,7 @@ class CrossingCosts:
                 self.ledger.book(costs, level, bits if outer else nothing, nothing if outer else bits, instances)
                 continue
             wide = self.ledger.arch.partial_width_bits(tensor)
-            first = model.first_words(rows, tensor, memory)
+            first = model.first_words(rows, tensor, memory) * self.ledger.arch.first_read_elision
             saved = self._finished(model, rows, crossing, memory)
             if outer:
                 again = np.maximum(served - first, 0.0)

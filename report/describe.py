@@ -29,6 +29,7 @@ def architecture_page(arch: Architecture) -> Group:
     partial = arch.partial_sum_bits or arch.word_bits
     rows += [("Partial sums", f"{partial} bit")]
     rows += [("Reuse", "at nodes only")] if arch.reuse == "at_node" else []
+    rows += [] if arch.first_read_elision else [("First reads", "partial sums are read at their first visit")]
     rows += [("Footprint", "the box around a tile, gaps included")] if arch.footprint == "box" else []
     rows += [(what, text) for what, text in (("Technology", arch.technology), ("Source", arch.source)) if text]
     return Group(

@@ -286,10 +286,14 @@ class Sums:
     """Counts what enters and leaves the buffers of partial sums: `inner` are drained to `outer`, and come back.
 
     drain_read  whether the inner read of a drain counts
+    first_read  whether sums are read at their first visit, too
     """
 
-    def __init__(self, outer: tuple[str, str], inner: tuple[str, str], drain_read: bool, tensor: Tensor) -> None:
-        self.outer, self.inner, self.drain_read, self.tensor = outer, inner, drain_read, tensor
+    def __init__(
+        self, outer: tuple[str, str], inner: tuple[str, str], drain_read: bool, first_read: bool, tensor: Tensor
+    ) -> None:
+        self.outer, self.inner, self.tensor = outer, inner, tensor
+        self.drain_read, self.first_read = drain_read, first_read
         self.now: tuple[tuple[int, ...], tuple[int, ...]] | None = None
         self.at: tuple[int, ...] = ()
         self.visited: set[tuple[int, ...]] = set()
@@ -312,7 +316,7 @@ class Sums:
         self._holding = self._known[moves]
         returns = place in self.visited
         self.visited.add(place)
-        if returns:
+        if returns or self.first_read:
             self.inner_writes += self._holding[0]
             self.outer_reads += self._holding[2]
         return returns
@@ -338,10 +342,11 @@ class Macs:
 
     tensors  (memory and tensor, where its instances and steps stand, edges), the output last. The edges say which of
              the starts given to `step` belong to the tensor's dimensions; None: it never ends within a tile
+    first_read  whether sums are read at their first update, too
     """
 
-    def __init__(self, tensors: list[tuple[tuple[str, str], Tensor, list[int | None]]]) -> None:
-        self.operands, self.sums = tensors[:-1], tensors[-1]
+    def __init__(self, tensors: list[tuple[tuple[str, str], Tensor, list[int | None]]], first_read: bool) -> None:
+        self.operands, self.sums, self.first_read = tensors[:-1], tensors[-1], first_read
         self.steps: dict[tuple[int, ...], int] = {}
         self.first: dict[tuple[int, ...], int] = {}
         self.updated: set[tuple[int, ...]] = set()
@@ -358,7 +363,8 @@ class Macs:
         found = [(name, _accesses(tensor, edges, self.steps, "transfer"), 0) for name, tensor, edges in self.operands]
         name, tensor, edges = self.sums
         updates = _accesses(tensor, edges, self.steps, "transfer")
-        return [*found, (name, updates - _accesses(tensor, edges, self.first, "outer"), updates)]
+        first = 0 if self.first_read else _accesses(tensor, edges, self.first, "outer")
+        return [*found, (name, updates - first, updates)]
 
 
 def _accesses(tensor: Tensor, edges: list[int | None], steps: dict[tuple[int, ...], int], by: str) -> int:

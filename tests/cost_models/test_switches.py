@@ -1,4 +1,5 @@
-"""`footprint: box`: tiles count the elements between those that they touch, in every count alike."""
+"""`footprint: box` counts the elements between those that a tile touches, `first_read_elision: false` the first reads
+of partial sums; in the closed form, the simulator and the numpy program alike."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def random_triple(seed: int) -> tuple[Mapping, Architecture]:
         if has_gaps(problem):
             arch = random_architecture(rng, reuse=rng.choice(["across_levels", "at_node"]))
             mapping = random_mapping(rng, problem, arch, ragged=rng.random() < 0.7)
-            return mapping, with_footprint(arch, "box")
+            switches = {"first_read_elision": rng.random() < 0.5, "inner_drain_read": rng.random() < 0.5}
+            return mapping, with_footprint(arch.model_copy(update=switches), "box")
 
 
 def with_footprint(arch: Architecture, footprint: Footprint) -> Architecture:
@@ -80,6 +82,31 @@ def test_a_stride_without_a_window(footprint: Footprint, tile: int, fills: int) 
     mapping = Mapping(STRIDED, LoopNest.parse("DRAM keeps I W O\nL1 keeps I\nfor C in 2\nfor P in 4"))
     (held,) = (t for t in evaluate(mapping, arch).traffic if (t.memory, t.tensor) == ("L1", "I"))
     assert (held.tile_words, held.writes) == (tile, fills)
+
+
+@pytest.mark.parametrize("elided", [True, False])
+def test_first_reads_of_partial_sums(elided: bool) -> None:
+    """Two visits of each of four sums, three updates in each: the first visit and the first update read only if asked."""
+    problem = Problem(
+        "product",
+        (("M", 4), ("K", 6)),
+        (tensor("A", "input", "M", "K"), tensor("W", "weight", "K"), tensor("O", "output", "M")),
+    )
+    arch = Architecture(
+        name="machine",
+        clock_hz=1e9,
+        word_bits=8,
+        first_read_elision=elided,
+        levels=(memory("DRAM"), memory("L1", keeps=MAY)),
+        mac=Mac(energy_pj=0.0),
+    )
+    nest = LoopNest.parse("DRAM keeps A W O\nfor K in 2\nfor M in 4\nL1 keeps O\nfor K in 3")
+    counts = count_words(Mapping(problem, nest), arch)
+    first = 0 if elided else 4
+    assert counts == simulate(Mapping(problem, nest), arch)
+    assert (counts.total["DRAM", "O"].reads, counts.total["DRAM", "O"].writes) == (4 + first, 8)
+    # 24 updates, 8 drains, and 4 visits after the first.
+    assert (counts.total["L1", "O"].reads, counts.total["L1", "O"].writes) == (20 + first + 8, 24 + 4 + first)
 
 
 def test_boxes_of_familiar_windows() -> None:
