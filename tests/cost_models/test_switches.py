@@ -86,7 +86,7 @@ def test_a_stride_without_a_window(footprint: Footprint, tile: int, fills: int) 
 
 @pytest.mark.parametrize("elided", [True, False])
 def test_first_reads_of_partial_sums(elided: bool) -> None:
-    """Two visits of each of four sums, three updates in each: the first visit and the first update read only if asked."""
+    """Two visits of each of four sums, three updates in each; the first of either is read only if asked."""
     problem = Problem(
         "product",
         (("M", 4), ("K", 6)),
