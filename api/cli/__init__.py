@@ -5,8 +5,9 @@
     space.py                space
     mappings.py             evaluate, verify
     names.py                list, show
+    network.py              network
     machines.py             --arch
-    problems.py             LAYER, --conv, --gemm, --einsum
+    problems.py             LAYER, --conv, --gemm, --einsum, --dim
     several.py              --top, --pareto
     constraint_options.py   --dataflow, --constraints, --constraint
     terminal.py             messages
@@ -18,6 +19,7 @@ from .entry import app, main
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
+from .network import network
 from .space import space_size
 
 __all__ = ["app", "main"]
@@ -28,3 +30,4 @@ app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
 app.command("list", short_help="List architectures, networks, layers or dataflows.")(list_names)
 app.command(short_help="Show an architecture, a network, a layer or a dataflow.")(show)
+app.command(short_help="Print the layers of a network with their figures.")(network)
