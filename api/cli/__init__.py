@@ -4,6 +4,7 @@
     layers.py               search
     space.py                space
     mappings.py             evaluate, verify
+    imports.py              import
     names.py                list, show
     network.py              network
     machines.py             --arch
@@ -16,6 +17,7 @@ Everything heavy is imported inside the command that needs it, so that `--help` 
 """
 
 from .entry import app, main
+from .imports import imports
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
@@ -28,6 +30,7 @@ app.command(short_help="Find the best mapping of a layer, with proof.")(search)
 app.command("space", short_help="Count the mappings of a layer.")(space_size)
 app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
+app.add_typer(imports, name="import", short_help="Read other tools' files and evaluate.")
 app.command("list", short_help="List architectures, networks, layers or dataflows.")(list_names)
 app.command(short_help="Show an architecture, a network, a layer or a dataflow.")(show)
 app.command(short_help="Print the layers of a network with their figures.")(network)

@@ -1,4 +1,4 @@
-"""`tilewright evaluate` and `tilewright verify`: what a mapping.json costs, and whether its program agrees."""
+"""`tilewright evaluate` and `tilewright verify`: what a mapping costs, and whether its program agrees."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..ir import Mapping, TilewrightError
+from ..ir import Mapping, Problem, TilewrightError
 from .machines import architecture_named
+from .problems import problem_named
 from .terminal import say, status
 
 if TYPE_CHECKING:
     from ..arch import Architecture
     from ..cost_models import Cost
-    from ..documents import LoadedMapping
     from ..mapper.certificate import Certificate
+    from ..mapping_sources import AnyMapping
 
 DISAGREES = 1
 
@@ -26,7 +27,11 @@ _SECONDS_PER_STEP = 4e-5
 _LONG_RUN = 60.0  # seconds
 
 _MappingFile = Annotated[
-    str, typer.Argument(metavar="MAPPING.json", help="A mapping.json of `tilewright search`; - reads standard input.")
+    str,
+    typer.Argument(
+        metavar="MAPPING",
+        help="A mapping.json of `tilewright search`, or a mapping file in YAML; - reads standard input.",
+    ),
 ]
 
 
@@ -35,18 +40,37 @@ def evaluate(
     arch: Annotated[
         str | None, typer.Option(metavar="NAME|PATH", help="Evaluate on this architecture, not on the file's own.")
     ] = None,
+    layer: Annotated[
+        str | None, typer.Option(metavar="LAYER", help="The layer that a mapping file is for, such as resnet50:conv1.")
+    ] = None,
+    conv: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a convolution.")] = None,
+    gemm: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a matrix product.")] = None,
+    einsum: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="That layer as an einsum; --layer has its sizes.")
+    ] = None,
+    emit: Annotated[
+        str | None, typer.Option(metavar="FORM", help="Print the mapping as yaml, nest, numpy or timeloop instead.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
 ) -> None:
-    """Compute what a mapping costs, on its own architecture or on another one.
+    """Compute what a mapping costs: one that was found, on its own architecture or on another one, or one of your own.
 
     \b
     tilewright evaluate result/mapping.json
     tilewright evaluate result/mapping.json --arch changed_chip.yaml --json
+    tilewright evaluate result/mapping.json --emit yaml > mine.yaml
+    tilewright evaluate mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss
     """
-    loaded = _load(mapping)
-    machine = loaded.arch if arch is None else architecture_named(arch)
-    cost = _cost(mapping, loaded, machine)
-    if json:
+    given = any(text is not None for text in (layer, conv, gemm, einsum))
+    problem = problem_named(layer, conv, gemm, einsum) if given else None
+    loaded = _load(mapping, problem, None if arch is None else architecture_named(arch))
+    machine = loaded.arch
+    cost = _cost(mapping, loaded)
+    if emit is not None:
+        from ..results import emit_mapping
+
+        typer.echo(emit_mapping(loaded.mapping, machine, emit), nl=False)
+    elif json:
         from ..documents import dump_mapping
 
         typer.echo(dump_mapping(loaded.mapping, machine, cost), nl=False)
@@ -63,7 +87,7 @@ def verify(mapping: _MappingFile) -> None:
     tilewright verify result/mapping.json
     """
     loaded = _load(mapping)
-    _cost(mapping, loaded, loaded.arch)
+    _cost(mapping, loaded)
     verify_mapping(loaded.mapping, loaded.arch)
 
 
@@ -99,27 +123,30 @@ def verify_mapping(mapping: Mapping, arch: Architecture, quiet: bool = False) ->
         raise typer.Exit(DISAGREES)
 
 
-def _load(source: str) -> LoadedMapping:
-    from ..documents import load_mapping, parse_mapping
+def _load(source: str, layer: Problem | None = None, arch: Architecture | None = None) -> AnyMapping:
+    from ..mapping_sources import load_any
 
     if source != "-":
-        return load_mapping(Path(source))
+        return load_any(Path(source), layer, arch)
     try:
-        return parse_mapping(sys.stdin.read(), "<stdin>")
+        text = sys.stdin.read()
     except UnicodeDecodeError:
-        raise TilewrightError("not a text, expected a mapping.json", where="<stdin>") from None
+        raise TilewrightError("not a text, expected a mapping", where="<stdin>") from None
+    return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, "<stdin>")
 
 
-def _cost(source: str, loaded: LoadedMapping, arch: Architecture) -> Cost:
+def _cost(source: str, loaded: AnyMapping) -> Cost:
     """What a file's mapping costs; a note says so if the file claims something else."""
     from ..results import evaluate as cost_of
 
     try:
-        cost = cost_of(loaded.mapping, arch)
+        cost = cost_of(loaded.mapping, loaded.arch)
     except TilewrightError as error:
         raise error.located(source) from None
+    if loaded.recorded is None:
+        return cost
     recorded = loaded.recorded.cost
-    if arch == loaded.arch and not (isclose(cost.energy_pj, recorded.energy_pj) and isclose(cost.edp, recorded.edp)):
+    if not (isclose(cost.energy_pj, recorded.energy_pj) and isclose(cost.edp, recorded.edp)):
         claimed = f"{recorded.energy_pj:,.10g} pJ and {recorded.latency_cycles:,.10g} cycles"
         found = f"{cost.energy_pj:,.10g} pJ and {cost.latency_cycles:,.10g} cycles"
         say(f"note: {source} records {claimed}, and the mapping in it costs {found}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
-from ...ir import Axis, Loop, Mapping, Node
+from ...ir import Loop, Mapping, Node
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _NOT_PLAIN = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
@@ -23,23 +23,36 @@ def _entries(mapping: Mapping) -> Iterator[str]:
     """Nodes of one memory and the loops in time below them make an entry; so do spatial loops of one fanout."""
     items = list(mapping.nest.items)
     while items:
-        first = items[0]
-        if isinstance(first, Loop) and first.axis is not None:
-            yield from _fanout(_take(items, lambda item: _on(item, first.axis)))
+        memory, fanout = _memory(items[0]), _fanout_of(items[0])
+        if fanout is not None:
+            yield from _fanout(_take(items, fanout, _fanout_of))
             continue
-        nodes = _take(items, lambda item: isinstance(item, Node) and item.memory == getattr(first, "memory", None))
-        loops = _take(items, lambda item: isinstance(item, Loop) and item.axis is None)
         lines = []
-        if nodes:
-            lines.append(f"memory: {_text(first.memory)}" if isinstance(first, Node) else "")
-            lines.append(f"keep: [{', '.join(_text(node.tensor) for node in nodes if isinstance(node, Node))}]")
-        if loops:
-            lines.append(f"loops: [{', '.join(_loop(loop) for loop in loops if isinstance(loop, Loop))}]")
-        yield from _entry(lines)
+        if memory is not None:
+            tensors = [_text(node.tensor) for node in _take(items, memory, _memory) if isinstance(node, Node)]
+            lines += [f"memory: {_text(memory)}", f"keep: [{', '.join(tensors)}]"]
+        loops = [_loop(loop) for loop in _take(items, True, _in_time) if isinstance(loop, Loop)]
+        yield from _entry([*lines, f"loops: [{', '.join(loops)}]"] if loops else lines)
 
 
-def _on(item: Loop | Node, axis: Axis | None) -> bool:
-    return isinstance(item, Loop) and item.axis is not None and axis is not None and item.axis.fanout == axis.fanout
+def _memory(item: Loop | Node) -> str | None:
+    return item.memory if isinstance(item, Node) else None
+
+
+def _fanout_of(item: Loop | Node) -> str | None:
+    return item.axis.fanout if isinstance(item, Loop) and item.axis else None
+
+
+def _in_time(item: Loop | Node) -> bool:
+    return isinstance(item, Loop) and item.axis is None
+
+
+def _take(items: list[Loop | Node], wanted: object, kind: Callable[[Loop | Node], object]) -> list[Loop | Node]:
+    """Remove the items at the head that are of a kind, and return them."""
+    taken = []
+    while items and kind(items[0]) == wanted:
+        taken.append(items.pop(0))
+    return taken
 
 
 def _fanout(loops: list[Loop | Node]) -> Iterator[str]:
@@ -55,15 +68,6 @@ def _fanout(loops: list[Loop | Node]) -> Iterator[str]:
         lines.append(f"{'xy'[axis.index]}: [{', '.join(map(_loop, run))}]")
         used.add(axis.index)
     yield from _entry(lines)
-
-
-def _take(items: list[Loop | Node], wanted: object) -> list[Loop | Node]:
-    """Remove the items at the head that are wanted, and return them."""
-    assert callable(wanted)
-    taken = []
-    while items and wanted(items[0]):
-        taken.append(items.pop(0))
-    return taken
 
 
 def _entry(lines: Iterable[str]) -> Iterator[str]:

@@ -24,6 +24,8 @@ from timeloop_rules import PHANTOM_STAY, REPEATED_MOVE, SEPARATE_HALOS, Rules, t
 from tilewright.arch import Architecture, Fanout, Halo, Memory
 from tilewright.cost_models import Cost, Counts, count_words, evaluate, simulate
 from tilewright.ir import Loop, Mapping
+from tilewright.mapper.emit import emit_timeloop
+from tilewright.mapper.timeloop import read_timeloop
 from timeloop_cases import Case, Traffic, published_cases, run_cases
 
 RUNS = {case.name: case for case in run_cases()}
@@ -243,3 +245,15 @@ def test_how_far_apart() -> None:
     }
     assert sum(truncated(name, pair) for name in RUNS for pair in pairs(name)) == 1
     assert len(set.union(*(set(found) for found in ratios.values()))) == 46
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_files_carry_a_case_over(name: str) -> None:
+    """Written as Timeloop's files and read back, every case has the same counts and costs."""
+    case = RUNS[name]
+    back = read_timeloop(texts=[("case.yaml", emit_timeloop(case.mapping, case.arch))])
+    assert count_words(back.mapping, back.arch) == counts_of(name)
+    found, expected = evaluate(back.mapping, back.arch), cost_of(name)
+    assert found.energy_pj == pytest.approx(expected.energy_pj, rel=1e-12)
+    assert found.latency_cycles == pytest.approx(expected.latency_cycles, rel=1e-12)
+    assert [m.capacity_bits for m in found.memories] == [m.capacity_bits for m in expected.memories]
