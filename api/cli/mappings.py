@@ -1,4 +1,4 @@
-"""`tilewright evaluate` and `tilewright verify`: what a mapping costs, and whether its program agrees."""
+"""`tilewright evaluate` and `tilewright verify`: what a mapping costs, and whether it does what it says."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import Mapping, Problem, TilewrightError
-from .machines import architecture_named
+from .machines import Settings, architecture_named
 from .problems import problem_named
 from .terminal import say, status
 
 if TYPE_CHECKING:
     from ..arch import Architecture
     from ..cost_models import Cost
+    from ..documents import LoadedMapping
     from ..mapper.certificate import Certificate
+    from ..mapper.legality import Claim
     from ..mapping_sources import AnyMapping
 
 DISAGREES = 1
@@ -51,6 +53,7 @@ def evaluate(
     emit: Annotated[
         str | None, typer.Option(metavar="FORM", help="Print the mapping as yaml, nest, numpy or timeloop instead.")
     ] = None,
+    set_fields: Settings = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
 ) -> None:
     """Compute what a mapping costs: one that was found, on its own architecture or on another one, or one of your own.
@@ -60,10 +63,12 @@ def evaluate(
     tilewright evaluate result/mapping.json --arch changed_chip.yaml --json
     tilewright evaluate result/mapping.json --emit yaml > mine.yaml
     tilewright evaluate mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss
+    tilewright evaluate result/mapping.json --arch eyeriss --set "DRAM.read=100 pJ"
     """
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
-    loaded = _load(mapping, problem, None if arch is None else architecture_named(arch))
+    chosen = None if arch is None and not set_fields else architecture_named(arch, set_fields)
+    loaded = _load(mapping, problem, chosen)
     machine = loaded.arch
     cost = _cost(mapping, loaded)
     if emit is not None:
@@ -78,17 +83,61 @@ def evaluate(
         show_result(loaded.mapping, machine, cost)
 
 
-def verify(mapping: _MappingFile) -> None:
+def verify(
+    mapping: _MappingFile,
+    sets: Annotated[
+        bool, typer.Option("--sets", help="Prove by integer sets that the schedule is legal, and run nothing.")
+    ] = False,
+) -> None:
     """Run the numpy program of a mapping: does it compute the layer, and move the words that the model counts?
 
-    The program executes the schedule tile by tile on random operands. The exit code is 1 if anything disagrees.
+    The program executes the schedule tile by tile on random operands. With --sets, integer sets prove instead that the
+    schedule visits every point once, reorders additions only, and finds in every memory what it reads there; the
+    proof takes a second for layers of any size. The exit code is 1 if anything disagrees.
 
     \b
     tilewright verify result/mapping.json
+    tilewright verify result/mapping.json --sets
     """
+    if sets:
+        prove_mapping(mapping)
+        return
     loaded = _load(mapping)
     _cost(mapping, loaded)
     verify_mapping(loaded.mapping, loaded.arch)
+
+
+def prove_mapping(source: str) -> None:
+    """Print the proof that a file's schedule is legal; exits with 1 if it is not.
+
+    The schedule comes first, and as it stands in the file: a nest that does not cover its problem is refuted with a
+    point that it leaves out.
+    """
+    from ..cost_models.integer_sets import Schedule
+    from ..documents import parse_mapping, parse_nest
+    from ..mapper.legality import prove, prove_schedule, tile_sets
+    from ..report.legality import legality_page
+    from ..report.text import write
+
+    text, where = _text(source)
+    with status("proving that the schedule is legal"):
+        claims = prove_schedule(Schedule.of(*parse_nest(text, where)))
+        _refuse_illegal(claims, where)
+        loaded = parse_mapping(text, where)
+        _cost(source, loaded)
+        claims = prove(loaded.mapping, loaded.arch)
+        tiles = tile_sets(loaded.mapping, loaded.arch)
+    write(legality_page(loaded.mapping, loaded.arch, claims, tiles))
+    _refuse_illegal(claims, where)
+    typer.echo(f"\nlegal: proven for all {loaded.mapping.problem.macs:,} points")
+
+
+def _refuse_illegal(claims: Iterable[Claim], where: str) -> None:
+    refuted = [claim for claim in claims if not claim.proven]
+    for claim in refuted:
+        say(f"illegal: {where}: {claim.text}")
+    if refuted:
+        raise typer.Exit(DISAGREES)
 
 
 def show_result(
@@ -128,14 +177,23 @@ def _load(source: str, layer: Problem | None = None, arch: Architecture | None =
 
     if source != "-":
         return load_any(Path(source), layer, arch)
+    text, place = _text(source)
+    return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, place)
+
+
+def _text(source: str) -> tuple[str, str]:
+    """The text of a mapping.json, and what messages call it."""
+    if source != "-":
+        from ..documents import read_text
+
+        return read_text(Path(source), source), source
     try:
-        text = sys.stdin.read()
+        return sys.stdin.read(), "<stdin>"
     except UnicodeDecodeError:
         raise TilewrightError("not a text, expected a mapping", where="<stdin>") from None
-    return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, "<stdin>")
 
 
-def _cost(source: str, loaded: AnyMapping) -> Cost:
+def _cost(source: str, loaded: AnyMapping | LoadedMapping) -> Cost:
     """What a file's mapping costs; a note says so if the file claims something else."""
     from ..results import evaluate as cost_of
 
