@@ -6,13 +6,13 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from ..arch import Architecture, ArrayAxis, Fanout, Memory
+from ..arch import Architecture, ArrayAxis, Fanout, Mac, Memory
 from ..ir import Problem
 from ..ir.problem import ROLES, Tensor
 from ..workloads import Network
 from .network import network_page
 from .text import architecture_rows, columns, layer_rows, pairs, section
-from .units import clock, count, energy, significant, size
+from .units import clock, count, energy, significant, size, watts
 
 
 def page_of(found: Architecture | Network | Problem) -> Group:
@@ -32,6 +32,9 @@ def architecture_page(arch: Architecture) -> Group:
     rows += [("Reuse", "at nodes only")] if arch.reuse == "at_node" else []
     rows += [] if arch.first_read_elision else [("First reads", "partial sums are read at their first visit")]
     rows += [("Footprint", "the box around a tile, gaps included")] if arch.footprint == "box" else []
+    rows += [("Latency", "with fill and drain times")] if arch.latency == "with_fill" else []
+    leaking = arch.total_leakage_pj_per_cycle
+    rows += [("Leakage", f"{energy(leaking)} per cycle, {watts(leaking * arch.clock_hz)}")] if leaking else []
     rows += [(what, text) for what, text in (("Technology", arch.technology), ("Source", arch.source)) if text]
     return Group(
         pairs(rows),
@@ -65,13 +68,16 @@ def _hierarchy_lines(arch: Architecture) -> list[str]:
         lines.append("  " * depth + (_memory_line(level) if isinstance(level, Memory) else _fanout_line(level)))
         depth += 1
     per_cycle = "" if arch.mac.per_cycle == 1 else f", {significant(arch.mac.per_cycle)} per cycle"
-    return [*lines, "  " * depth + f"MAC  {energy(arch.mac.energy_pj)}{per_cycle}"]
+    mac = "  ".join([f"MAC  {energy(arch.mac.energy_pj)}{per_cycle}", *_idle(arch.mac)])
+    return [*lines, "  " * depth + mac]
 
 
 def _memory_line(memory: Memory) -> str:
     extras = [] if memory.halo == "innermost" else [f"halo {memory.halo}"]
     extras += ["double buffered"] if memory.double_buffered else []
     extras += [] if memory.overlaps else ["does not overlap compute"]
+    extras += [f"blocks of {size(memory.block_bits)}"] if memory.block_bits else []
+    extras += _idle(memory)
     return "  ".join([memory.name, _capacity(memory), _keeps(memory), *extras])
 
 
@@ -79,7 +85,14 @@ def _fanout_line(fanout: Fanout) -> str:
     axes = " x ".join(_axis(axis) for axis in fanout.axes)
     multicast = "multicast" if fanout.multicast else "no multicast"
     reduction = "spatial reduction" if fanout.spatial_reduction else "no spatial reduction"
-    return f"{fanout.name}  {axes}  {multicast}, {reduction}"
+    hops = f", {energy(fanout.hop_pj_per_bit)} per bit and hop" if fanout.hop_pj_per_bit else ""
+    return f"{fanout.name}  {axes}  {multicast}, {reduction}{hops}"
+
+
+def _idle(part: Memory | Mac) -> list[str]:
+    """What one instance costs by being there."""
+    leaks = [f"leaks {energy(part.leakage_pj_per_cycle)} per cycle"] if part.leakage_pj_per_cycle else []
+    return leaks + ([f"{significant(part.area_mm2)} mm2"] if part.area_mm2 else [])
 
 
 def _axis(axis: ArrayAxis) -> str:
