@@ -336,7 +336,7 @@ def test_help_and_version() -> None:
         (("search", "--archs"), "no such option: --archs"),
         (("search", *GEMM, "--arch"), "requires an argument"),
         (("serch",), "no such command 'serch'"),
-        (("evaluate",), "missing argument 'MAPPING.json'"),
+        (("evaluate",), "missing argument 'MAPPING'"),
         (("evaluate", "none.json"), "none.json: no such file"),
         (("verify", "none.json"), "none.json: no such file"),
         (("list", "arch"), "did you mean 'archs'"),
