@@ -58,7 +58,7 @@ class SearchResult:
         Raises TilewrightError when the folder or a file cannot be written.
         """
         place = prepare_folder(folder)
-        return tuple(_write(place / name, self.emit(form)) for name, form in _FILES.items())
+        return tuple(write_file(place / name, self.emit(form)) for name, form in _FILES.items())
 
     def __str__(self) -> str:
         cost, verdict = self.cost, "proven optimal" if self.certificate.proven else "not proven optimal"
@@ -240,7 +240,8 @@ def prepare_folder(folder: str | os.PathLike[str]) -> Path:
     return place
 
 
-def _write(path: Path, text: str) -> Path:
+def write_file(path: Path, text: str) -> Path:
+    """Write a text and return its path; TilewrightError when it cannot be written."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -67,27 +67,38 @@ def _hierarchy_lines(arch: Architecture) -> list[str]:
 
 
 def _memory_line(memory: Memory) -> str:
+    return "  ".join([memory.name, capacity(memory), _keeps(memory), *memory_extras(memory)])
+
+
+def memory_extras(memory: Memory) -> list[str]:
+    """What a memory does that others do not."""
     extras = [] if memory.halo == "innermost" else [f"halo {memory.halo}"]
     extras += ["double buffered"] if memory.double_buffered else []
-    extras += [] if memory.overlaps else ["does not overlap compute"]
-    return "  ".join([memory.name, _capacity(memory), _keeps(memory), *extras])
+    return extras + ([] if memory.overlaps else ["does not overlap compute"])
 
 
 def _fanout_line(fanout: Fanout) -> str:
-    axes = " x ".join(_axis(axis) for axis in fanout.axes)
+    axes = " x ".join(axis_text(axis) for axis in fanout.axes)
+    return f"{fanout.name}  {axes}  {network_text(fanout)}"
+
+
+def network_text(fanout: Fanout) -> str:
+    """How words get to the instances of an array, and back."""
     multicast = "multicast" if fanout.multicast else "no multicast"
     reduction = "spatial reduction" if fanout.spatial_reduction else "no spatial reduction"
-    return f"{fanout.name}  {axes}  {multicast}, {reduction}"
+    return f"{multicast}, {reduction}"
 
 
-def _axis(axis: ArrayAxis) -> str:
+def axis_text(axis: ArrayAxis) -> str:
+    """The size of an axis, and which loops it takes if not all."""
     limits = [f"only {' '.join(axis.dims)}"] if axis.dims is not None else []
     limits += [f"sharing the {axis.reuse}"] if axis.reuse else []
     limits += [] if axis.reduce else ["no reductions"]
     return f"{axis.size} ({', '.join(limits)})" if limits else str(axis.size)
 
 
-def _capacity(memory: Memory) -> str:
+def capacity(memory: Memory) -> str:
+    """The size of a memory, or of its parts."""
     parts = [f"{role} {size(memory.partition_bits[role])}" for role in ROLES if role in memory.partition_bits]
     if memory.size_bits is not None:
         parts.append(f"shared {size(memory.size_bits)}" if parts else size(memory.size_bits))
@@ -115,13 +126,13 @@ def _memory_table(arch: Architecture) -> Table:
             f"{memory.access_bits} bit",
             energy(memory.read_energy_pj),
             energy(memory.write_energy_pj),
-            *_bandwidth(memory, arch.clock_hz),
+            *bandwidth(memory, arch.clock_hz),
         )
     return table
 
 
-def _bandwidth(memory: Memory, clock_hz: float) -> tuple[str, str]:
-    """Per cycle and per second; ports of their own are read + write."""
+def bandwidth(memory: Memory, clock_hz: float) -> tuple[str, str]:
+    """Of one instance, per cycle and per second; ports of their own are read + write."""
     if memory.shared_bits_per_cycle is not None:
         ports: tuple[float | None, ...] = (memory.shared_bits_per_cycle,)
     else:
