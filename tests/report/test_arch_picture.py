@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -103,3 +104,8 @@ def test_texts_are_escaped_and_broken_into_lines() -> None:
     assert texts[0] == "a<b"
     assert texts[1].startswith("<b>&amp; \"quoted\" 'x' ? long words")
     assert max(len(text) for text in texts) < 115
+
+
+def test_the_picture_of_the_documentation_is_up_to_date() -> None:
+    path = Path(__file__).parents[2] / "docs" / "pictures" / "eyeriss.svg"
+    assert path.read_text(encoding="utf-8") == architecture_svg(load_arch("eyeriss"))
