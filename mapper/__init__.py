@@ -29,6 +29,7 @@
     space_regions.py in how many ways a region of the hierarchy can have so many slots for loops
     chain_tables.py  chains of trip counts of one dimension, counted
     textbook.py      how many mappings texts would say that there are
+    legality.py      that a mapping is a legal schedule, proven by integer sets
     diagnosis.py     why nothing fits
     conflicts.py     which constraints leave nothing
     constraints.py   which part of the space is asked for

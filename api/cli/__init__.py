@@ -3,7 +3,7 @@
     entry.py                the program as a whole, and how it fails
     layers.py               search
     space.py                space
-    mappings.py             evaluate, verify
+    mappings.py             evaluate, verify (--sets: the proof of legality)
     names.py                list, show
     network.py              network
     machines.py             --arch

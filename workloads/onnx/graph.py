@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def nodes_of(model: onnx.ModelProto) -> tuple[Node, ...]:
-    """All nodes in order, each with a name of its own."""
+    """All nodes in order, each with a name of its own. Raises ProblemError for a model that onnx finds malformed."""
     values = _values(model, infer(model))
     used: set[str] = set()
     return tuple(_node(node, values, used) for node in model.graph.node)

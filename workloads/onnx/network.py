@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 from ...ir import ProblemError, did_you_mean
 from ..networks import Network, NetworkLayer, Widths
+from .attention import attention
 from .convolutions import conv, conv_integer, qlinear_conv
+from .deformed import deform_conv
 from .einsums import einsum_node
 from .files import read_model
 from .graph import graph_of, nodes_of, with_quantized_widths
 from .nodes import Dense, Node, Operator, Part
 from .passed import PassedThrough, passed_node, summed
 from .products import gemm_node, matmul, matmul_integer, qlinear_matmul
+from .recurrent import recurrent
 from .transposed import conv_transpose
 
 if TYPE_CHECKING:
@@ -24,15 +27,20 @@ if TYPE_CHECKING:
     import onnx
 
 OPERATORS: Mapping[str, Operator] = {
+    "Attention": attention,
     "Conv": conv,
     "ConvInteger": conv_integer,
     "ConvTranspose": conv_transpose,
+    "DeformConv": deform_conv,
     "Einsum": einsum_node,
+    "GRU": recurrent,
     "Gemm": gemm_node,
+    "LSTM": recurrent,
     "MatMul": matmul,
     "MatMulInteger": matmul_integer,
     "QLinearConv": qlinear_conv,
     "QLinearMatMul": qlinear_matmul,
+    "RNN": recurrent,
 }
 """The operators of the standard domain that become problems."""
 
@@ -81,7 +89,10 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     not known, and dense operations whose shapes are not known before the model runs.
     """
     model = read_model(path, dims or {})
-    nodes = nodes_of(model)
+    try:
+        nodes = nodes_of(model)
+    except ProblemError as error:
+        raise error.located(str(path)) from None
     found: list[tuple[str, Part]] = []
     passed: list[PassedThrough] = []
     for node in with_quantized_widths(nodes):
@@ -150,7 +161,7 @@ def _layers(network: str, found: Iterable[tuple[str, Part]]) -> Iterable[Network
     for same in equal.values():
         name, first = same[0]
         # Parts of one transposed convolution use different taps of one tensor: `times` counts those.
-        own = {part.weights: part.times for _, part in same}
+        own = {part.weights: part.times // part.steps for _, part in same}
         yield NetworkLayer(
             problem=replace(first.problem, name=f"{network}:{name}"),
             repeat=sum(part.times for _, part in same),
@@ -163,8 +174,8 @@ def _layers(network: str, found: Iterable[tuple[str, Part]]) -> Iterable[Network
 
 def _source(model: onnx.ModelProto, path: Path, dims: Mapping[str, int]) -> str:
     """The file, what wrote it, and the sizes that were given."""
-    version = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
+    versions = [f"operator set {entry.version}" for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     maker = " ".join(filter(None, (model.producer_name, model.producer_version)))
     sizes = ", ".join(f"{symbol}={size}" for symbol, size in dims.items())
-    parts = (path.name, f"written by {maker}" if maker else "", f"operator set {version}", sizes)
+    parts = (path.name, f"written by {maker}" if maker else "", *versions, sizes)
     return ", ".join(filter(None, parts))

@@ -30,24 +30,34 @@ RANDOM = frozenset(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLik
 
 
 def infer(model: onnx.ModelProto) -> dict[str, TypeAndShape]:
-    """Element type and shape of every tensor, by name; the shape is None where it is not known."""
-    from onnx import shape_inference
+    """Element type and shape of every tensor, by name; the shape is None where it is not known.
 
+    Raises ProblemError for a model that onnx finds malformed.
+    """
     while True:
-        model = shape_inference.infer_shapes(model, check_type=False, strict_mode=False, data_prop=True)
+        model = _inferred(model)
         known = dict(_stated(model))
         if not _fold(model, known) | _shape_einsums(model, known):
             return known
+
+
+def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
+    from onnx import shape_inference
+
+    try:
+        return shape_inference.infer_shapes(model, check_type=False, strict_mode=False, data_prop=True)
+    except (shape_inference.InferenceError, RuntimeError, ValueError) as error:
+        raise ProblemError(f"onnx cannot infer its shapes: {' '.join(str(error).split())}") from None
 
 
 def _stated(model: onnx.ModelProto) -> Iterator[tuple[str, TypeAndShape]]:
     for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
         tensor = value.type.tensor_type
         sizes = [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
-        known = tensor.HasField("shape") and None not in sizes
+        known = tensor.HasField("shape") and all(size is not None and size >= 0 for size in sizes)
         yield value.name, (tensor.elem_type, tuple(size for size in sizes if size is not None) if known else None)
     for stored in model.graph.initializer:
-        yield stored.name, (stored.data_type, tuple(stored.dims))
+        yield stored.name, (stored.data_type, tuple(stored.dims) if min(stored.dims, default=0) >= 0 else None)
 
 
 def type_bits(data_type: int) -> int | None:
@@ -89,7 +99,9 @@ def _shape_einsums(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bo
         shapes = [known[name][1] for name in node.input if name in known]
         if None in shapes or len(shapes) != len(node.input):
             continue
-        equation = next((attribute.s.decode() for attribute in node.attribute if attribute.name == "equation"), "")
+        equation = next(
+            (attribute.s.decode(errors="replace") for attribute in node.attribute if attribute.name == "equation"), ""
+        )
         with suppress(ProblemError):  # it is raised again where the node becomes a problem
             shape = einsum_shape(equation, [shape for shape in shapes if shape is not None], node.name)
             _state(model, make_tensor_value_info(node.output[0], known[node.input[0]][0], shape))
@@ -114,7 +126,7 @@ def _small_arrays(model: onnx.ModelProto) -> Arrays:
     arrays: Arrays = {}
     for tensor in inside:
         if math.prod(tensor.dims) <= SMALL:
-            with suppress(ValueError, TypeError):  # data that is missing, or not what the type says
+            with suppress(Exception):  # data that is missing, or not what its type says: onnx fails in many ways
                 arrays[tensor.name] = numpy_helper.to_array(tensor)
     return arrays
 

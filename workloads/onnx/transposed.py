@@ -15,7 +15,7 @@ from collections import Counter
 
 from ...ir import ProblemError
 from ..layers import convolution
-from .convolutions import Window, auto_pad_of, numbers, pads_of, spatial_shapes, window_of
+from .convolutions import Window, auto_pad_of, pads_of, spatial_shapes, window_of
 from .nodes import Dense, Node, Part, widths
 
 Phase = tuple[int, int]
@@ -25,7 +25,7 @@ Phase = tuple[int, int]
 def conv_transpose(node: Node) -> Dense:
     """ConvTranspose: inputs X, W (C x K/groups x taps) and optionally a bias."""
     (batch, channels, *sizes), (read, per_group, *_) = spatial_shapes(node, 0, 1)
-    window, groups = window_of(node, node.shape(1)), int(node.attributes.get("group", 1))
+    window, groups = window_of(node, node.shape(1)), node.integer("group", 1, minimum=1)
     if channels != read:
         raise ProblemError(f"{channels} channels, and a filter that reads {read}", where=node.where)
     by_axis = [phases(*_extent(node, axis, size, window), window, axis) for axis, size in enumerate(sizes)]
@@ -57,15 +57,14 @@ def phases(outputs: int, begin: int, window: Window, axis: int) -> list[Phase]:
 def _extent(node: Node, axis: int, size: int, window: Window) -> tuple[int, int]:
     """Output positions of an axis, and what is cut off at its front (the specification of ConvTranspose)."""
     stride, mode = window.stride[axis], auto_pad_of(node)
-    grown = numbers(node, "output_padding", window.size, 0)[axis]
+    grown = node.integers("output_padding", len(window.size), 0)[axis]
     full = stride * (size - 1) + grown + window.reach[axis]
-    wanted = node.attributes.get("output_shape")
-    if wanted:
-        outputs = int(wanted[axis - len(window.size)])  # some exporters give batch and channels too
+    if node.attributes.get("output_shape"):
+        outputs = node.integers("output_shape", len(window.size), 0)[axis]
     elif mode.startswith("SAME"):
         outputs = size * stride + grown
     else:
-        begin, end = pads_of(node, window.size)[axis] if mode == "NOTSET" else (0, 0)
+        begin, end = pads_of(node, len(window.size))[axis] if mode == "NOTSET" else (0, 0)
         return max(0, full - begin - end), begin
     cut = max(0, full - outputs)
     return outputs, cut // 2 if mode == "SAME_UPPER" else cut - cut // 2
