@@ -261,7 +261,7 @@ def prepare_folder(folder: str | os.PathLike[str], names: Collection[str] | None
 
 
 def write_file(path: Path, text: str) -> Path:
-    """Write a text; TilewrightError when the file cannot be written."""
+    """Write a text and return its path; TilewrightError when it cannot be written."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
