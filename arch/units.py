@@ -4,10 +4,10 @@
     energy     6 pJ   12 fJ   0.45 nJ
     clock      200 MHz   1 GHz
     bandwidth  16 B/cycle   4 words/cycle   480 MB/s      any size per cycle or per second
-    time       3 us   10 ns
     leakage    0.5 mW   2 pJ/cycle                        a power, or any energy per cycle
     hop        0.06 pJ/bit   1 pJ/word                    any energy per size
     area       0.05 mm2   1200 um2
+    time       3 us   10 ns
 
 A number is never read without its unit. Arithmetic is exact until the last step.
 """
