@@ -6,7 +6,7 @@
 The mapping of every distinct layer is the one of least energy under our own rules. It is evaluated again under each
 switch; printed are the change of the network's total (layers times their repetitions) over all layers that still fit,
 the largest change of a single layer, and how many layers no longer fit. `best` is the change of the total when every
-layer is searched again under the rule; a time limit of 10 s a layer makes it an upper bound where it is marked `<=`.
+layer is searched again under the rule; a time limit of 4 s a layer makes it an upper bound where it is marked `<=`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ RULES: dict[str, Callable[[Architecture], Architecture]] = {
 }
 
 
-LIMIT_S = 10.0
+LIMIT_S = 4.0
 
 
 def best_results(network: str, arch: Architecture) -> list[tuple[int, tw.SearchResult]]:

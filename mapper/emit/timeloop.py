@@ -7,6 +7,7 @@ at all is a MappingError that names it:
     memories with one port for both directions, or whose transfers do not overlap
     arrays without multicast or spatial reduction; several MACs per cycle
     tensors of different widths in one memory
+    energies of hops, leakage, the time of the first and last tiles (`latency: with_fill`)
 
 A memory with a private part for each tensor becomes a memory for each.
 """
@@ -66,17 +67,27 @@ def _refuse(mapping: Mapping, arch: Architecture) -> None:
         if memory.shared_bits_per_cycle:
             hint = "give the memory a bandwidth for each direction"
             raise MappingError(f"{memory.name} has one port for both directions", where=_FILES, hint=hint)
+        if memory.block_bits not in (None, memory.access_bits):
+            raise MappingError(f"{memory.name} has blocks of another width than its accesses", where=_FILES)
         if not memory.overlaps:
             raise MappingError(f"{memory.name} does not overlap its transfers with compute", where=_FILES)
-    for fanout in arch.fanouts:
-        if not (fanout.multicast and fanout.spatial_reduction):
-            raise MappingError(f"{fanout.name} does not share words, or does not sum on the way out", where=_FILES)
-    if arch.mac.per_cycle != 1:
-        raise MappingError(f"a MAC unit does {arch.mac.per_cycle:g} operations in a cycle, expected 1", where=_FILES)
+    _refuse_arrays(arch)
     for dim, size in mapping.problem.dims:
         covered = math.prod(loop.trips for loop in mapping.nest.loops if loop.dim == dim)
         if covered != size:
             raise MappingError(f"the last tile of {dim} is ragged: its loops cover {covered} of {size}", where=_FILES)
+
+
+def _refuse_arrays(arch: Architecture) -> None:
+    for fanout in arch.fanouts:
+        if not (fanout.multicast and fanout.spatial_reduction):
+            raise MappingError(f"{fanout.name} does not share words, or does not sum on the way out", where=_FILES)
+        if fanout.hop_pj_per_bit:
+            raise MappingError(f"the hops of {fanout.name} have an energy", where=_FILES)
+    if arch.total_leakage_pj_per_cycle or arch.latency != "steady":
+        raise MappingError("leakage, and the time of the first and last tiles, are not in them", where=_FILES)
+    if arch.mac.per_cycle != 1:
+        raise MappingError(f"a MAC unit does {arch.mac.per_cycle:g} operations in a cycle, expected 1", where=_FILES)
 
 
 def _stores(memory: Memory, mapping: Mapping) -> list[_Store]:

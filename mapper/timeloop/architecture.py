@@ -116,6 +116,7 @@ def _memory(part: _Part, first: _Part) -> Memory:
         name=part.name,
         size_bits=depth.whole("a whole number") * block * bits if depth is not None else None,
         access_bits=block * bits,
+        block_bits=block * bits if block > 1 else None,
         read_energy_pj=energy,
         write_energy_pj=0.0 if _computes(part) else _energy(part, ("write", "update"), _ENERGIES[0]),
         keeps=_MAY,

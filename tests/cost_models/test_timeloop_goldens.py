@@ -1,9 +1,9 @@
 """Counts, energies and cycles that Timeloop's model printed for given mappings, figure by figure.
 
 Its rules under switches of ours: no read at the inner memory when partial sums leave (`inner_drain_read: false`), tiles
-as boxes (`footprint: box`), halos kept along the innermost moving loop (`halo: innermost`). It rounds the blocks of
-each kind of access and the cycles up, which is undone or redone here exactly, so nothing is compared with a margin but
-the last printed digits of published outputs.
+as boxes (`footprint: box`), halos kept along the innermost moving loop (`halo: innermost`), energies of whole blocks
+(`block`). Cycles are rounded up, which is redone here, so nothing is compared with a margin but the last printed digits
+of published outputs.
 
 Where one of its approximations touches a count (`timeloop_rules.py` decides that from the mapping alone), the relation
 that must hold is asserted instead, and `test_how_far_apart` sums up how often that is and how far it goes.
@@ -166,36 +166,29 @@ def test_tiles_held(name: str) -> None:
     assert found == {(t.level, t.tensor): t.tile_words for t in CASES[name].traffic}
 
 
-def block_energy_pj(case: Case, traffic: Traffic, reads: int, writes: int) -> float:
-    """Energy that Timeloop would charge for counts of ours: blocks of every kind of access rounded up."""
+def theirs_pj(case: Case, traffic: Traffic) -> float:
+    """Energy of their counts at our prices, blocks of every kind of access rounded up."""
     level = case.arch.level(traffic.level)
     assert isinstance(level, Memory)
-    block = case.block_words[traffic.level]
-    fills = writes - traffic.updates
-    writing = math.ceil(fills / block) + math.ceil(traffic.updates / block)
-    per_instance = math.ceil(reads / block) * level.read_energy_pj + writing * level.write_energy_pj
-    return traffic.instances * per_instance
+    reads, fills, updates = (
+        math.ceil(words / case.block_words[traffic.level]) for words in (traffic.reads, traffic.fills, traffic.updates)
+    )
+    return traffic.instances * (reads * level.read_energy_pj + (fills + updates) * level.write_energy_pj)
 
 
 @every_case
 def test_energy(name: str) -> None:
+    """Ours is of whole blocks (`block`). Of the case of 2022, whose first fills we do not charge, theirs is checked."""
     case, cost = CASES[name], cost_of(name)
     ours = {(t.memory, t.tensor): t.energy_pj for t in cost.traffic}
-    by_count = {(pair.traffic, pair.kind): pair for pair in pairs(name)}
-    total_pj = case.mac_energy_pj + case.leakage_pj
+    touched_here = {p.traffic for p in pairs(name) if p.rules or p.ours != p.theirs}
+    total_pj = cost.mac_energy_pj + case.leakage_pj
     for traffic in case.traffic:
-        reads, writes = by_count[traffic, "reads"], by_count[traffic, "writes"]
-        rounded = block_energy_pj(case, traffic, reads.ours, writes.ours)
-        if not case.from_2022:
-            # In whole words ours is the same sum, without the part of a block that is not used.
-            most = 3 * traffic.instances * max(m.write_energy_pj + m.read_energy_pj for m in case.arch.memories)
-            assert 0 <= rounded - ours[traffic.level, traffic.tensor] + 1e-6 <= most
-            assert case.block_words[traffic.level] > 1 or rounded == pytest.approx(ours[traffic.level, traffic.tensor])
-        theirs = block_energy_pj(case, traffic, reads.theirs, writes.theirs)
-        assert theirs == pytest.approx(traffic.energy_pj, rel=case.rounding, abs=case.rounding_pj), traffic
-        if not reads.rules and not writes.rules and not truncated(name, writes):
-            assert rounded == pytest.approx(traffic.energy_pj, rel=case.rounding, abs=case.rounding_pj), traffic
-        total_pj += theirs
+        printed = pytest.approx(traffic.energy_pj, rel=case.rounding, abs=case.rounding_pj)
+        assert theirs_pj(case, traffic) == printed, traffic
+        if traffic not in touched_here and not case.from_2022:
+            assert ours[traffic.level, traffic.tensor] == printed, traffic
+        total_pj += theirs_pj(case, traffic) if traffic in touched_here else ours[traffic.level, traffic.tensor]
     assert cost.mac_energy_pj == pytest.approx(case.mac_energy_pj, rel=1e-12, abs=case.rounding_pj)
     if case.total_pj is not None:
         assert total_pj == pytest.approx(case.total_pj, rel=1e-12, abs=case.total_rounding_pj)
