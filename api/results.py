@@ -220,8 +220,8 @@ def check_choice(what: str, value: str, known: Collection[str]) -> None:
         raise TilewrightError(message, hint=near if near.startswith("did you mean") else None)
 
 
-def prepare_folder(folder: str | os.PathLike[str]) -> Path:
-    """Make a folder, if need be, and make sure that files can be written in it.
+def prepare_folder(folder: str | os.PathLike[str], names: Collection[str] | None = None) -> Path:
+    """Make a folder, if need be, and make sure that files of these names (a result's) can be written in it.
 
     Raises TilewrightError when they cannot: better before a search than after it.
     """
@@ -234,7 +234,7 @@ def prepare_folder(folder: str | os.PathLike[str]) -> Path:
         raise TilewrightError("this is not a directory, expected one to write into", where=str(place)) from None
     except (OSError, ValueError) as error:
         raise _unwritable(place, error) from None
-    for name in _FILES:
+    for name in _FILES if names is None else names:
         if (place / name).is_dir():
             raise TilewrightError("this is a directory, expected a file to write", where=str(place / name))
     return place

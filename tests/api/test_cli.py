@@ -297,7 +297,7 @@ def test_help_and_version() -> None:
         done = run(*words)
         assert done.exit_code == 0
         assert "tilewright search resnet50:layer1.0.conv2 --arch eyeriss" in done.stdout
-    for command in ("search", "space", "evaluate", "verify", "list", "show"):
+    for command in ("search", "space", "bound", "evaluate", "verify", "list", "show"):
         done = run(command, "--help")
         assert done.exit_code == 0
         assert f"tilewright {command} " in done.stdout
