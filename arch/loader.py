@@ -8,7 +8,9 @@
     word: 16 bit                 # width of operands and finished outputs
     partial_sum: 32 bit          # width of partial sums; a word, if not given
     inner_drain_read: true       # a partial sum that leaves is read from the inner memory (the default)
+    first_read_elision: true     # the first visit of a partial sum reads nothing (the default)
     reuse: across_levels         # a tile stays over loops that do not move it (the default); at_node: over no loop
+    footprint: exact             # a tile's words are those that it touches (the default); box: those between them too
     latency: steady              # of the busiest resource (the default); with_fill: and the first tiles, and the last
     leakage: 5 mW                # of what is neither memory nor MAC; a power, or pJ/cycle; nothing, if not given
     area: 1.5 mm2                # of what is neither memory nor MAC; for information
@@ -70,7 +72,7 @@ from ..ir import ArchitectureError, Role, did_you_mean
 from ..ir.problem import ROLES
 from .document import Field, is_path, read_document, read_text
 from .settings import Setting, shown_settings, with_settings
-from .spec import Architecture, ArrayAxis, Fanout, Halo, Keep, Keeps, Latency, Mac, Memory, Reuse
+from .spec import Architecture, ArrayAxis, Fanout, Footprint, Halo, Keep, Keeps, Latency, Mac, Memory, Reuse
 from .units import area_mm2, bits_per_cycle, clock_hz, energy_pj, pj_per_bit, pj_per_cycle, size_bits
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -89,18 +91,10 @@ _TOP = {
     "levels": "a list of memories and fanouts, outermost first",
     "mac": "a mapping such as {energy: 1 pJ}",
 }
+_SWITCHES = ("inner_drain_read", "first_read_elision", "reuse", "footprint", "latency")
 _TOP_OPTIONAL = (
-    "description",
-    "technology",
-    "source",
-    "partial_sum",
-    "inner_drain_read",
-    "reuse",
-    "latency",
-    "leakage",
-    "area",
-    "parameters",
-)
+    "description", "technology", "source", "partial_sum", "leakage", "area", "parameters", *_SWITCHES
+)  # fmt: skip
 _MEMORY = {
     "memory": "a name such as DRAM",
     "access": "the width that the energies are for, such as 16 bit",
@@ -219,7 +213,9 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
         word_bits=scale.word_bits,
         partial_sum_bits=scale.size(top["partial_sum"]) if "partial_sum" in top else None,
         inner_drain_read=_flag(top, "inner_drain_read", True),
+        first_read_elision=_flag(top, "first_read_elision", True),
         reuse=_reuse(top),
+        footprint=_footprint(top),
         latency=cast(Latency, top["latency"].choice(("steady", "with_fill"))) if "latency" in top else "steady",
         levels=levels,
         mac=_mac(top["mac"], scale),
@@ -344,6 +340,10 @@ def _halo(members: Mapping[str, Field]) -> Halo:
 
 def _reuse(top: Mapping[str, Field]) -> Reuse:
     return cast(Reuse, top["reuse"].choice(("across_levels", "at_node"))) if "reuse" in top else "across_levels"
+
+
+def _footprint(top: Mapping[str, Field]) -> Footprint:
+    return cast(Footprint, top["footprint"].choice(("exact", "box"))) if "footprint" in top else "exact"
 
 
 def _axis(field: Field) -> ArrayAxis:

@@ -17,6 +17,7 @@ from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
 Keep = Literal["must", "may", "never"]
 Halo = Literal["none", "innermost", "exact"]
 Reuse = Literal["across_levels", "at_node"]
+Footprint = Literal["exact", "box"]
 Latency = Literal["steady", "with_fill"]
 
 
@@ -136,8 +137,12 @@ class Architecture(Spec):
     word_bits          width of operands and finished outputs, unless a layer states its own
     partial_sum_bits   width of partial sums; None is `word_bits`
     inner_drain_read   a partial-sum tile that leaves is read from the inner memory (False: not charged, as Timeloop)
+    first_read_elision the first visit of a partial sum reads nothing (False: it is read like every later one, as when
+                       outputs start from a bias or are added to what is there)
     reuse              which temporal loops above a node make its tile be transferred again: `across_levels` the
                        innermost one that moves its tensor, and those outside it; `at_node` all of them, as AccelForge
+    footprint          words of a tile: `exact` the distinct ones that it touches, `box` also those between them, as
+                       Timeloop (they differ where strides or dilations leave gaps)
     latency            `steady`: of the busiest resource; `with_fill`: and of the first tiles in, and the last ones out
     leakage_pj_per_cycle, area_mm2  of the rest of the chip, besides memories and MACs
     settings           fields of its file that were set from outside, as texts; all other fields have them in already
@@ -152,7 +157,9 @@ class Architecture(Spec):
     word_bits: PositiveInt
     partial_sum_bits: PositiveInt | None = None
     inner_drain_read: bool = True
+    first_read_elision: bool = True
     reuse: Reuse = "across_levels"
+    footprint: Footprint = "exact"
     latency: Latency = "steady"
     leakage_pj_per_cycle: NonNegativeFloat = 0.0
     area_mm2: NonNegativeFloat = 0.0

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arch import Architecture
+from ..arch import Architecture, Footprint
 from ..ir import Digit, Loop, Problem, Tensor, digits_by_dimension
 from ..ir import Mapping as LoopMapping
 from .boundaries import Boundary, boundaries_of
@@ -166,7 +166,8 @@ def _passing(nest: _Nest, boundary: Boundary, joined: frozenset[int]) -> int:
         return _words(nest, tensor, EVERY, group)[0]
     if not tensor.is_output:
         return _moved(nest, tensor, boundary.inner.halo, group)
-    return 2 * _moved(nest, tensor, "none", group) - _distinct(nest, tensor, group)  # the first time, nothing comes in
+    first = _distinct(nest, tensor, group) if nest.arch.first_read_elision else 0  # then nothing comes in
+    return 2 * _moved(nest, tensor, "none", group) - first
 
 
 def _in_use(nest: _Nest, position: int) -> int:
@@ -227,8 +228,9 @@ def _count_partial_sums(
         visits = _moved(nest, tensor, "none", leaving)
         first_visits = _distinct(nest, tensor, leaving)
         inner = _account(table, boundary.inner.name, tensor.name)
-        inner.writes += visits - first_visits
-        inner.fills += visits - first_visits
+        returning = visits - (first_visits if nest.arch.first_read_elision else 0)
+        inner.writes += returning
+        inner.fills += returning
         if nest.arch.inner_drain_read:
             inner.reads += visits
             inner.drains += visits
@@ -236,7 +238,7 @@ def _count_partial_sums(
         if _may_finish(nest, boundary.outer_position):
             outer.finished_writes += first_arrivals
     outer.writes += arrivals
-    outer.reads += arrivals - first_arrivals
+    outer.reads += arrivals - (first_arrivals if nest.arch.first_read_elision else 0)
 
 
 def _may_finish(nest: _Nest, position: int) -> bool:
@@ -287,7 +289,8 @@ def _words(nest: _Nest, tensor: Tensor, steps: _Steps, group: _Group) -> tuple[i
     wanted = held = 1
     for rank in tensor.ranks:
         coefficients = tuple(c for _, c in rank)
-        new, kept = _rank_words(coefficients, [_kinds(nest, dim, steps, group) for dim, _ in rank])
+        kinds = [_kinds(nest, dim, steps, group) for dim, _ in rank]
+        new, kept = _rank_words(coefficients, kinds, nest.arch.footprint)
         wanted *= new
         held *= kept
     times = math.prod(
@@ -298,11 +301,11 @@ def _words(nest: _Nest, tensor: Tensor, steps: _Steps, group: _Group) -> tuple[i
     return wanted * times, held * times
 
 
-def _rank_words(coefficients: tuple[int, ...], kinds: list[tuple[_Kind, ...]]) -> tuple[int, int]:
+def _rank_words(coefficients: tuple[int, ...], kinds: list[tuple[_Kind, ...]], footprint: Footprint) -> tuple[int, int]:
     """Words wanted and held along one rank, over all combinations of its dimensions' moves."""
     wanted = held = 0
     for count, moves in _combinations(kinds):
-        new, kept = moved_along_rank(coefficients, moves)
+        new, kept = moved_along_rank(coefficients, moves, footprint)
         wanted += count * new
         held += count * kept
     return wanted, held
@@ -315,6 +318,7 @@ def rank_words(
     tiles: tuple[int, ...],
     moving: int | None,
     joined: frozenset[int],
+    footprint: Footprint,
 ) -> tuple[int, int]:
     """Words along one rank that a node's instances want, and those they hold already.
 
@@ -327,7 +331,7 @@ def rank_words(
         _kinds_of_move(size, loops, tile, _relative(loops, steps), joined & {x.position for x in loops}, ALL)
         for size, loops, tile in zip(sizes, digits, tiles, strict=True)
     ]
-    return _rank_words(coefficients, kinds)
+    return _rank_words(coefficients, kinds, footprint)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 
-from ..arch import Architecture, Memory
+from ..arch import Architecture, Footprint, Memory
 from ..ir import Mapping, MappingError, Node, Tensor, tile_below
 from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
@@ -133,7 +133,7 @@ def evaluate(mapping: Mapping, arch: Architecture) -> Cost:
 def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
     """The cost of a mapping whose words are already counted."""
     tensors = {t.name: t for t in mapping.problem.tensors}
-    tiles = tile_words(mapping)
+    tiles = tile_words(mapping, arch.footprint)
     traffic = tuple(
         TensorTraffic(
             memory=memory.name,
@@ -190,21 +190,21 @@ def _networks(arch: Architecture, tensors: dict[str, Tensor], counts: Counts) ->
     return tuple(found)
 
 
-def tile_words(mapping: Mapping) -> dict[tuple[str, str], int]:
+def tile_words(mapping: Mapping, footprint: Footprint) -> dict[tuple[str, str], int]:
     """Words of the tile that one instance holds, by memory and tensor."""
     words = {}
     for position, item in enumerate(mapping.nest.items):
         if isinstance(item, Node):
             tile = tile_below(mapping.problem, mapping.nest, position)
-            words[item.memory, item.tensor] = tensor_tile_words(mapping.problem.tensor(item.tensor), tile)
+            words[item.memory, item.tensor] = tensor_tile_words(mapping.problem.tensor(item.tensor), tile, footprint)
     return words
 
 
-def tensor_tile_words(tensor: Tensor, tile: MappingABC[str, int]) -> int:
-    """Distinct words of a tensor that a tile touches, given its elements per dimension."""
+def tensor_tile_words(tensor: Tensor, tile: MappingABC[str, int], footprint: Footprint = "exact") -> int:
+    """Distinct words of a tensor that a tile touches, or its box, given the tile's elements per dimension."""
     words = 1
     for rank in tensor.ranks:
-        words *= distinct_sums(tuple(c for _, c in rank), tuple(tile[dim] for dim, _ in rank))
+        words *= distinct_sums(tuple(c for _, c in rank), tuple(tile[dim] for dim, _ in rank), footprint)
     return words
 
 
@@ -280,7 +280,7 @@ def capacity_parts(memory: Memory) -> tuple[Part, ...]:
 def check_fit(mapping: Mapping, arch: Architecture) -> None:
     """Tiles fit their memories and spatial loops their axes; MappingError says what does not, and by how much."""
     _check_axes(mapping, arch)
-    tiles = tile_words(mapping)
+    tiles = tile_words(mapping, arch.footprint)
     for memory in arch.memories:
         copies = 2 if memory.double_buffered else 1
         for part in capacity_parts(memory):

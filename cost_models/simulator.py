@@ -99,7 +99,8 @@ class Walk:
         axes = []
         for rank in tensor.ranks:
             ranges = [[c * (offset[d] + x) for x in range(extent[d])] for d, c in rank]
-            axes.append(sorted({sum(point) for point in itertools.product(*ranges)}))
+            sums = {sum(point) for point in itertools.product(*ranges)}
+            axes.append(range(min(sums), max(sums) + 1) if self.arch.footprint == "box" else sorted(sums))
         return frozenset(itertools.product(*axes))
 
     def instances(self, above: int) -> Iterator[dict[int, int]]:
@@ -264,7 +265,7 @@ class Walk:
         return tuple(offset[d] for d in self.problem.dim_names if d in boundary.tensor.dims)
 
     def admit(self, boundary: Boundary, time: dict[int, int]) -> None:
-        """Give every instance that starts on a new tile its partial sums: nothing on the first visit."""
+        """Give every instance that starts on a new tile its partial sums; nothing on the first visit, where elided."""
         holder, outer_holder = self.holders[boundary.inner_position], self.holders[boundary.outer_position]
         returned: dict[Coordinates, set[Element]] = defaultdict(set)
         taken: list[tuple[dict[int, int], Set[Element]]] = []
@@ -277,7 +278,7 @@ class Walk:
             holder.tile[inner] = tile
             holder.products[inner] = dict.fromkeys(tile, 0)
             outer = self.coordinates(space, boundary.outer_position)
-            if (inner, place) in holder.visited:
+            if (inner, place) in holder.visited or not self.arch.first_read_elision:
                 account = self.account_inner(boundary, inner)
                 account.writes += len(tile)
                 account.fills += len(tile)
@@ -367,7 +368,7 @@ class Walk:
         account, holder = self.account(boundary, outer), self.holders[boundary.outer_position]
         sums = holder.products[outer]
         for element, products in elements.items():
-            account.reads += (outer, element) in holder.updated
+            account.reads += (outer, element) in holder.updated or not self.arch.first_read_elision
             account.writes += 1
             holder.updated.add((outer, element))
             sums[element] = sums.get(element, 0) + products

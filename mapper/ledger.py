@@ -213,7 +213,8 @@ class CrossingCosts:
             else:
                 wide = self.ledger.arch.partial_width_bits(tensor)
                 words, narrowed = served if outer else filled, self._finished(model, rows, crossing, memory)
-                again = np.maximum(words - model.first_words(rows, tensor, memory), 0.0) * wide
+                first = model.first_words(rows, tensor, memory) * self.ledger.arch.first_read_elision
+                again = np.maximum(words - first, 0.0) * wide
                 leaving = words * wide - narrowed
                 read = again if outer else leaving * self.ledger.arch.inner_drain_read
                 written = leaving if outer else again

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..arch import Footprint
 from ..cost_models.closed_form import rank_words
 from ..cost_models.cost import tensor_tile_words
 from ..ir import Digit, Rank, Tensor, ceil_div
@@ -134,7 +135,8 @@ class TrafficModel:
             return words
         joining = self._joining(crossing, inside)
         apart = [f for f in self._outside(crossing.inner) if f not in joining]
-        return 2 * words - float(self.distinct_words(tensor)) * self._parts(rows, apart)
+        first = float(self.distinct_words(tensor)) * self._parts(rows, apart)
+        return 2 * words - first * self.hierarchy.arch.first_read_elision
 
     def steps(self, rows: Rows) -> Floats:
         """(rows,) time steps; at least, where fanouts are not passed yet."""
@@ -174,7 +176,7 @@ class TrafficModel:
         return frozenset(f for f in range(count) if self.hierarchy.joins(f, crossing))
 
     def distinct_words(self, tensor: Tensor) -> int:
-        """Distinct words of the whole tensor."""
+        """Distinct words of the whole tensor: no fewer are moved, whatever a tile's footprint counts."""
         return tensor_tile_words(tensor, self.problem.sizes)
 
     # ---- parts ---------------------------------------------------------------------------------------------
@@ -281,9 +283,10 @@ class TrafficModel:
         moving = dims.index(charge.slide[0]) if slides and charge.slide else None
         sizes = tuple(int(self.sizes[i]) for i in dims)
         coefficients = tuple(c for _, c in rank)
+        footprint = self.hierarchy.arch.footprint
 
         def count(key: tuple[int, ...]) -> tuple[int, int]:
-            return _rank_total(coefficients, sizes, key, joined, moving)
+            return _rank_total(coefficients, sizes, key, joined, moving, footprint)
 
         values = per_distinct_row(columns, count)
         return values[:, 0], values[:, 1]
@@ -339,6 +342,7 @@ def _rank_total(
     key: tuple[int, ...],
     joined: tuple[bool, ...],
     moving: int | None,
+    footprint: Footprint,
 ) -> tuple[int, int]:
     """Words wanted along a rank by the instances below a charge, in all their places; and held when it slides.
 
@@ -358,10 +362,10 @@ def _rank_total(
         digits.append(tuple(x for x in (*time, *spatial) if x.trips > 1))
         tiles.append(tile)
     shared = frozenset(p for p, join in zip(positions, joined, strict=True) if join)
-    wanted, _ = rank_words(coefficients, sizes, tuple(digits), tuple(tiles), None, shared)
+    wanted, _ = rank_words(coefficients, sizes, tuple(digits), tuple(tiles), None, shared, footprint)
     if moving is None or not any(x.position == 1 for x in digits[moving]):
         return wanted, 0
-    return wanted, rank_words(coefficients, sizes, tuple(digits), tuple(tiles), 1, shared)[1]
+    return wanted, rank_words(coefficients, sizes, tuple(digits), tuple(tiles), 1, shared, footprint)[1]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -376,4 +380,5 @@ def _every_step_total(
             found.append(Digit(position, next(values), next(values), joined))
             shared |= {position} if joined else set()
         digits.append(tuple(x for x in found if x.trips > 1))
-    return rank_words(coefficients, sizes, tuple(digits), (1,) * len(sizes), None, frozenset(shared))[0]
+    # A single element is its own box.
+    return rank_words(coefficients, sizes, tuple(digits), (1,) * len(sizes), None, frozenset(shared), "exact")[0]

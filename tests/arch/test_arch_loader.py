@@ -52,6 +52,8 @@ mac:
   energy: 1 pJ
   per_cycle: 0.5
 reuse: at_node
+footprint: box
+first_read_elision: false
 """
 
 
@@ -107,6 +109,7 @@ class TestGoodFile:
         assert (arch.name, arch.description, arch.technology) == ("toy", "a machine for tests", "")
         assert (arch.clock_hz, arch.word_bits, arch.partial_sum_bits) == (200e6, 16, 32)
         assert not arch.inner_drain_read
+        assert (arch.first_read_elision, arch.footprint) == (False, "box")
         assert arch.reuse == "at_node"
         assert arch.mac == Mac(energy_pj=1, per_cycle=0.5)
 
@@ -170,6 +173,7 @@ BAD_EDITS = [
     ("200 MHz", "[200, MHz]", ":3: clock: found a list, expected a clock such as 200 MHz"),
     ("word: 16 bit", "word: 2 words", ":4: word: '2 words' is in words, and no word width is known here"),
     ("inner_drain_read: false", "inner_drain_read: no", ":6: inner_drain_read: found 'no', expected true or false"),
+    ("footprint: box", "footprint: hull", ":37: footprint: found 'hull', expected exact or box"),
     ("reuse: at_node", "reuse: always", ":36: reuse: found 'always', expected across_levels or at_node"),
     ("description", "descripton", ":2: descripton: unknown key 'descripton'"),
     ("    size: 108 KiB", "    sise: 108 KiB", ":14: levels[1].sise: unknown key 'sise'"),

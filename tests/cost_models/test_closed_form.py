@@ -28,7 +28,8 @@ def random_triple(seed: int) -> tuple[Mapping, Architecture]:
         problem, arch = random_problem(rng), random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
         mapping = random_mapping(rng, problem, arch, ragged=rng.random() < 0.8)
         if seed % 2 == 0 or any(loop.is_spatial and loop.trips > 1 for loop in mapping.nest.loops):
-            return mapping, arch.model_copy(update={"inner_drain_read": rng.random() < 0.7})
+            switches = {"inner_drain_read": rng.random() < 0.7, "first_read_elision": rng.random() < 0.8}
+            return mapping, arch.model_copy(update=switches)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
