@@ -7,6 +7,7 @@
     leakage    0.5 mW   2 pJ/cycle                        a power, or any energy per cycle
     hop        0.06 pJ/bit   1 pJ/word                    any energy per size
     area       0.05 mm2   1200 um2
+    time       3 us   10 ns
 
 A number is never read without its unit. Arithmetic is exact until the last step.
 """
@@ -59,6 +60,12 @@ _POWERS: Mapping[str, Fraction] = {  # pJ per second
 }
 _AREAS: Mapping[str, Fraction] = {"um2": Fraction(1, 10**6), "mm2": Fraction(1), "cm2": Fraction(100)}
 _PERIODS = ("cycle", "s")
+_TIMES: Mapping[str, Fraction] = {
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9),
+}
 
 # Spellings that people use for two different things; the nearest name would be a guess.
 _AMBIGUOUS = {
@@ -98,6 +105,7 @@ def _kind(what: str, example: str, units: Iterable[str]) -> _Kind:
 _SIZE = _kind("a size", "108 KiB", ["bit", "B", "KiB", "MiB", "GiB", "words", *_SIZES])
 _ENERGY = _kind("an energy", "6 pJ", ["pJ", "fJ", "nJ", *_ENERGIES])
 _CLOCK = _kind("a clock", "200 MHz", _CLOCKS)
+_TIME = _kind("a time", "3 us", _TIMES)
 _BANDWIDTH = _kind(
     "a bandwidth", "16 B/cycle or 34 GB/s", ["bit/cycle", "B/cycle", "words/cycle", "MB/s", "GB/s", "GiB/s"]
 )
@@ -142,6 +150,17 @@ def clock_hz(text: str) -> float:
     if unit not in _CLOCKS:
         raise _wrong_unit(text, unit, _CLOCK)
     return float(number * _CLOCKS[unit])
+
+
+def seconds(text: str) -> float:
+    """A time such as `3 us`, in seconds. Zero is a time: a model may leave a part out.
+
+    Raises ArchitectureError for a missing or wrong unit, or a negative number.
+    """
+    number, unit = _split(text, _TIME, zero=True)
+    if unit not in _TIMES:
+        raise _wrong_unit(text, unit, _TIME)
+    return float(number * _TIMES[unit])
 
 
 def bits_per_cycle(text: str, *, word_bits: int | None = None, clock_hz: float | None = None) -> float:

@@ -25,15 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 MACHINES = ("eyeriss", "tpu_v1", "three_level")
 SMALL = (tw.gemm(16, 16, 16), tw.gemm(32, 24, 16), tw.conv2d(K=8, C=8, P=8, Q=8, R=3, S=3))
-QUANTILES = (
-    ("least", 0.0),
-    ("5 %", 0.05),
-    ("25 %", 0.25),
-    ("median", 0.5),
-    ("75 %", 0.75),
-    ("95 %", 0.95),
-    ("most", 1),
-)
+QUANTILES = {"least": 0.0, "5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95, "most": 1.0}
 
 
 def random_mappings(count: int) -> Iterator[tuple[Mapping, Architecture]]:

@@ -117,8 +117,15 @@ def serving_loops(nest: LoopNest, arch: Architecture, boundary: Boundary) -> lis
     time, _ = loops_above(nest, boundary.inner_position)
     if boundary.inner is None:
         return time
-    moving = [i for i in time if (loop := nest.items[i]).trips > 1 and arch.loop_moves(loop.dim, boundary.tensor)]  # type: ignore[union-attr]
+    moving = [i for i in time if loop_at(nest, i).trips > 1 and arch.loop_moves(loop_at(nest, i).dim, boundary.tensor)]
     return [i for i in time if moving and i <= moving[-1]]
+
+
+def loop_at(nest: LoopNest, position: int) -> Loop:
+    """The loop at a position that has one."""
+    loop = nest.items[position]
+    assert isinstance(loop, Loop)
+    return loop
 
 
 def before(tiles: isl.Map, time: int) -> isl.Map:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from ..arch import Architecture
@@ -189,7 +189,7 @@ class Walk:
         """Inner instances with equal groups share one transfer: they differ only along `joined` loops."""
         return tuple(v for i, v in sorted(space.items()) if i < boundary.inner_position and i not in joined)
 
-    def travel(self, boundary: Boundary, taken: list[tuple[dict[int, int], Set[Element]]]) -> None:
+    def travel(self, boundary: Boundary, taken: Sequence[tuple[dict[int, int], Set[Element]]]) -> None:
         """Count the hops of what some inner instances take, or give, in one step."""
         legs = self.legs[boundary.tensor.name, boundary.inner_position]
         passing = []

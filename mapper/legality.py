@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from ..arch import Architecture
 from ..cost_models.boundaries import Boundary, boundaries_of
 from ..cost_models.cost import tile_words
-from ..cost_models.integer_sets import Schedule, count, lifted, loops_above, serving_loops
+from ..cost_models.integer_sets import Schedule, count, lifted, loop_at, loops_above, serving_loops
 from ..ir import Loop, Mapping
 
 if TYPE_CHECKING:
@@ -120,9 +120,9 @@ def _parallel(schedule: Schedule, mapping: Mapping, boundaries: Sequence[Boundar
     updates = schedule.tiles(output.ranks, len(mapping.nest), time, space)
     sharing = _sharing(updates, time, space)
     chain = [boundary for boundary in boundaries if boundary.tensor is output]
-    wrong = [i for i in sharing if _loop(mapping, i).dim in output.dims]
+    wrong = [i for i in sharing if loop_at(mapping.nest, i).dim in output.dims]
     if wrong:
-        return Claim("parallel", False, f"instances of '{_loop(mapping, wrong[0])}' update the same word")
+        return Claim("parallel", False, f"instances of '{loop_at(mapping.nest, wrong[0])}' update the same word")
     if not sharing:
         return Claim("parallel", True, f"no two instances update the same word of {output.name} in a step")
     return Claim("parallel", True, "; ".join(_added(mapping, chain, i) for i in sharing))
@@ -140,7 +140,7 @@ def _sharing(updates: isl.Map, time: Sequence[int], space: Sequence[int]) -> lis
 
 def _added(mapping: Mapping, chain: Sequence[Boundary], position: int) -> str:
     """Who adds up the sums of a parallel loop's instances."""
-    loop = _loop(mapping, position)
+    loop = loop_at(mapping.nest, position)
     boundary = next(b for b in chain if b.outer_position < position < b.inner_position)
     where = (
         f"by {loop.axis.fanout}"
@@ -148,12 +148,6 @@ def _added(mapping: Mapping, chain: Sequence[Boundary], position: int) -> str:
         else f"as they reach {boundary.outer.name}"
     )
     return f"the sums of '{loop}' are added up {where}"
-
-
-def _loop(mapping: Mapping, position: int) -> Loop:
-    item = mapping.nest.items[position]
-    assert isinstance(item, Loop)
-    return item
 
 
 # ---- held ------------------------------------------------------------------------------------------------------
@@ -216,7 +210,7 @@ def tile_sets(mapping: Mapping, arch: Architecture) -> list[TileSet]:
             continue
         second = _at(tiles, [*[0] * (len(served) - 1), 1])
         new = count(second) - count(second.intersect(first))
-        found.append(TileSet(memory, tensor, count(first), new, str(_loop(mapping, served[-1]))))
+        found.append(TileSet(memory, tensor, count(first), new, str(loop_at(mapping.nest, served[-1]))))
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..arch import Architecture, Fanout, Memory
-from ..ir import Axis, ConstraintError, Loop, LoopNest, Mapping
+from ..ir import Axis, ConstraintError, Loop, LoopNest, Mapping, Node
 from .constraints import Constraints
 
 _SUFFIX = (".x", ".y")  # no name in a file holds a dot
@@ -51,7 +51,7 @@ def on_single_axes(constraints: Constraints, arch: Architecture) -> Constraints:
 
 def on_both_axes(mapping: Mapping) -> Mapping:
     """A mapping on single axes as one on the fanouts that they belong to."""
-    items = []
+    items: list[Loop | Node] = []
     for item in mapping.nest.items:
         if isinstance(item, Loop) and item.axis is not None and item.axis.fanout.endswith(_SUFFIX):
             name, index = item.axis.fanout[:-2], _SUFFIX.index(item.axis.fanout[-2:])

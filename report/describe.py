@@ -73,20 +73,29 @@ def _hierarchy_lines(arch: Architecture) -> list[str]:
 
 
 def _memory_line(memory: Memory) -> str:
+    return "  ".join([memory.name, capacity(memory), _keeps(memory), *memory_extras(memory)])
+
+
+def memory_extras(memory: Memory) -> list[str]:
+    """What a memory does that others do not."""
     extras = [] if memory.halo == "innermost" else [f"halo {memory.halo}"]
     extras += ["double buffered"] if memory.double_buffered else []
     extras += [] if memory.overlaps else ["does not overlap compute"]
     extras += [f"blocks of {size(memory.block_bits)}"] if memory.block_bits else []
-    extras += _idle(memory)
-    return "  ".join([memory.name, _capacity(memory), _keeps(memory), *extras])
+    return extras + _idle(memory)
 
 
 def _fanout_line(fanout: Fanout) -> str:
-    axes = " x ".join(_axis(axis) for axis in fanout.axes)
+    axes = " x ".join(axis_text(axis) for axis in fanout.axes)
+    return f"{fanout.name}  {axes}  {network_text(fanout)}"
+
+
+def network_text(fanout: Fanout) -> str:
+    """How words get to the instances of an array, and back."""
     multicast = "multicast" if fanout.multicast else "no multicast"
     reduction = "spatial reduction" if fanout.spatial_reduction else "no spatial reduction"
     hops = f", {energy(fanout.hop_pj_per_bit)} per bit and hop" if fanout.hop_pj_per_bit else ""
-    return f"{fanout.name}  {axes}  {multicast}, {reduction}{hops}"
+    return f"{multicast}, {reduction}{hops}"
 
 
 def _idle(part: Memory | Mac) -> list[str]:
@@ -95,14 +104,16 @@ def _idle(part: Memory | Mac) -> list[str]:
     return leaks + ([f"{significant(part.area_mm2)} mm2"] if part.area_mm2 else [])
 
 
-def _axis(axis: ArrayAxis) -> str:
+def axis_text(axis: ArrayAxis) -> str:
+    """The size of an axis, and which loops it takes if not all."""
     limits = [f"only {' '.join(axis.dims)}"] if axis.dims is not None else []
     limits += [f"sharing the {axis.reuse}"] if axis.reuse else []
     limits += [] if axis.reduce else ["no reductions"]
     return f"{axis.size} ({', '.join(limits)})" if limits else str(axis.size)
 
 
-def _capacity(memory: Memory) -> str:
+def capacity(memory: Memory) -> str:
+    """The size of a memory, or of its parts."""
     parts = [f"{role} {size(memory.partition_bits[role])}" for role in ROLES if role in memory.partition_bits]
     if memory.size_bits is not None:
         parts.append(f"shared {size(memory.size_bits)}" if parts else size(memory.size_bits))
@@ -130,13 +141,13 @@ def _memory_table(arch: Architecture) -> Table:
             f"{memory.access_bits} bit",
             energy(memory.read_energy_pj),
             energy(memory.write_energy_pj),
-            *_bandwidth(memory, arch.clock_hz),
+            *bandwidth(memory, arch.clock_hz),
         )
     return table
 
 
-def _bandwidth(memory: Memory, clock_hz: float) -> tuple[str, str]:
-    """Per cycle and per second; ports of their own are read + write."""
+def bandwidth(memory: Memory, clock_hz: float) -> tuple[str, str]:
+    """Of one instance, per cycle and per second; ports of their own are read + write."""
     if memory.shared_bits_per_cycle is not None:
         ports: tuple[float | None, ...] = (memory.shared_bits_per_cycle,)
     else:

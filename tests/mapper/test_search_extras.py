@@ -1,5 +1,5 @@
-"""What most machines leave out, in the search: leakage, whole blocks, network hops, fill times, ports apart,
-memories that do not overlap, wide partial sums. Its optimum is that of brute force."""
+"""What most machines leave out, in the search: leakage, whole blocks, network hops, fill times, two ports, memories
+that do not overlap, wide partial sums. Its optimum is that of brute force."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from collections.abc import Iterator
 import pytest
 
 import brute_force
-from generators import random_architecture, random_problem, with_extras
-from tilewright.arch import Architecture
+from generators import memory, random_architecture, random_problem, with_extras
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.cost_models import OBJECTIVES, evaluate, parse_objective
-from tilewright.ir import InfeasibleError, Problem, TilewrightError
+from tilewright.ir import ConstraintError, InfeasibleError, Problem, TilewrightError
+from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.hierarchy import Space
 from tilewright.mapper.search import search_exact
 from tilewright.mapper.strategies import search_by
 from tilewright.mapper.tilings import TILINGS, Tiling
+from tilewright.mapper.violations import violations
 from tilewright.workloads import gemm
 
 EXTRAS = ("leakage", "block", "hop", "fill")
@@ -67,6 +69,31 @@ def test_uneven_optimum_of_brute_force(extras: tuple[str, ...]) -> None:
         expected = brute_force.best_of(brute_force.uneven_mappings(problem, arch, tiling), arch, OBJECTIVES)
         found = {o: searched(problem, arch, o, tiling, "uneven") for o in OBJECTIVES}
         assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
+
+
+def two_axes() -> Architecture:
+    """A machine with an array of two axes whose hops cost more than anything else."""
+    array = Fanout(name="array", axes=(ArrayAxis(size=4), ArrayAxis(size=4)), hop_pj_per_bit=4.0)
+    levels = (memory("DRAM", shared_bits_per_cycle=8.0), array, memory("L1", size_bits=80))
+    return Architecture(name="mesh", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_constraints_on_the_axes_of_an_array_with_hops(objective: str) -> None:
+    problem, arch = gemm(4, 2, 2), two_axes()
+    asked = Constraints("asked", spatial={("array", 0, "M"): (2, 2), ("array", 1, "N"): (1, 1)})
+    allowed = (m for m in brute_force.all_mappings(problem, arch, False) if not violations(m, arch, asked))
+    expected = brute_force.best_of(allowed, arch, (parse_objective(objective),))
+    mapping, _, certificate = search_exact(problem, arch, objective, constraints=asked)
+    assert not violations(mapping, arch, asked)
+    assert certificate.proven
+    assert [certificate.value] == pytest.approx(list(expected.values()))
+
+
+def test_a_share_of_both_axes_with_hops_is_refused() -> None:
+    asked = Constraints("asked", utilization={"array": 0.5})
+    with pytest.raises(ConstraintError, match="two axes and hops is not searched for"):
+        search_exact(gemm(4, 2, 2), two_axes(), constraints=asked)
 
 
 @pytest.mark.parametrize("extra", EXTRAS)

@@ -61,7 +61,7 @@ def test_stated_shapes_follow_the_symbols(tmp_path):
 
 def test_parameters_need_not_be_there(tmp_path):
     """Weights in a file of their own that is gone change nothing."""
-    model = model_of([product()], {"x": [3, 64]}, stored={"w": [64, 128]})
+    model = model_of([product()], {"x": [3, 64]}, stored={"w": np.ones((64, 128), np.float32)})
     whole = load_network(saved(tmp_path, model))
     onnx.save(model, tmp_path / "split.onnx", save_as_external_data=True, location="split.bin", size_threshold=0)
     (tmp_path / "split.bin").unlink()
@@ -114,8 +114,20 @@ def test_widths_of_a_model_quantized_by_surrounding_nodes(tmp_path):
         helper.make_node("MatMul", ["xf", "wf"], ["yf"], "fc"),
         helper.make_node("QuantizeLinear", ["yf", "s", "z"], ["y"]),
     ]
+    between = [
+        *nodes[:3],
+        helper.make_node("Relu", ["yf"], ["rf"]),
+        helper.make_node("QuantizeLinear", ["rf", "s", "z"], ["y"]),
+    ]
     stored = {"w": np.ones((4, 5), np.int8), "s": np.array(0.5, np.float32), "z": np.array(0, np.int8)}
-    network = load_network(saved(tmp_path, model_of(nodes, {"x": ([3, 4], TensorProto.INT8)}, stored=stored)))
+    inputs = {"x": ([3, 4], TensorProto.INT8)}
+    for model, output_bits in (
+        (model_of(between, inputs, stored=stored), 8),
+        (model_of(between, inputs, ["y", "rf"], stored), 32),  # the float is a result as well
+        (model_of(nodes[:3], inputs, ["yf"], stored), 32),
+    ):
+        assert load_network(saved(tmp_path, model)).layer("fc").problem.output.bits == output_bits
+    network = load_network(saved(tmp_path, model_of(nodes, inputs, stored=stored)))
     tensors = network.layer("fc").problem.tensors
     assert [(tensor.bits, tensor.partial_bits) for tensor in tensors] == [(8, None), (8, None), (8, 32)]
     assert network.weights == 20
@@ -153,7 +165,7 @@ def test_subgraphs_are_listed(tmp_path):
     model.graph.node[0].output[0] = "z"
     network = load_network(saved(tmp_path, model))
     assert [(one.what, one.operations, one.how) for one in network.passed] == [
-        ("If", None, "not counted: how often it runs depends on data")
+        ("If", None, "not counted: what runs depends on data; it holds MatMul")
     ]
     assert network.operations == network.macs == 60
 

@@ -91,11 +91,12 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     model = read_model(path, dims or {})
     try:
         nodes = nodes_of(model)
+        narrowed = with_quantized_widths(nodes, [result.name for result in model.graph.output])
     except ProblemError as error:
         raise error.located(str(path)) from None
     found: list[tuple[str, Part]] = []
     passed: list[PassedThrough] = []
-    for node in with_quantized_widths(nodes):
+    for node in narrowed:
         operator = OPERATORS.get(node.op) if not node.domain else None
         if operator is None:
             continue
@@ -126,12 +127,13 @@ def _unknown_shape(name: str, node: Node, nodes: Iterable[Node], where: str) -> 
     message = f"the shape of {name} is not known before the model runs"
     if name not in makers:
         return ProblemError(f"input {name} has no shape", where=f"{where}: {node.where}")
-    first = makers[name]
+    first, seen = makers[name], {name}
     while True:
         lost = next((value.name for value in first.inputs if value and value.shape is None), None)
-        if lost is None or lost not in makers:
+        if lost is None or lost not in makers or lost in seen:  # a damaged file may have a cycle
             break
         first = makers[lost]
+        seen.add(lost)
     if first.domain:
         reason = f"{first.where} is an operator of {first.domain}, whose results ONNX cannot infer"
         hint = f"{reason}; export with standard operators, or with the shapes written into the file"

@@ -49,7 +49,11 @@ class Value:
 
 @dataclass(frozen=True)
 class Node:
-    """One operation: inputs that are left out are None."""
+    """One operation.
+
+    inputs  those that are left out are None
+    inner   types of the nodes in its subgraphs
+    """
 
     name: str
     op: str
@@ -57,6 +61,7 @@ class Node:
     inputs: tuple[Value | None, ...]
     outputs: tuple[Value, ...]
     attributes: Mapping[str, Any]
+    inner: tuple[str, ...] = ()
 
     def has(self, position: int) -> bool:
         """Whether an optional input is given."""
@@ -91,6 +96,9 @@ class Node:
 
     @property
     def output(self) -> Value:
+        """The first output; ProblemError where there is none."""
+        if not self.outputs:
+            raise ProblemError("it has no output", where=self.where)
         return self.outputs[0]
 
     @property

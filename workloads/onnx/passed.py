@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ...ir import ProblemError
 from .nodes import Node
 
-NOT_COUNTED = "not counted: how often it runs depends on data"
+NOT_COUNTED = "not counted: what runs depends on data"
 MOVES = "moves data"
 FOLDED = "depends on parameters alone"
 UNKNOWN = "not counted: what it does is not known here"
@@ -123,7 +123,7 @@ def passed_node(node: Node) -> PassedThrough:
 
 def _counted(node: Node) -> tuple[int | None, str]:
     if node.op in _UNCOUNTED and not node.domain:
-        return None, NOT_COUNTED
+        return None, f"{NOT_COUNTED}; it holds {', '.join(dict.fromkeys(node.inner))}" if node.inner else NOT_COUNTED
     if node.outputs and all(value.constant for value in node.outputs):
         return 0, FOLDED
     if node.op in _MOVING.split() and not node.domain:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 TypeAndShape = tuple[int, tuple[int, ...] | None]
 
+FEW = 16
+"""Elements up to which floats are computed."""
+
 # What these compute is not a function of their inputs.
 RANDOM = frozenset(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"))
 
@@ -62,10 +65,15 @@ def _stated(model: onnx.ModelProto) -> Iterator[tuple[str, TypeAndShape]]:
 
 def type_bits(data_type: int) -> int | None:
     """Width of an element of an ONNX type, by its number."""
+    return element_bits(type_name(data_type))
+
+
+def type_name(data_type: int) -> str:
+    """The name of an ONNX type, FLOAT16 or INT8; UNDEFINED for numbers that onnx does not know."""
     from onnx import TensorProto
 
     names = TensorProto.DataType.items()
-    return next((element_bits(name) for name, number in names if number == data_type), None)
+    return next((name for name, number in names if number == data_type), "UNDEFINED")
 
 
 def _fold(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
@@ -94,7 +102,12 @@ def _shape_einsums(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bo
 
     found = False
     for node in model.graph.node:
-        if node.op_type != "Einsum" or node.domain or known.get(node.output[0], (0, None))[1] is not None:
+        if (
+            node.op_type != "Einsum"
+            or node.domain
+            or not node.output
+            or known.get(node.output[0], (0, None))[1] is not None
+        ):
             continue
         shapes = [known[name][1] for name in node.input if name in known]
         if None in shapes or len(shapes) != len(node.input):
@@ -137,10 +150,9 @@ def _computed(
     """The outputs of a node, if they can be computed, and are small."""
     import numpy as np
 
-    shapes = [known.get(name, (0, None))[1] for name in node.output]
-    if any(shape is None or math.prod(shape) > SMALL for shape in shapes):
+    if not all(_may_be_a_shape(*known.get(name, (0, None))) for name in node.output):
         return None
-    if node.op_type in ("Shape", "Size") and not node.domain:
+    if node.op_type in ("Shape", "Size") and not node.domain and node.input:
         shape = known.get(node.input[0], (0, None))[1]
         if shape is None:
             return None
@@ -149,6 +161,12 @@ def _computed(
     if node.domain or node.op_type in RANDOM or any(name and name not in arrays for name in node.input):
         return None
     return _evaluated(model, node, {name: arrays[name] for name in node.input if name})
+
+
+def _may_be_a_shape(data_type: int, shape: tuple[int, ...] | None) -> bool:
+    """Whether a tensor is known to be small; one of floats, such as the scales of a Resize, has an entry an axis."""
+    limit = FEW if type_name(data_type).endswith(("FLOAT", "FLOAT16", "DOUBLE")) else SMALL
+    return shape is not None and math.prod(shape) <= limit
 
 
 def _evaluated(model: onnx.ModelProto, node: onnx.NodeProto, operands: Arrays) -> Arrays | None:
