@@ -5,8 +5,8 @@
 
 The mapping of every distinct layer is the one of least energy under our own rules. It is evaluated again under each
 switch; printed are the change of the network's total (layers times their repetitions) over all layers that still fit,
-the largest change of a single layer, and how many layers no longer fit. With --best, every layer is searched again under
-the rule as well, for the change of the least total.
+the largest change of a single layer, and how many layers no longer fit. With --best, every layer is searched again
+under the rule as well, for the change of the least total.
 """
 
 from __future__ import annotations
@@ -84,8 +84,10 @@ def main() -> None:
     parser.add_argument("--arch", nargs="*", default=["eyeriss", "three_level"])
     parser.add_argument("--best", action="store_true")
     options = parser.parse_args()
-    print(f"| {options.network} on | switch | energy % | largest | latency % | largest | do not fit |{' best % |' * options.best}")
-    print("|---" * (7 + options.best) + "|")
+    heads = [f"{options.network} on", "switch", "energy %", "largest", "latency %", "largest", "do not fit"]
+    heads += ["best %"] if options.best else []
+    print(f"| {' | '.join(heads)} |")
+    print("|---" * len(heads) + "|")
     for name in options.arch:
         arch = tw.load_arch(name)
         mappings = [(times, result.mapping) for times, result in best_results(options.network, arch)]
