@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .arch import Architecture, list_archs, load_arch
     from .cost_models import simulate
-    from .documents import load_mapping
     from .ir import LoopNest, Mapping, Problem, TilewrightError
+    from .report.documents import load_mapping
     from .results import SearchResult, evaluate, search, search_pareto, search_top
     from .workloads import batched_gemm, conv2d, einsum, gemm, list_networks, load_layer, load_network
 
@@ -63,7 +63,7 @@ _HOME = {
     "list_networks": "workloads",
     "load_arch": "arch",
     "load_layer": "workloads",
-    "load_mapping": "documents",
+    "load_mapping": "report.documents",
     "load_network": "workloads",
     "search": "results",
     "search_pareto": "results",

@@ -14,7 +14,7 @@ from .arch import Architecture, load_arch
 from .cost_models import Cost, ObjectiveLike, parse_objective
 from .cost_models import evaluate as evaluate_fit
 from .ir import Mapping, Problem, TilewrightError, did_you_mean
-from .limits import check_countable
+from .ir.limits import check_countable
 from .mapper.certificate import Certificate
 from .mapper.constraint_files import ConstraintSource, load_constraints
 from .mapper.constraints import Constraints
@@ -70,9 +70,9 @@ class SearchResult:
 
 def _json(result: SearchResult) -> str:
     # The document's models take longer to build than a small search takes to run.
-    from .documents import dump_result
+    from .report.documents import dump_mapping
 
-    return dump_result(result)
+    return dump_mapping(result.mapping, result.arch, result.cost, result.certificate)
 
 
 _EMITTERS: dict[str, Callable[[SearchResult], str]] = {
@@ -193,7 +193,7 @@ def evaluate(mapping: Mapping | str | os.PathLike[str], arch: ArchitectureLike |
     Raises TilewrightError when the mapping cannot be read or does not fit the architecture.
     """
     if not isinstance(mapping, Mapping):
-        from .documents import load_mapping
+        from .report.documents import load_mapping
 
         loaded = load_mapping(mapping)
         return evaluate(loaded.mapping, loaded.arch if arch is None else arch)

@@ -17,8 +17,8 @@ from .terminal import say, status
 if TYPE_CHECKING:
     from ..arch import Architecture
     from ..cost_models import Cost
-    from ..documents import LoadedMapping
     from ..mapper.certificate import Certificate
+    from ..report.documents import LoadedMapping
 
 DISAGREES = 1
 
@@ -47,7 +47,7 @@ def evaluate(
     machine = loaded.arch if arch is None else architecture_named(arch)
     cost = _cost(mapping, loaded, machine)
     if json:
-        from ..documents import dump_mapping
+        from ..report.documents import dump_mapping
 
         typer.echo(dump_mapping(loaded.mapping, machine, cost), nl=False)
     else:
@@ -100,7 +100,7 @@ def verify_mapping(mapping: Mapping, arch: Architecture, quiet: bool = False) ->
 
 
 def _load(source: str) -> LoadedMapping:
-    from ..documents import load_mapping, parse_mapping
+    from ..report.documents import load_mapping, parse_mapping
 
     if source != "-":
         return load_mapping(Path(source))
