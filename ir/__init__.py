@@ -6,6 +6,7 @@ from .errors import (
     InfeasibleError,
     MappingError,
     ProblemError,
+    StoreError,
     TilewrightError,
     did_you_mean,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "ProblemError",
     "Rank",
     "Role",
+    "StoreError",
     "Tensor",
     "TilewrightError",
     "ceil_div",

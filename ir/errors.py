@@ -6,6 +6,7 @@
       ConstraintError      constraints that cannot be understood, or contradict each other
       MappingError         a mapping that is malformed, does not cover its problem, or does not fit
         InfeasibleError    no mapping of the stated space fits; the text is a diagnosis
+      StoreError           a result store that cannot be opened, read or written
 
 A message says where, what was found, what was expected, and (as its hint) what to try.
 """
@@ -53,6 +54,10 @@ class MappingError(TilewrightError):
 
 class InfeasibleError(MappingError):
     """No mapping of the stated space fits. The message is a diagnosis: what is too small, and by how much."""
+
+
+class StoreError(TilewrightError):
+    """A result store that cannot be opened, read or written: damaged, of another version, or no room on the disk."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
