@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .arch import Architecture, list_archs, load_arch
+    from .comparisons import compare, search_many
     from .cost_models import simulate
     from .ir import LoopNest, Mapping, Problem, TilewrightError
     from .report.documents import load_mapping
@@ -31,6 +32,7 @@ __all__ = [
     "TilewrightError",
     "__version__",
     "batched_gemm",
+    "compare",
     "conv2d",
     "einsum",
     "evaluate",
@@ -42,6 +44,7 @@ __all__ = [
     "load_mapping",
     "load_network",
     "search",
+    "search_many",
     "search_pareto",
     "search_top",
     "simulate",
@@ -55,6 +58,7 @@ _HOME = {
     "SearchResult": "results",
     "TilewrightError": "ir",
     "batched_gemm": "workloads",
+    "compare": "comparisons",
     "conv2d": "workloads",
     "einsum": "workloads",
     "evaluate": "results",
@@ -66,6 +70,7 @@ _HOME = {
     "load_mapping": "report.documents",
     "load_network": "workloads",
     "search": "results",
+    "search_many": "comparisons",
     "search_pareto": "results",
     "search_top": "results",
     "simulate": "cost_models",

@@ -176,8 +176,7 @@ def _asked(
 ) -> _Asked:
     check_choice("tiling", tiling, TILINGS)
     check_choice("space", space, SPACES)
-    if time_limit is not None and not 0 <= time_limit < float("inf"):
-        raise TilewrightError(f"the time limit is {time_limit}, expected seconds, 0 or more")
+    check_time_limit(time_limit)
     layer = load_layer(problem) if isinstance(problem, str) else problem
     machine = as_architecture(arch)
     check_countable(layer)
@@ -218,6 +217,12 @@ def check_choice(what: str, value: str, known: Collection[str]) -> None:
         message = f"unknown {what} {value!r}, expected {' or '.join(known)}"
         near = did_you_mean(str(value), known)
         raise TilewrightError(message, hint=near if near.startswith("did you mean") else None)
+
+
+def check_time_limit(seconds: float | None) -> None:
+    """TilewrightError for a time limit that no search can have."""
+    if seconds is not None and not 0 <= seconds < float("inf"):
+        raise TilewrightError(f"the time limit is {seconds}, expected seconds, 0 or more")
 
 
 def prepare_folder(folder: str | os.PathLike[str]) -> Path:

@@ -3,17 +3,22 @@
     entry.py                the program as a whole, and how it fails
     layers.py               search
     space.py                space
+    compare.py              compare
+    results.py              results
     mappings.py             evaluate, verify
     names.py                list, show
     machines.py             --arch
     problems.py             LAYER, --conv, --gemm, --einsum
     several.py              --top, --pareto
     constraint_options.py   --dataflow, --constraints, --constraint
+    batch_options.py        --store, --workers and what else commands with many searches share
+    progress.py             the progress of a batch
     terminal.py             messages
 
 Everything heavy is imported inside the command that needs it, so that `--help` and `list` answer at once.
 """
 
+from .compare import compare
 from .entry import app, main
 from .layers import search
 from .mappings import evaluate, verify
@@ -24,6 +29,7 @@ __all__ = ["app", "main"]
 
 app.command(short_help="Find the best mapping of a layer, with proof.")(search)
 app.command("space", short_help="Count the mappings of a layer.")(space_size)
+app.command(short_help="Compare dataflows across architectures for networks.")(compare)
 app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
 app.command("list", short_help="List architectures, networks, layers or dataflows.")(list_names)

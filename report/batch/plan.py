@@ -11,6 +11,7 @@ from ...arch import Architecture
 from ...arch.document import Field, is_path
 from ...cost_models import Objective
 from ...ir import ConstraintError, Problem, TilewrightError
+from ...ir.limits import check_countable
 from ...mapper.constraint_files import load_constraints, read_constraints
 from ...mapper.constraints import Constraints
 from ...mapper.hierarchy import Space
@@ -21,10 +22,30 @@ from ..store import NoMapping, Question
 
 @dataclass(frozen=True)
 class Dataflow:
-    """A part of the mapping space to compare with others: its name, and the document of its constraints."""
+    """A part of the mapping space to compare with others: its name, and the document of its constraints.
+
+    options  of a command that searches it
+    """
 
     name: str
     document: Field
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An architecture, and the options of a command that searches on it."""
+
+    arch: Architecture
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A network, and what a command calls it: its name, or the path of its file."""
+
+    network: Network
+    reference: str
 
 
 @dataclass(frozen=True)
@@ -36,6 +57,15 @@ class Settings:
     space: Space = "even"
     time_limit: float | None = None
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Of a command that searches with them; those that are not the default."""
+        words = ["--objective", self.objective.name]
+        words += ["--tiling", self.tiling] if self.tiling != Settings.tiling else []
+        words += ["--space", self.space] if self.space != Settings.space else []
+        words += ["--time-limit", f"{self.time_limit:g}"] if self.time_limit is not None else []
+        return tuple(words)
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -44,20 +74,25 @@ class Cell:
     question  to be searched; or why the dataflow makes no sense there
     """
 
-    network: str
+    workload: Workload
     layer: NetworkLayer
-    arch: Architecture
-    dataflow: str
+    machine: Machine
+    dataflow: Dataflow
     question: Question | NoMapping
 
 
 def read_dataflows(names: Iterable[str]) -> tuple[Dataflow, ...]:
     """The dataflows of these names, or in files of these paths. Raises ConstraintError for one that cannot be read."""
-    return tuple(Dataflow(Path(name).stem if is_path(name) else name, read_constraints(name)) for name in names)
+    return tuple(
+        Dataflow(Path(name).stem, read_constraints(name), ("--constraints", name))
+        if is_path(name)
+        else Dataflow(name, read_constraints(name), ("--dataflow", name))
+        for name in names
+    )
 
 
 def plan_comparison(
-    networks: Sequence[Network], archs: Sequence[Architecture], dataflows: Sequence[Dataflow], settings: Settings
+    workloads: Sequence[Workload], machines: Sequence[Machine], dataflows: Sequence[Dataflow], settings: Settings
 ) -> tuple[Cell, ...]:
     """Every layer on every architecture under every dataflow.
 
@@ -65,16 +100,19 @@ def plan_comparison(
     cannot be resolved anywhere, and TilewrightError where two architectures or networks have one name.
     """
     for what, names in (
-        ("networks", [network.name for network in networks]),
-        ("architectures", [arch.name for arch in archs]),
+        ("networks", [workload.network.name for workload in workloads]),
+        ("architectures", [machine.arch.name for machine in machines]),
         ("dataflows", [dataflow.name for dataflow in dataflows]),
     ):
         _check_distinct(what, names)
+    for workload in workloads:
+        for layer in workload.network.layers:
+            check_countable(layer.problem)
     resolver = _Resolver(settings)
     cells = tuple(
-        Cell(network.name, layer, arch, dataflow.name, resolver.question(layer.problem, arch, dataflow))
-        for network, arch, dataflow in itertools.product(networks, archs, dataflows)
-        for layer in network.layers
+        Cell(workload, layer, machine, dataflow, resolver.question(layer.problem, machine.arch, dataflow))
+        for workload, machine, dataflow in itertools.product(workloads, machines, dataflows)
+        for layer in workload.network.layers
     )
     for dataflow in dataflows:
         resolver.check(dataflow)

@@ -10,8 +10,8 @@ import pytest
 import tilewright
 
 NAMES = """
-    Architecture LoopNest Mapping Problem SearchResult TilewrightError __version__ batched_gemm conv2d einsum evaluate
-    gemm list_archs list_networks load_arch load_layer load_mapping load_network search search_pareto search_top
+    Architecture LoopNest Mapping Problem SearchResult TilewrightError __version__ batched_gemm compare conv2d einsum
+    evaluate gemm list_archs list_networks load_arch load_layer load_mapping load_network search search_many search_pareto search_top
     simulate
 """
 HEAVY = {"numpy", "pydantic", "yaml", "rich", "typer"}

@@ -1,0 +1,15 @@
+"""The files of a comparison: its tables, in the formats asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .comparison import Comparison
+from .comparison_tables import all_tables
+
+
+def write_comparison(comparison: Comparison, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
+    """Write every table in every format, and return the paths. Raises TilewrightError when one cannot be written."""
+    tables = all_tables(comparison)
+    return tuple(table.write(folder / f"{table.name}.{form}") for table in tables for form in formats)
