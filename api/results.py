@@ -113,7 +113,7 @@ def search(
     InfeasibleError, with a diagnosis, when no mapping fits.
     """
     check_choice("strategy", strategy, STRATEGIES)
-    asked = _asked(problem, arch, tiling, space, constraints, time_limit)
+    asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
     wanted = parse_objective(objective)
     found = search_by(strategy, asked.problem, asked.arch, wanted, tiling, space, asked.constraints, time_limit, seed)
     return SearchResult(asked.problem, asked.arch, *found)
@@ -133,7 +133,7 @@ def search_top(
     of `search`. Fewer where there are no more."""
     if count < 1:
         raise TilewrightError(f"the number of mappings is {count}, expected 1 or more")
-    asked = _asked(problem, arch, tiling, space, constraints, time_limit)
+    asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
     wanted = parse_objective(objective)
     if wanted.is_lexicographic:
         hint = 'give one value, such as "latency", or ask for the Pareto front'
@@ -152,13 +152,13 @@ def search_pareto(
 ) -> list[SearchResult]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency, each point proven;
     arguments as those of `search`, the time limit for each point."""
-    asked = _asked(problem, arch, tiling, space, constraints, time_limit)
+    asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
     found = search_front(asked.problem, asked.arch, tiling, space, asked.constraints, time_limit)
     return [SearchResult(asked.problem, asked.arch, *answer) for answer in found]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """What a search is about, checked."""
 
     problem: Problem
@@ -166,21 +166,22 @@ class _Asked:
     constraints: Constraints
 
 
-def _asked(
+def asked_for(
     problem: Problem | str,
     arch: ArchitectureLike,
     tiling: str,
     space: str,
     constraints: ConstraintsLike,
     time_limit: float | None,
-) -> _Asked:
+) -> Asked:
+    """The problem, the architecture and the constraints that arguments of `search` name; all of them checked."""
     check_choice("tiling", tiling, TILINGS)
     check_choice("space", space, SPACES)
     check_time_limit(time_limit)
     layer = load_layer(problem) if isinstance(problem, str) else problem
     machine = as_architecture(arch)
     check_countable(layer)
-    return _Asked(layer, machine, load_constraints(constraints, layer, machine))
+    return Asked(layer, machine, load_constraints(constraints, layer, machine))
 
 
 def evaluate(mapping: Mapping | str | os.PathLike[str], arch: ArchitectureLike | None = None) -> Cost:

@@ -8,6 +8,7 @@ from .errors import (
     ProblemError,
     StoreError,
     TilewrightError,
+    UnwritableStoreError,
     did_you_mean,
 )
 from .mapping import Mapping
@@ -33,6 +34,7 @@ __all__ = [
     "StoreError",
     "Tensor",
     "TilewrightError",
+    "UnwritableStoreError",
     "ceil_div",
     "did_you_mean",
     "digits_by_dimension",

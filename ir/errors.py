@@ -6,7 +6,8 @@
       ConstraintError      constraints that cannot be understood, or contradict each other
       MappingError         a mapping that is malformed, does not cover its problem, or does not fit
         InfeasibleError    no mapping of the stated space fits; the text is a diagnosis
-      StoreError           a result store that cannot be opened, read or written
+      StoreError           a result store that is damaged or of another version
+        UnwritableStoreError   a result store that the file system does not let us write
 
 A message says where, what was found, what was expected, and (as its hint) what to try.
 """
@@ -57,7 +58,11 @@ class InfeasibleError(MappingError):
 
 
 class StoreError(TilewrightError):
-    """A result store that cannot be opened, read or written: damaged, of another version, or no room on the disk."""
+    """A result store that is damaged, of another version, or cannot be written."""
+
+
+class UnwritableStoreError(StoreError):
+    """A result store that the file system does not let us make or write: no permission, no room."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

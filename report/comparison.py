@@ -1,11 +1,11 @@
 """A finished comparison: every layer on every architecture under every dataflow, and what follows from it.
 
-    Comparison
-      rows          one for each network, layer, architecture and dataflow
-      summaries()   whole networks, repeats counted (`summaries.py`)
-      winners()     the best dataflow for each kind of layer (`summaries.py`)
-      hybrids()     the best dataflow for all layers against the best for each (`hybrid.py`)
-      to_frame()    the rows as a pandas frame (`tables.py`)
+Comparison
+  rows          one for each network, layer, architecture and dataflow
+  summaries()   whole networks, repeats counted (`summaries.py`)
+  winners()     the best dataflow for each kind of layer (`summaries.py`)
+  hybrids()     the best dataflow for all layers against the best for each (`hybrid.py`)
+  to_frame()    the rows as a pandas frame (`tables.py`)
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .comparison import Comparison, Row
-from .summaries import network_objective
+from .summaries import Summary, network_objective
 from .tables import Table, Value
 
 _PLACE = ("network", "layer", "arch", "dataflow")
@@ -62,11 +62,7 @@ def network_table(comparison: Comparison) -> Table:
         *("network", "arch", "dataflow", "layers", "missing_layers", "proven", "energy_pJ", "latency_cycles"),
         *("latency_s", f"objective_{unit}", "utilization_fraction", "penalty_factor", "layer_penalty_geomean_factor"),
     )
-    rows: list[tuple[Value, ...]] = [
-        (s.network, s.arch, s.dataflow, s.layers, " ".join(s.missing), s.proven, s.energy_pj, s.latency_cycles)
-        + (s.latency_s, s.value, s.utilization, s.penalty, s.layer_penalty)
-        for s in comparison.summaries()
-    ]
+    rows = [_network_row(summary) for summary in comparison.summaries()]
     return Table("networks", columns, rows)
 
 
@@ -101,6 +97,11 @@ def _layer_row(comparison: Comparison, row: Row) -> tuple[Value, ...]:
         limits = (cost.limited_by, row.operational_intensity)
     place = (row.network, row.layer, row.kind, row.repeat, row.arch, row.dataflow)
     return (*place, *asked, *figures, *limits, row.key, row.diagnosis, row.command)
+
+
+def _network_row(s: Summary) -> tuple[Value, ...]:
+    place = (s.network, s.arch, s.dataflow, s.layers, " ".join(s.missing), s.proven)
+    return (*place, s.energy_pj, s.latency_cycles, s.latency_s, s.value, s.utilization, s.penalty, s.layer_penalty)
 
 
 def _value_column(comparison: Comparison) -> str:

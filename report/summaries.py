@@ -165,8 +165,6 @@ def _winner(comparison: Comparison, rows: Sequence[Row], best: dict[tuple[str, s
         dataflow=rows[0].dataflow,
         layers=sum(row.repeat for row in rows),
         mapped=sum(row.repeat for row, _ in mapped),
-        wins=sum(
-            row.repeat for row, value in mapped if value <= best[row.network, row.arch, row.layer] * (1 + _TIE)
-        ),
+        wins=sum(row.repeat for row, value in mapped if value <= best[row.network, row.arch, row.layer] * (1 + _TIE)),
         layer_penalty=geometric_mean((factor, repeat) for factor, repeat in penalties if factor is not None),
     )

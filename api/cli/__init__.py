@@ -23,6 +23,7 @@ from .entry import app, main
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
+from .results import app as results
 from .space import space_size
 
 __all__ = ["app", "main"]
@@ -30,6 +31,7 @@ __all__ = ["app", "main"]
 app.command(short_help="Find the best mapping of a layer, with proof.")(search)
 app.command("space", short_help="Count the mappings of a layer.")(space_size)
 app.command(short_help="Compare dataflows across architectures for networks.")(compare)
+app.add_typer(results, name="results", short_help="List, show, export and remove stored results.")
 app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
 app.command("list", short_help="List architectures, networks, layers or dataflows.")(list_names)

@@ -9,7 +9,9 @@ import typer
 
 StoreOption = Annotated[
     Path | None,
-    typer.Option("--store", metavar="PATH", help="The result store; else TILEWRIGHT_STORE, or one in the user's cache."),
+    typer.Option(
+        "--store", metavar="PATH", help="The result store; else TILEWRIGHT_STORE, or one in the user's cache."
+    ),
 ]
 NoCacheOption = Annotated[
     bool, typer.Option("--no-cache", help="Search again, and keep nothing: neither read nor write the result store.")

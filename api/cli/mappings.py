@@ -68,12 +68,21 @@ def verify(mapping: _MappingFile) -> None:
 
 
 def show_result(
-    mapping: Mapping, arch: Architecture, cost: Cost, certificate: Certificate | None = None, files: Iterable[Path] = ()
+    mapping: Mapping,
+    arch: Architecture,
+    cost: Cost,
+    certificate: Certificate | None = None,
+    files: Iterable[Path] = (),
+    origin: str = "",
 ) -> None:
-    """Print the page of a result; `files` are those that it was written to."""
+    """Print the page of a result.
+
+    files   that it was written to
+    origin  where it is from, if it was not found just now
+    """
     from ..report.text import result_page, write
 
-    write(result_page(mapping, arch, cost, certificate, files))
+    write(result_page(mapping, arch, cost, certificate, files, origin))
 
 
 def verify_mapping(mapping: Mapping, arch: Architecture, quiet: bool = False) -> None:

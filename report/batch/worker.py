@@ -3,8 +3,8 @@
     python -m tilewright.report.batch.worker
 
 Each message is its length in 8 bytes, and a pickle: in, a function and its arguments; out, (True, result) or
-(False, what went wrong, as a text). When the input ends, the process ends at once, whatever it is doing: so no worker outlives the
-program that started it.
+(False, what went wrong, as a text). When the input ends, the process ends at once, whatever it is doing: so no worker
+outlives the program that started it.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, Literal
 
-from ...ir import StoreError
+from ...ir import StoreError, UnwritableStoreError
 from .answer import Answer
 from .question import Question
 from .record import COLUMNS, DAMAGED_RECORD, Record, record_of
@@ -28,6 +28,7 @@ _PATIENCE = 60.0  # seconds to wait for another process that is writing
 _WHOLE_NUMBERS = {"model_version"}
 _TEXTS = {"key", "layer", "arch", "dataflow", "objective", "tiling", "space", "status", "written_by", "checksum"}
 
+ELSEWHERE = "name a file that can be written with --store PATH, or use --no-cache"
 GO_ON = "move the file away (results are found again), name another with --store PATH, or use --no-cache"
 
 
@@ -83,9 +84,7 @@ class Store:
             return None
         return Recalled(found.answer().of(question.problem), found)
 
-    def keep(
-        self, question: Question, answer: Answer, time_limit: float | None = None, seconds: float = 0.0
-    ) -> Record:
+    def keep(self, question: Question, answer: Answer, time_limit: float | None = None, seconds: float = 0.0) -> Record:
         """Store an answer that took `seconds` to find; what is stored and proven, or had more time, stays."""
         record = record_of(question, answer, time_limit, seconds)
         marks = ", ".join("?" * len(COLUMNS))
@@ -100,13 +99,15 @@ class Store:
             )
         return record
 
-    def records(self, equal: Mapping[str, object] | None = None, damaged: bool = False) -> Iterator[Record]:
+    def records(
+        self, equal: Mapping[str, object] | None = None, only: Literal["intact", "damaged"] | None = None
+    ) -> Iterator[Record]:
         """Stored records, oldest first.
 
-        equal    values that columns must have; a text may have `*` and `?` as wildcards, as in file names
-        damaged  those that do not match their checksums, instead of those that do
+        equal  values that columns must have; a text may have `*` and `?` as wildcards, as in file names
+        only   those that match their checksums, or those that do not
 
-        Raises StoreError at the first record that does not match its checksum, unless these are asked for.
+        Raises StoreError at the first record that does not match its checksum, unless `only` is given.
         """
         terms, values = _conditions(equal or {})
         with self._explained():
@@ -115,14 +116,11 @@ class Store:
             )
             for row in rows:
                 record = Record(*row)
-                if record.is_intact:
-                    if not damaged:
-                        yield record
-                elif damaged:
-                    yield record
-                else:
+                if only is None and not record.is_intact:
                     place = f"{self.path}: result {str(record.key)[:12]}"
                     raise StoreError("the record does not match its checksum", where=place, hint=DAMAGED_RECORD)
+                if only is None or record.is_intact == (only == "intact"):
+                    yield record
 
     def remove(self, keys: Iterable[str]) -> int:
         """Delete the records of these keys; how many there were."""
@@ -184,15 +182,15 @@ class Store:
         try:
             yield
         except sqlite3.OperationalError as error:
-            raise StoreError(_reason(error), where=str(self.path), hint=_way_on(error)) from None
+            raise _unusable(str(error), str(self.path)) from None
         except sqlite3.Error as error:
             raise StoreError(f"the result store is damaged: {error}", where=str(self.path), hint=GO_ON) from None
         except (FileExistsError, NotADirectoryError):
             message = "the folder of the result store cannot be made: a file is in its place"
-            raise StoreError(message, where=str(self.path), hint=GO_ON) from None
+            raise UnwritableStoreError(message, where=str(self.path), hint=ELSEWHERE) from None
         except OSError as error:
             message = f"the result store cannot be made: {error.strerror}"
-            raise StoreError(message, where=str(self.path), hint=GO_ON) from None
+            raise UnwritableStoreError(message, where=str(self.path), hint=ELSEWHERE) from None
 
 
 def _conditions(equal: Mapping[str, object]) -> tuple[str, list[object]]:
@@ -206,23 +204,19 @@ def _conditions(equal: Mapping[str, object]) -> tuple[str, list[object]]:
 
 
 def _schema() -> str:
-    kinds = {name: "TEXT" for name in _TEXTS} | {name: "INTEGER" for name in _WHOLE_NUMBERS} | {"payload": "BLOB"}
+    kinds = dict.fromkeys(_TEXTS, "TEXT") | dict.fromkeys(_WHOLE_NUMBERS, "INTEGER") | {"payload": "BLOB"}
     columns = ", ".join(f"{name} {kinds.get(name, 'REAL')}" for name in COLUMNS if name != "key")
     return f"CREATE TABLE results (key TEXT PRIMARY KEY, {columns})"
 
 
-def _reason(error: sqlite3.OperationalError) -> str:
-    text = str(error)
+def _unusable(text: str, where: str) -> StoreError:
+    """What an operational error of the database means, and how to go on."""
     if "full" in text:
-        return "there is no room left on the disk for the result store"
-    if "readonly" in text or "unable to open" in text:
-        return f"the result store cannot be written: {text}"
+        hint = "make room, or name a file on another disk with --store PATH; what is stored stays"
+        return UnwritableStoreError("there is no room left on the disk for the result store", where=where, hint=hint)
+    if "readonly" in text or "unable to open" in text or "I/O" in text:
+        return UnwritableStoreError(f"the result store cannot be written: {text}", where=where, hint=ELSEWHERE)
     if "locked" in text:
-        return f"another process has been writing to the result store for {_PATIENCE:.0f} s"
-    return f"the result store cannot be used: {text}"
-
-
-def _way_on(error: sqlite3.OperationalError) -> str:
-    if "full" in str(error):
-        return "make room, or name a file on another disk with --store PATH; what is stored stays"
-    return GO_ON
+        message = f"another process has been writing to the result store for {_PATIENCE:.0f} s"
+        return StoreError(message, where=where, hint="try again when it is done, or use --no-cache")
+    return StoreError(f"the result store cannot be used: {text}", where=where, hint=GO_ON)

@@ -33,7 +33,7 @@ class Question:
     objective: Objective
     tiling: Tiling = "perfect"
     space: Space = "even"
-    constraints: Constraints = Constraints()  # noqa: RUF009 -- frozen
+    constraints: Constraints = Constraints()
 
     @cached_property
     def key(self) -> str:
