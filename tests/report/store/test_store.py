@@ -262,9 +262,7 @@ def folder(path: Path) -> None:
         (folder, "is a directory"),
     ],
 )
-def test_a_file_that_cannot_be_used_says_how_to_go_on(
-    path: Path, spoil: Callable[[Path], None], message: str
-) -> None:
+def test_a_file_that_cannot_be_used_says_how_to_go_on(path: Path, spoil: Callable[[Path], None], message: str) -> None:
     with Store(path) as store:
         for size in range(1, 30):
             store.keep(question(size), solution())
@@ -286,12 +284,16 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 def test_a_full_disk_loses_nothing(path: Path) -> None:
     kept = []
+
+    def keep_many(store: Store) -> None:
+        for size in range(1, 100):
+            store.keep(question(size), solution())
+            kept.append(question(size).key)
+
     with Store(path) as store:
         store._connection.execute("PRAGMA max_page_count = 12")
         with pytest.raises(UnwritableStoreError, match="no room") as caught:
-            for size in range(1, 100):
-                store.keep(question(size), solution())
-                kept.append(question(size).key)
+            keep_many(store)
     assert "what is stored stays" in str(caught.value)
     with Store(path) as store:
         assert kept
