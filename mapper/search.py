@@ -48,6 +48,7 @@ from .constraints import Constraints
 from .diagnosis import diagnose
 from .fanouts import Plans, grouped, pass_fanout, refined
 from .footprints import Footprints
+from .heuristics.neighbourhood import neighbourhood
 from .hierarchy import SPACES, Hierarchy, Holders, Space
 from .ledger import CrossingCosts, Ledger
 from .loops import expand_loops
@@ -117,6 +118,7 @@ class ExactSearch:
     placements: int = 0
     found: list[Found] = field(default_factory=list)
     interrupted: bool = False
+    _known: set[bytes] = field(default_factory=set)
     _working_on: float = float("inf")
     _all_bounded: bool = False
     _queue: list[tuple[float, int, Holders | _Group | Batch]] = field(default_factory=list)
@@ -159,7 +161,8 @@ class ExactSearch:
 
     def _explore(self) -> None:
         """Dive, then take the lowest bound until none is below the best mapping."""
-        for _, _, item in heapq.nsmallest(DIVES, self._queue, key=lambda entry: entry[:2]):
+        dives = DIVES if len(self.found) < self.count else 0
+        for _, _, item in heapq.nsmallest(dives, self._queue, key=lambda entry: entry[:2]):
             if isinstance(item, tuple):
                 self._dive(self._open(item))
         while self._queue and self._queue[0][0] < self._cutoff() and not self._expired():
@@ -225,16 +228,28 @@ class ExactSearch:
         return max(2 * per_mac, 1e-3) * self.arch.mac_instances * self.arch.mac.per_cycle
 
     def _start_from_smaller_space(self) -> None:
-        """The best mapping of a smaller space, found much sooner: nothing worse need be looked at."""
+        """The best mappings of a smaller space, found much sooner: nothing worse need be looked at."""
         if self.space == "uneven":
-            tiling, space = self.tiling, SPACES[0]
+            self._start_from(self.tiling, SPACES[0], self.count)
         elif self.tiling == "ragged":
-            tiling, space = TILINGS[0], self.space
-        else:
-            return
+            self._start_from(TILINGS[0], self.space, self.count)
+        elif self.count > 1:
+            self._start_from(self.tiling, self.space, 1)
+            for best in tuple(self.found):
+                self._look_around(best.mapping)
+
+    def _look_around(self, mapping: Mapping) -> None:
+        """Some mappings near one of the even space: most of the best ones are."""
+        for near in neighbourhood(mapping, self.machine):
+            if self.constraints.is_free or not violations(near, self.machine, self.constraints):
+                self.evaluated += 1
+                self._keep(near, evaluate(near, self.machine))
+
+    def _start_from(self, tiling: Tiling, space: Space, count: int) -> None:
+        """Start with the best mappings of another search."""
         problem, machine, limit = self.original, self.machine, self.time_limit
         first = ExactSearch(
-            problem, machine, self.objective, tiling, space, self.constraints, limit, self.count, self.enough
+            problem, machine, self.objective, tiling, space, self.constraints, limit, count, self.enough
         )
         first.solve()
         self.found = first.found
@@ -345,6 +360,9 @@ class ExactSearch:
             if bound >= self._cutoff():
                 self.pruned["bound"] += len(batch) - row
                 return
+            columns = batch.costs[:, row].tobytes() + batch.steps[row].tobytes()
+            if columns in self._known:
+                continue
             for reduced in self._mappings(batch, row):
                 mapping = self.reduction.restore(reduced)
                 if not self.constraints.is_free and violations(mapping, self.machine, self.constraints):
@@ -352,6 +370,8 @@ class ExactSearch:
                     continue
                 self.evaluated += 1
                 self._keep(mapping, evaluate(mapping, self.machine))
+                if self.tiling == "perfect" and not self._has_exact_halo(batch):
+                    self._known.add(columns)  # exact there: what has the same columns costs the same
 
     def _keep(self, mapping: Mapping, cost: Cost) -> None:
         """Add a mapping to those found, if it is one of the best, and differs from the others in cost."""

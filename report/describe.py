@@ -10,6 +10,7 @@ from ..arch import Architecture, ArrayAxis, Fanout, Memory
 from ..ir import Problem
 from ..ir.problem import ROLES, Tensor
 from ..workloads import Network
+from .network import network_page
 from .text import architecture_rows, columns, layer_rows, pairs, section
 from .units import clock, count, energy, significant, size
 
@@ -35,20 +36,6 @@ def architecture_page(arch: Architecture) -> Group:
         section("Hierarchy", Text("\n".join(_hierarchy_lines(arch)), no_wrap=True)),
         section("Memories", _memory_table(arch)),
     )
-
-
-def network_page(network: Network) -> Group:
-    """A network: its layers with shapes and repeats, and its totals."""
-    table = columns(("layer", "sizes"), ("MACs", "repeat", "all MACs"))
-    for layer in network.layers:
-        sizes = " ".join(f"{name}={size}" for name, size in layer.problem.dims if size > 1)
-        table.add_row(layer.name, sizes, count(layer.problem.macs), count(layer.repeat), count(layer.macs))
-    occurrences = sum(layer.repeat for layer in network.layers)
-    table.add_row("total", "", "", count(occurrences), count(network.macs), style="bold")
-    rows = [("Network", network.name)]
-    rows += [("Source", network.source)] if network.source else []
-    rows += [("MACs", count(network.macs)), ("Weights", f"{count(network.weights)} words")]
-    return Group(pairs(rows), section("Layers", table))
 
 
 def layer_page(problem: Problem) -> Group:

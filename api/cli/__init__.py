@@ -7,8 +7,9 @@
     results.py              results
     mappings.py             evaluate, verify
     names.py                list, show
+    network.py              network
     machines.py             --arch
-    problems.py             LAYER, --conv, --gemm, --einsum
+    problems.py             LAYER, --conv, --gemm, --einsum, --dim
     several.py              --top, --pareto
     constraint_options.py   --dataflow, --constraints, --constraint
     batch_options.py        --store, --workers and what else commands with many searches share
@@ -23,6 +24,7 @@ from .entry import app, main
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
+from .network import network
 from .results import app as results
 from .space import space_size
 
@@ -36,3 +38,4 @@ app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
 app.command("list", short_help="List architectures, networks, layers or dataflows.")(list_names)
 app.command(short_help="Show an architecture, a network, a layer or a dataflow.")(show)
+app.command(short_help="Print the layers of a network with their figures.")(network)

@@ -12,7 +12,7 @@ from .batch_options import NoCacheOption, StoreOption
 from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .mappings import show_result, verify_mapping
-from .problems import problem_named
+from .problems import Dims, WidthsOption, problem_named
 from .several import show_several
 from .terminal import noting_interrupts, say, status
 
@@ -81,6 +81,8 @@ def search(
     einsum: Annotated[
         str | None, typer.Option(metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
     ] = None,
+    dim: Dims = None,
+    widths: WidthsOption = "file",
     dataflow: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only mappings of a dataflow (`tilewright list dataflows`).")
     ] = None,
@@ -113,7 +115,7 @@ def search(
     tilewright search resnet50:conv1 --arch eyeriss --pareto energy,latency
     tilewright search resnet50:conv1 --arch eyeriss --dataflow row-stationary --constraint "utilization>=0.5"
     """
-    problem = problem_named(layer, conv, gemm, einsum)
+    problem = problem_named(layer, conv, gemm, einsum, dim, widths)
     machine = architecture_named(arch)
     from ..cost_models import parse_objective
     from ..mapper.hierarchy import SPACES, Space

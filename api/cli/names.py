@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..ir import Problem, TilewrightError, did_you_mean
+from .problems import Dims, sizes_of_symbols
 from .terminal import near_word
 
 if TYPE_CHECKING:
@@ -26,22 +27,26 @@ def list_names(
     network: Annotated[
         str | None,
         typer.Argument(
-            metavar="NETWORK", help="For layers: a network, or the path of its YAML file; all, if not given."
+            metavar="NETWORK", help="For layers: a network, or the path of its YAML or ONNX file; all, if not given."
         ),
     ] = None,
+    dim: Dims = None,
 ) -> None:
     """List the names that other commands take, one a line.
 
     \b
     tilewright list archs
     tilewright list layers resnet50
+    tilewright list layers model.onnx --dim batch=1
     """
     if what not in _LISTS:
         expected = "archs, networks, layers or dataflows"
         raise TilewrightError(f"cannot list {what!r}, expected {expected}", hint=near_word(what, _LISTS))
     if network is not None and what != "layers":
         raise TilewrightError(f"found {network!r} after {what}, expected nothing", hint="only layers take a network")
-    typer.echo("\n".join(_names(what, network)))
+    if dim and network is None:
+        raise TilewrightError("symbols belong to an ONNX file, and none is given", where="--dim")
+    typer.echo("\n".join(_names(what, network, sizes_of_symbols(dim))))
 
 
 def show(
@@ -49,9 +54,10 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
-            help="An architecture, a network, a layer such as resnet50:conv1, a dataflow, or a YAML file.",
+            help="An architecture, a network, a layer such as resnet50:conv1, a dataflow, or a YAML or ONNX file.",
         ),
     ],
+    dim: Dims = None,
 ) -> None:
     """Show an architecture, the layers of a network, one layer, or the file of a dataflow.
 
@@ -67,13 +73,13 @@ def show(
     if name in list_dataflows():
         typer.echo(dataflow_text(name), nl=False)
         return
-    page = _page(name)
+    page = _page(name, sizes_of_symbols(dim))
     from ..report.text import write
 
     write(page)
 
 
-def _names(what: str, network: str | None) -> Iterable[str]:
+def _names(what: str, network: str | None, dims: Mapping[str, int]) -> Iterable[str]:
     from ..workloads import list_networks, load_network
 
     if what == "archs":
@@ -87,22 +93,22 @@ def _names(what: str, network: str | None) -> Iterable[str]:
 
         return list_dataflows()
     chosen = list_networks() if network is None else (network,)
-    return [f"{name}:{layer.name}" for name in chosen for layer in load_network(name).layers]
+    return [f"{name}:{layer.name}" for name in chosen for layer in load_network(name, dims).layers]
 
 
-def _page(name: str) -> RenderableType:
+def _page(name: str, dims: Mapping[str, int]) -> RenderableType:
     """The page of whatever has that name: a file says itself which of both kinds it is."""
     from ..arch import list_archs, load_arch
-    from ..workloads import list_networks, load_layer, load_network
+    from ..workloads import ONNX, list_networks, load_layer, load_network
 
     if name in list_archs():
         found: Architecture | Network | Problem = load_arch(name)
-    elif name in list_networks():
-        found = load_network(name)
+    elif name in list_networks() or name.lower().endswith(ONNX):
+        found = load_network(name, dims)
     elif name.endswith((".yaml", ".yml")):
         found = load_network(name) if _is_network_file(Path(name)) else load_arch(name)
     elif ":" in name:
-        found = load_layer(name)
+        found = load_layer(name, dims)
     else:
         from ..mapper.constraint_files import list_dataflows
 

@@ -7,7 +7,7 @@ from typing import Annotated, cast
 import typer
 
 from .machines import architecture_named
-from .problems import problem_named
+from .problems import Dims, WidthsOption, problem_named
 
 
 def space_size(
@@ -24,6 +24,8 @@ def space_size(
     einsum: Annotated[
         str | None, typer.Option(metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
     ] = None,
+    dim: Dims = None,
+    widths: WidthsOption = "file",
 ) -> None:
     """Count the mappings of a layer exactly, and show what texts on accelerators would estimate.
 
@@ -33,7 +35,7 @@ def space_size(
     tilewright space resnet50:layer1.0.conv2 --arch eyeriss
     tilewright space resnet50:conv1 --arch eyeriss --tiling ragged --space uneven
     """
-    problem = problem_named(layer, conv, gemm, einsum)
+    problem = problem_named(layer, conv, gemm, einsum, dim, widths)
     machine = architecture_named(arch)
     from ..mapper.hierarchy import SPACES, Space
     from ..mapper.space_size import space_size as size_of

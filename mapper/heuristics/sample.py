@@ -175,6 +175,26 @@ class Space:
             items += [Loop(names[d], genome.trips[d][i], slot.axis) for d in order if genome.trips[d][i] > 1]
         return Mapping(self.problem, LoopNest(tuple(items)))
 
+    def genome(self, mapping: Mapping) -> Genome:
+        """The genome that stands for a mapping of the even space."""
+        index = {dim: d for d, dim in enumerate(self.problem.dim_names)}
+        memories = {memory.name: m for m, memory in enumerate(self.arch.memories)}
+        axes = {slot.axis: i for i, slot in enumerate(self.slots) if slot.axis is not None}
+        trips = [[1] * len(self.slots) for _ in index]
+        orders: list[list[int]] = [[] for _ in memories]
+        kept, memory = set(), 0
+        for item in mapping.nest:
+            if isinstance(item, Node):
+                memory = memories[item.memory]
+                kept.add((memory, item.tensor))
+            elif item.trips > 1:
+                slot = self.time_slots[memory] if item.axis is None else axes[item.axis]
+                trips[index[item.dim]][slot] *= item.trips
+                if item.axis is None:
+                    orders[memory].append(index[item.dim])
+        keeps = tuple(tuple((m, t.name) in kept for t in self.problem.tensors) for m in memories.values())
+        return Genome(keeps, tuple(map(tuple, trips)), tuple(map(tuple, orders)))
+
     def fits(self, genome: Genome) -> bool:
         """Whether axes and capacities suffice: `check_fit` of the mapping, without building it."""
         tile = dict.fromkeys(self.problem.dim_names, 1)
