@@ -90,7 +90,8 @@ def best_choice(objective: Objective, options: Sequence[Sequence[Row]]) -> list[
     least_left = _least_left(figures)
     # By the least of each layer alone: whatever it costs, nothing above it need be looked at.
     greedy = [rows[int(np.argmin(goal.value(f[:, 0], f[:, 1])))] for rows, f in zip(options, figures, strict=True)]
-    limit = goal.value(*map(float, sum(np.array(_figures(row)) for row in greedy)))
+    energy, latency = np.array([_figures(row) for row in greedy]).sum(axis=0).tolist()
+    limit = goal.value(energy, latency)
     sums, paths = np.zeros((1, 2)), np.zeros((1, 0), dtype=np.int16)
     for found, left in zip(figures, least_left, strict=True):
         grown = (sums[:, None, :] + found[None, :, :]).reshape(-1, 2)
@@ -119,4 +120,5 @@ def _front(points: Floats) -> npt.NDArray[np.intp]:
     order = np.lexsort((points[:, 1], points[:, 0]))
     seconds = points[order, 1]
     better = np.concatenate([[True], seconds[1:] < np.minimum.accumulate(seconds)[:-1]])
-    return order[better]
+    front: npt.NDArray[np.intp] = order[better]
+    return front

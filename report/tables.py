@@ -49,9 +49,7 @@ class Table:
 
     def to_parquet(self) -> bytes:
         """Raises TilewrightError when pyarrow is not installed."""
-        pyarrow = _library("pyarrow")
-        import pyarrow.parquet as parquet
-
+        pyarrow, parquet = _library("pyarrow"), _library("pyarrow.parquet")
         columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
         table = pyarrow.table({name: list(values) for name, values in zip(self.columns, columns, strict=True)})
         data = io.BytesIO()
@@ -94,4 +92,6 @@ def _library(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError:
-        raise TilewrightError(f"{name} is not installed", hint="pip install 'tilewright[tables]'") from None
+        raise TilewrightError(
+            f"{name.partition('.')[0]} is not installed", hint="pip install 'tilewright[tables]'"
+        ) from None

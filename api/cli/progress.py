@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from .terminal import say
 
 if TYPE_CHECKING:
+    from rich.console import Group
+
     from ..report.batch.run import Progress, Watch
 
 _PAUSE = 30.0  # seconds between two lines where nothing can move
@@ -73,7 +75,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _display(progress: Progress) -> object:
+def _display(progress: Progress) -> Group:
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.text import Text

@@ -27,7 +27,7 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         self._client = _connect(address)
-        self._executor = self._client.get_executor(pure=False)
+        self._executor: Any = self._client.get_executor(pure=False)  # type: ignore[no-untyped-call]
 
     def submit(self, function: Callable[[A], T], argument: A) -> Future[T]:
         """Have a worker call the function; both it and its argument are pickled."""
@@ -41,7 +41,7 @@ class Cluster:
     def stop(self) -> None:
         """Give up what this batch has submitted; the cluster stays."""
         self._executor.shutdown(wait=False)
-        self._client.close()
+        self._client.close()  # type: ignore[no-untyped-call]
 
 
 def _connect(address: str) -> Client:
@@ -51,7 +51,7 @@ def _connect(address: str) -> Client:
         hint = "pip install 'tilewright[cluster]'"
         raise TilewrightError("distributed is not installed", where="--scheduler", hint=hint) from None
     try:
-        return Client(address, timeout=_PATIENCE, set_as_default=False)
+        return Client(address, timeout=_PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:
         hint = "start one with `dask scheduler`, and write its address, such as tcp://host:8786"
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 import zlib
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Literal
 
 from ...ir import MappingError, StoreError
@@ -103,11 +103,30 @@ def record_of(question: Question, answer: Answer, time_limit: float | None, seco
         status = "proven" if proof.proven else "unproven"
         text = document_of(answer.mapping, question.arch, cost, proof).model_dump_json()
         figures = (cost.energy_pj, cost.latency_cycles, cost.utilization, proof.value, proof.gap)
-    names = (question.problem.name, question.arch.name, question.constraints.name)
-    asked = (question.objective.name, question.tiling, question.space)
-    found = (float(seconds), time_limit, time.time(), written_by(), zlib.compress(text.encode()))
-    parts = (question.key, MODEL_VERSION, *names, *asked, status, *figures, *found)
-    return Record(*parts, _checksum(parts))  # type: ignore[arg-type]
+    energy_pj, latency_cycles, utilization, value, gap = figures
+    unsigned = Record(
+        key=question.key,
+        model_version=MODEL_VERSION,
+        layer=question.problem.name,
+        arch=question.arch.name,
+        dataflow=question.constraints.name,
+        objective=question.objective.name,
+        tiling=question.tiling,
+        space=question.space,
+        status=status,
+        energy_pj=energy_pj,
+        latency_cycles=latency_cycles,
+        utilization=utilization,
+        value=value,
+        gap=gap,
+        seconds=float(seconds),
+        time_limit_s=float(time_limit) if time_limit is not None else None,
+        created_s=time.time(),
+        written_by=written_by(),
+        payload=zlib.compress(text.encode()),
+        checksum="",
+    )
+    return replace(unsigned, checksum=_checksum(astuple(unsigned)[:-1]))
 
 
 def _checksum(parts: tuple[object, ...]) -> str:
