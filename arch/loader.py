@@ -28,7 +28,8 @@
         overlaps: true           # false: its transfers add to the time of the computation
       - fanout: array            # an array of everything below; one axis or two
         x: 14                    # any dimension may be spread over it
-        y: {size: 12, dims: [R, C], reuse: output}    # only these, and only those that do not move the outputs
+        y: {size: 12, dims: [R, C], reuse: output}    # only these, and only those that do not move the outputs;
+                                 # `reduce: false`: no reduction loops
         multicast: true          # one read above serves every instance that wants the word (the default)
         spatial_reduction: true  # partial sums are added up on their way out (the default)
       - memory: spad
@@ -38,6 +39,8 @@
         write: 1 pJ
 
     mac: {energy: 1 pJ, per_cycle: 1}                                 # per_cycle is 1, if not given
+
+    parameters: {lanes: 16}      # named values, for `x: $lanes`; any field may be referred to (settings.py)
 
 Sizes are `bit`, `B`, `KiB` (1024 B), `kB` (1000 B) and so on, or `words` of the architecture's width; a bandwidth is a
 size per cycle or per second. Unknown keys, keys given twice, aliases and tags are refused, and every error says
@@ -59,6 +62,7 @@ from pydantic import BaseModel, ValidationError
 from ..ir import ArchitectureError, Role, did_you_mean
 from ..ir.problem import ROLES
 from .document import Field, is_path, read_document, read_text
+from .settings import Setting, shown_settings, with_settings
 from .spec import Architecture, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory, Reuse
 from .units import bits_per_cycle, clock_hz, energy_pj, size_bits
 
@@ -78,7 +82,7 @@ _TOP = {
     "levels": "a list of memories and fanouts, outermost first",
     "mac": "a mapping such as {energy: 1 pJ}",
 }
-_TOP_OPTIONAL = ("description", "technology", "source", "partial_sum", "inner_drain_read", "reuse")
+_TOP_OPTIONAL = ("description", "technology", "source", "partial_sum", "inner_drain_read", "reuse", "parameters")
 _MEMORY = {
     "memory": "a name such as DRAM",
     "access": "the width that the energies are for, such as 16 bit",
@@ -131,36 +135,39 @@ def list_archs() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _LIBRARY.glob("*.yaml")))
 
 
-def load_arch(name_or_path: str | os.PathLike[str]) -> Architecture:
+def load_arch(name_or_path: str | os.PathLike[str], set: Mapping[str, Setting] | None = None) -> Architecture:
     """A machine of the library by its name, or an architecture file by its path.
 
     A text is a path when it ends in .yaml or .yml, holds a path separator, or names an existing file; a library
     name comes first.
 
-    Raises ArchitectureError when there is no such machine or file, or when the file cannot be understood.
+    set  fields to set before the file is checked, such as {"array.x": 128, "GLB.size": "1 MiB"} (settings.py)
+
+    Raises ArchitectureError when there is no such machine, file or field, or when the file cannot be understood.
     """
     name = os.fspath(name_or_path)
     known = list_archs()
     if isinstance(name_or_path, str) and name in known:
         path = _LIBRARY / f"{name}.yaml"
-        return parse_arch(read_text(path, f"library/{path.name}"), f"library/{path.name}")
+        return parse_arch(read_text(path, f"library/{path.name}"), f"library/{path.name}", set)
     if isinstance(name_or_path, str) and not is_path(name):
         raise ArchitectureError(
             f"no architecture is named {name!r}, expected a library name or a path that ends in .yaml",
             hint=did_you_mean(name, known),
         )
     hint = f"library names are {', '.join(known)}"
-    return parse_arch(read_text(Path(name), name, hint=hint), name)
+    return parse_arch(read_text(Path(name), name, hint=hint), name, set)
 
 
-def parse_arch(text: str, where: str = "<text>") -> Architecture:
+def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | None = None) -> Architecture:
     """The architecture that a YAML text describes; the format is at the top of this module.
 
     where  how messages call the text, usually its file name
+    set    fields to set, as for `load_arch`
 
     Raises ArchitectureError with `where:line: field.path` when the text cannot be understood.
     """
-    document = read_document(text, where)
+    document = with_settings(read_document(text, where), set or {}, (*_TOP, *_TOP_OPTIONAL))
     top = document.members(_TOP, _TOP_OPTIONAL)
     scale = _Scale(
         word_bits=top["word"].quantity(size_bits, _TOP["word"]),
@@ -175,6 +182,7 @@ def parse_arch(text: str, where: str = "<text>") -> Architecture:
         Architecture,
         level_fields[0],
         **texts,
+        settings=shown_settings(set or {}),
         clock_hz=scale.clock_hz,
         word_bits=scale.word_bits,
         partial_sum_bits=scale.size(top["partial_sum"]) if "partial_sum" in top else None,
@@ -301,13 +309,14 @@ def _reuse(top: Mapping[str, Field]) -> Reuse:
 def _axis(field: Field) -> ArrayAxis:
     if isinstance(field.value, str):
         return _build(ArrayAxis, field, size=field.whole(_AN_INSTANCE_COUNT))
-    members = field.members({"size": _AN_INSTANCE_COUNT}, ("dims", "reuse"))
+    members = field.members({"size": _AN_INSTANCE_COUNT}, ("dims", "reuse", "reduce"))
     return _build(
         ArrayAxis,
         field,
         size=members["size"].whole(_AN_INSTANCE_COUNT),
         dims=_dims(members["dims"]) if "dims" in members else None,
         reuse=cast(Role, members["reuse"].choice(ROLES)) if "reuse" in members else None,
+        reduce=_flag(members, "reduce", True),
     )
 
 

@@ -83,6 +83,7 @@ def _fanout_line(fanout: Fanout) -> str:
 def _axis(axis: ArrayAxis) -> str:
     limits = [f"only {' '.join(axis.dims)}"] if axis.dims is not None else []
     limits += [f"sharing the {axis.reuse}"] if axis.reuse else []
+    limits += [] if axis.reduce else ["no reductions"]
     return f"{axis.size} ({', '.join(limits)})" if limits else str(axis.size)
 
 

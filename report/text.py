@@ -116,6 +116,8 @@ def architecture_rows(arch: Architecture) -> list[tuple[str, str]]:
     rows = [("Architecture", arch.name)]
     if arch.description:
         rows.append(("", arch.description))
+    if arch.settings:
+        rows.append(("", "set " + ", ".join(f"{path}={value}" for path, value in arch.settings.items())))
     units = plural(arch.mac_instances, "MAC unit")
     rows.append(("", f"{units} at {clock(arch.clock_hz)}, words of {arch.word_bits} bit"))
     return rows

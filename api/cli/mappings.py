@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import Mapping, TilewrightError
-from .machines import architecture_named
+from .machines import Settings, architecture_named
 from .terminal import say, status
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def evaluate(
     arch: Annotated[
         str | None, typer.Option(metavar="NAME|PATH", help="Evaluate on this architecture, not on the file's own.")
     ] = None,
+    set_fields: Settings = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
 ) -> None:
     """Compute what a mapping costs, on its own architecture or on another one.
@@ -42,9 +43,10 @@ def evaluate(
     \b
     tilewright evaluate result/mapping.json
     tilewright evaluate result/mapping.json --arch changed_chip.yaml --json
+    tilewright evaluate result/mapping.json --arch eyeriss --set "DRAM.read=100 pJ"
     """
     loaded = _load(mapping)
-    machine = loaded.arch if arch is None else architecture_named(arch)
+    machine = loaded.arch if arch is None and not set_fields else architecture_named(arch, set_fields)
     cost = _cost(mapping, loaded, machine)
     if json:
         from ..report.documents import dump_mapping

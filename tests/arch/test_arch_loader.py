@@ -310,7 +310,7 @@ class TestFiles:
             "no architecture is named 'eyeris', expected a library name or a path that ends in .yaml\n"
             "hint: did you mean 'eyeriss'?"
         )
-        with pytest.raises(ArchitectureError, match="hint: known: eyeriss, three_level, tpu_v1"):
+        with pytest.raises(ArchitectureError, match="hint: known: a100, ascend_like, cpu, "):
             load_arch("")
 
     def test_missing_file(self, tmp_path: Path) -> None:
