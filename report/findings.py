@@ -29,7 +29,7 @@ def _best_machines(comparison: Comparison) -> Iterator[str]:
     """For each network, the architecture whose free optimum is least."""
     if FREE not in comparison.dataflows or len(comparison.archs) < 2:
         return
-    name = network_objective(comparison.settings.objective).name
+    name = _goal(comparison)
     for network in comparison.networks:
         found = [
             (s.value, s.arch)
@@ -52,16 +52,14 @@ def _best_machines(comparison: Comparison) -> Iterator[str]:
 def _cost_of_one_dataflow(comparison: Comparison) -> Iterator[str]:
     """What the best single fixed dataflow costs against the free optimum."""
     found = [
-        (h.single_value / h.free_value, h)
-        for h in comparison.hybrids()
-        if h.single_value is not None and h.free_value
+        (h.single_value / h.free_value, h) for h in comparison.hybrids() if h.single_value is not None and h.free_value
     ]
     if not found:
         return
     mean = geometric_mean((factor, 1) for factor, _ in found)
     worst, where = max(found, key=lambda pair: pair[0])
     assert mean is not None
-    name = network_objective(comparison.settings.objective).name
+    name = _goal(comparison)
     yield (
         f"The best single fixed dataflow has {_times(mean)} the {name} of the free optimum (geometric mean of "
         f"{plural(len(found), 'network and architecture', 'pairs of network and architecture')}), at worst "
@@ -125,7 +123,13 @@ def _proof(comparison: Comparison) -> str:
     space = f"the {comparison.settings.space} space with {comparison.settings.tiling} tilings"
     if not unproven:
         return f"All {len(solved):,} mappings are proven optimal in {space}."
-    return f"{len(solved) - unproven:,} of {len(solved):,} mappings are proven optimal in {space}; the rest ran out of time."
+    proven = f"{len(solved) - unproven:,} of {len(solved):,} mappings"
+    return f"{proven} are proven optimal in {space}; the rest ran out of time."
+
+
+def _goal(comparison: Comparison) -> str:
+    name = network_objective(comparison.settings.objective).name
+    return name.upper() if name in ("edp", "ed2p") else name
 
 
 def _times(factor: float) -> str:

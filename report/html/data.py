@@ -58,7 +58,7 @@ class _Texts:
 
 
 def _machine(arch: Architecture) -> Document:
-    """An architecture, with the rates of its roofline: MACs per second, and bytes per second of the outermost memory."""
+    """An architecture, with its roofline: MACs per second, and bytes per second of the outermost memory."""
     outermost = arch.memories[0]
     ports = (outermost.shared_bits_per_cycle, outermost.read_bits_per_cycle, outermost.write_bits_per_cycle)
     bits = ports[0] or sum(port for port in ports[1:] if port)

@@ -9,7 +9,8 @@ const TIME = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 function significant(value, digits = 4) {
   if (value === 0) return "0";
   if (Math.abs(value) >= 1000 && Math.abs(value) < 1e9) return Math.round(value).toLocaleString("en-US");
-  return value.toPrecision(digits).replace(/e\+/, "e");
+  const short = Math.abs(value) < 1e9 ? value.toPrecision(digits) : value.toExponential(digits - 1);
+  return short.replace(/\.?0+(?=e|$)/, (zeros) => (short.includes(".") ? "" : zeros)).replace("e+", "e");
 }
 
 function scaled(value, units) {

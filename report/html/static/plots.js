@@ -1,6 +1,6 @@
 // Dots on logarithmic axes: energy against latency, and the roofline.
 
-const WIDE = 900, HIGH = 420, LEFT = 70, RIGHT = 20, TOP = 14, BOTTOM = 46;
+const WIDE = 900, HIGH = 420, LEFT = 96, RIGHT = 20, TOP = 14, BOTTOM = 46;
 const MARKS = ["circle", "square", "diamond", "triangle", "down", "cross"];
 
 /** A logarithmic axis from `low` to `high`, onto pixels. */
@@ -9,11 +9,16 @@ function logScale(low, high, from, to) {
   return (value) => from + ((Math.log10(value) - a) / (b - a || 1)) * (to - from);
 }
 
-function decades(low, high) {
-  const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9);
-  const steps = [];
-  for (let e = first; e <= last; e += 1) steps.push(10 ** e);
-  return steps.length > 1 ? steps : [low, high];
+/** Round numbers within an axis: powers of ten; if these are few, 2 and 5 times them too. */
+function ticks(low, high) {
+  const found = (steps) => {
+    const within = [];
+    for (let e = Math.floor(Math.log10(low)); 10 ** e <= high; e += 1) {
+      within.push(...steps.map((step) => step * 10 ** e).filter((tick) => tick >= low && tick <= high));
+    }
+    return within;
+  };
+  return found([1]).length > 2 ? found([1]) : found([1, 2, 5]);
 }
 
 /** The frame of a plot: axes with ticks, and the two scales. */
@@ -22,11 +27,11 @@ function frame(label, xs, ys, xTitle, yTitle, xText, yText) {
   const [x0, x1] = spread(xs, 1.4), [y0, y1] = spread(ys, 1.4);
   const x = logScale(x0, x1, LEFT, WIDE - RIGHT), y = logScale(y0, y1, HIGH - BOTTOM, TOP);
   const svg = shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "group", "aria-label": label });
-  for (const tick of decades(x0, x1)) {
+  for (const tick of ticks(x0, x1)) {
     svg.append(shape("line", { class: "axis", x1: x(tick), x2: x(tick), y1: TOP, y2: HIGH - BOTTOM }),
       shape("text", { x: x(tick), y: HIGH - BOTTOM + 16, "text-anchor": "middle" }, xText(tick)));
   }
-  for (const tick of decades(y0, y1)) {
+  for (const tick of ticks(y0, y1)) {
     svg.append(shape("line", { class: "axis", x1: LEFT, x2: WIDE - RIGHT, y1: y(tick), y2: y(tick) }),
       shape("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, yText(tick)));
   }
@@ -98,7 +103,7 @@ function drawRoofline(rows, machine) {
   const ridge = machine.bandwidth ? machine.peak / machine.bandwidth : null;
   const xs = found.map((row) => row.intensity).concat(ridge ?? []);
   const { svg, x, y, x0, x1 } = frame(`Roofline of ${machine.name}`, xs, [machine.peak, ...found.map(reached)],
-    `MAC per byte of ${machine.outermost}`, "MAC per second", (v) => significant(v, 2), rate);
+    `MAC per byte of ${machine.outermost}`, "MAC per second", (v) => significant(v, 3), rate);
   const low = ridge && Math.max(x0, Math.min(...found.map(reached)) / 1.4 / machine.bandwidth);
   const roof = ridge
     ? [[low, low * machine.bandwidth], [ridge, machine.peak], [x1, machine.peak]]
