@@ -1,4 +1,4 @@
-"""The page in a real browser: needs Chromium (`apt install chromium`) and the extra `browser`, and is skipped without."""
+"""The page in a real browser: needs Chromium (`apt install chromium`) and the extra `browser`; skipped without."""
 
 from __future__ import annotations
 
