@@ -19,8 +19,9 @@ from ...mapper.constraints import Constraints
 from ...mapper.hierarchy import Space
 from ...mapper.model_version import MODEL_VERSION
 from ...mapper.tilings import Tiling
+from ..documents import SCHEMA_VERSION
 
-_WITHOUT_EFFECT = {"name", "description", "technology", "source"}
+_WITHOUT_EFFECT = {"name", "description", "technology", "source", "settings"}
 """Fields of an architecture that no result depends on."""
 
 
@@ -37,9 +38,11 @@ class Question:
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 of the canonical JSON of the question and of `MODEL_VERSION`, in hexadecimal digits."""
+        """SHA-256 of the canonical JSON of the question and of the versions of cost model and mapping.json, in hexadecimal
+        digits."""
         parts = {
             "model": MODEL_VERSION,
+            "document": SCHEMA_VERSION,
             "problem": _problem(self.problem),
             "architecture": _architecture(self.arch),
             "constraints": _plain(self.constraints.key()),
