@@ -4,6 +4,7 @@
     layers.py               search
     space.py                space
     compare.py              compare
+    explore.py              explore
     results.py              results
     mappings.py             evaluate, verify
     names.py                list, show
@@ -21,6 +22,7 @@ Everything heavy is imported inside the command that needs it, so that `--help` 
 
 from .compare import compare
 from .entry import app, main
+from .explore import explore
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
@@ -33,6 +35,7 @@ __all__ = ["app", "main"]
 app.command(short_help="Find the best mapping of a layer, with proof.")(search)
 app.command("space", short_help="Count the mappings of a layer.")(space_size)
 app.command(short_help="Compare dataflows across architectures for networks.")(compare)
+app.command(short_help="Explore a space of architectures for a network.")(explore)
 app.add_typer(results, name="results", short_help="List, show, export and remove stored results.")
 app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)

@@ -38,8 +38,8 @@ class Question:
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 of the canonical JSON of the question and of the versions of cost model and mapping.json, in hexadecimal
-        digits."""
+        """SHA-256, in hexadecimal digits, of the canonical JSON of the question and of two versions: those of the cost
+        model and of mapping.json."""
         parts = {
             "model": MODEL_VERSION,
             "document": SCHEMA_VERSION,

@@ -11,7 +11,7 @@ import tilewright
 
 NAMES = """
     Architecture LoopNest Mapping Problem SearchResult TilewrightError __version__ batched_gemm compare conv2d einsum
-    evaluate gemm list_archs list_networks load_arch load_layer load_mapping load_network search search_many
+    evaluate explore gemm list_archs list_networks load_arch load_layer load_mapping load_network search search_many
     search_pareto search_top simulate
 """
 HEAVY = {"numpy", "pydantic", "yaml", "rich", "typer"}

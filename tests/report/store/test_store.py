@@ -63,7 +63,9 @@ def change(path: Path, statement: str, *values: object) -> None:
 
 def test_names_do_not_matter() -> None:
     arch = question().arch
-    renamed = arch.model_copy(update={"name": "other", "description": "x", "source": "y", "technology": "z", "settings": {"a": "b"}})
+    renamed = arch.model_copy(
+        update={"name": "other", "description": "x", "source": "y", "technology": "z", "settings": {"a": "b"}}
+    )
     named = Constraints(name="anything")
     assert question().key == question(name="other", arch=renamed, constraints=named).key
 
