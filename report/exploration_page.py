@@ -11,7 +11,8 @@ from rich.table import Table as TextTable
 from rich.text import Text
 
 from ..ir import TilewrightError
-from .comparison_files import write_comparison
+from .comparison_files import write_tables
+from .comparison_tables import energy_table, latency_table, layer_table
 from .exploration import Exploration, Point
 from .files import write_bytes
 from .text import columns, pairs, section
@@ -47,10 +48,9 @@ def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> 
 
 
 def write_exploration(exploration: Exploration, folder: Path, formats: Sequence[str], picture: bool) -> list[Path]:
-    """Write the table of the points, the tables of all layers, and the picture if asked for; return the paths."""
-    table = exploration.table()
-    paths = [table.write(folder / f"points.{form}") for form in formats]
-    paths += write_comparison(exploration.comparison, folder, formats)
+    """Write the table of the points, those of all layers, and the picture if asked for; return the paths."""
+    layers = (table(exploration.comparison) for table in (layer_table, energy_table, latency_table))
+    paths = list(write_tables((exploration.table(), *layers), folder, formats))
     if picture:
         figure = front_figure(exploration)
         paths += [write_bytes(folder / f"front.{form}", picture_bytes(figure, form)) for form in ("svg", "png")]
@@ -78,19 +78,27 @@ def front_figure(exploration: Exploration) -> Figure:
             s=[20 + 180 * on_chip / largest for _, _, on_chip in chosen],
             c=colour,
             alpha=0.8,
-            label=f"{label} (area of a dot: on-chip bytes)",
+            label=label,
         )
     for point in exploration.front:
         if len(front) <= 12 and point.figures is not None:
             pj, latency, _ = point.figures
             note = ", ".join(point.values.values())
             axes.annotate(note, (latency, pj * 1e-12), xytext=(4, 4), textcoords="offset points", fontsize=7)
-    axes.set(xscale="log", yscale="log", xlabel="latency of the network (s)", ylabel="energy of the network (J)")
+    axes.set(xlabel="latency of the network (s)", ylabel="energy of the network (J)")
+    axes.set_xscale(_scale([latency for _, (_, latency, _) in mapped]))
+    axes.set_yscale(_scale([pj for _, (pj, _, _) in mapped]))
+    axes.margins(0.15)
     comparison = exploration.comparison
     title = f"{comparison.networks[0]}: {comparison.settings.objective.name}, sweep of {', '.join(exploration.fields)}"
-    axes.set_title(f"{title} ({comparison.written_by})", fontsize=9)
+    axes.set_title(f"{title}\narea of a dot: on-chip bytes ({comparison.written_by})", fontsize=9)
     axes.legend(fontsize=8)
     return figure
+
+
+def _scale(values: Sequence[float]) -> str:
+    """Logarithmic where values differ by more than a few times: its labels are hard to read elsewhere."""
+    return "log" if values and max(values) > 5 * min(values) > 0 else "linear"
 
 
 def picture_bytes(figure: Figure, form: str) -> bytes:

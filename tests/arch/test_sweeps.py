@@ -76,7 +76,7 @@ def test_architectures_have_the_values_of_their_points() -> None:
 
 @pytest.mark.parametrize(
     ("sweep", "message"),
-    [("nowhere.size=1,2", "nowhere"), ("GLB.size=1 KiB,2 pJ", "2 pJ"), ("GLB.sise=1 KiB", "GLB.size")],
+    [("nowhere.size=1,2", "nowhere"), ("GLB.size=1 KiB,2 pJ", "2 pJ"), ("GLB.sise=1 KiB", "did you mean 'size'")],
 )
 def test_a_point_that_cannot_be_loaded_is_an_error(sweep: str, message: str) -> None:
     with pytest.raises(ArchitectureError, match=message):
