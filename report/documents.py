@@ -21,6 +21,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
@@ -161,6 +162,7 @@ def document_of(
     )
 
 
+@cache
 def written_by() -> str:
     """What documents and records say of their writer, such as "tilewright 0.1.0"."""
     return f"tilewright {version('tilewright')}"

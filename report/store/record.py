@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 import zlib
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from ...ir import MappingError, StoreError
@@ -58,7 +58,7 @@ class Record:
     @property
     def is_intact(self) -> bool:
         """Whether the row is what was once written."""
-        return self.checksum == _checksum(astuple(self)[:-1])
+        return self.checksum == _checksum(_values(self))
 
     @property
     def is_current(self) -> bool:
@@ -126,7 +126,12 @@ def record_of(question: Question, answer: Answer, time_limit: float | None, seco
         payload=zlib.compress(text.encode()),
         checksum="",
     )
-    return replace(unsigned, checksum=_checksum(astuple(unsigned)[:-1]))
+    return replace(unsigned, checksum=_checksum(_values(unsigned)))
+
+
+def _values(record: Record) -> tuple[object, ...]:
+    """All but the checksum."""
+    return tuple(getattr(record, column) for column in COLUMNS[:-1])
 
 
 def _checksum(parts: tuple[object, ...]) -> str:
