@@ -58,7 +58,7 @@ class SearchResult:
         Raises TilewrightError when the folder or a file cannot be written.
         """
         place = prepare_folder(folder)
-        return tuple(_write(place / name, self.emit(form)) for name, form in _FILES.items())
+        return tuple(write_file(place / name, self.emit(form)) for name, form in _FILES.items())
 
     def __str__(self) -> str:
         cost, verdict = self.cost, "proven optimal" if self.certificate.proven else "not proven optimal"
@@ -226,8 +226,8 @@ def check_time_limit(seconds: float | None) -> None:
         raise TilewrightError(f"the time limit is {seconds}, expected seconds, 0 or more")
 
 
-def prepare_folder(folder: str | os.PathLike[str]) -> Path:
-    """Make a folder, if need be, and make sure that files can be written in it.
+def prepare_folder(folder: str | os.PathLike[str], names: Collection[str] | None = None) -> Path:
+    """Make a folder, if need be, and make sure that files of these names (a result's) can be written in it.
 
     Raises TilewrightError when they cannot: better before a search than after it.
     """
@@ -240,13 +240,14 @@ def prepare_folder(folder: str | os.PathLike[str]) -> Path:
         raise TilewrightError("this is not a directory, expected one to write into", where=str(place)) from None
     except (OSError, ValueError) as error:
         raise _unwritable(place, error) from None
-    for name in _FILES:
+    for name in _FILES if names is None else names:
         if (place / name).is_dir():
             raise TilewrightError("this is a directory, expected a file to write", where=str(place / name))
     return place
 
 
-def _write(path: Path, text: str) -> Path:
+def write_file(path: Path, text: str) -> Path:
+    """Write a text; TilewrightError when the file cannot be written."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -4,6 +4,7 @@
     energy     6 pJ   12 fJ   0.45 nJ
     clock      200 MHz   1 GHz
     bandwidth  16 B/cycle   4 words/cycle   480 MB/s      any size per cycle or per second
+    time       3 us   10 ns
 
 A number is never read without its unit. Arithmetic is exact until the last step.
 """
@@ -49,6 +50,12 @@ _ENERGIES: Mapping[str, Fraction] = {
 }
 _CLOCKS: Mapping[str, int] = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 _PERIODS = ("cycle", "s")
+_TIMES: Mapping[str, Fraction] = {
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9),
+}
 
 # Spellings that people use for two different things; the nearest name would be a guess.
 _AMBIGUOUS = {
@@ -88,6 +95,7 @@ def _kind(what: str, example: str, units: Iterable[str]) -> _Kind:
 _SIZE = _kind("a size", "108 KiB", ["bit", "B", "KiB", "MiB", "GiB", "words", *_SIZES])
 _ENERGY = _kind("an energy", "6 pJ", ["pJ", "fJ", "nJ", *_ENERGIES])
 _CLOCK = _kind("a clock", "200 MHz", _CLOCKS)
+_TIME = _kind("a time", "3 us", _TIMES)
 _BANDWIDTH = _kind(
     "a bandwidth", "16 B/cycle or 34 GB/s", ["bit/cycle", "B/cycle", "words/cycle", "MB/s", "GB/s", "GiB/s"]
 )
@@ -129,6 +137,17 @@ def clock_hz(text: str) -> float:
     if unit not in _CLOCKS:
         raise _wrong_unit(text, unit, _CLOCK)
     return float(number * _CLOCKS[unit])
+
+
+def seconds(text: str) -> float:
+    """A time such as `3 us`, in seconds. Zero is a time: a model may leave a part out.
+
+    Raises ArchitectureError for a missing or wrong unit, or a negative number.
+    """
+    number, unit = _split(text, _TIME, zero=True)
+    if unit not in _TIMES:
+        raise _wrong_unit(text, unit, _TIME)
+    return float(number * _TIMES[unit])
 
 
 def bits_per_cycle(text: str, *, word_bits: int | None = None, clock_hz: float | None = None) -> float:

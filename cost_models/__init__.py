@@ -4,6 +4,7 @@ from .closed_form import count_words
 from .cost import Cost, MemoryUse, TensorTraffic, check_fit, cost_of, evaluate
 from .counts import Accesses, AccessTable, Counts
 from .objective import EDP, ENERGY, LATENCY, OBJECTIVES, Capped, Objective, ObjectiveLike, parse_objective
+from .roofline import Roof, Roofline, roofline
 from .simulator import SimulationError, simulate
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "MemoryUse",
     "Objective",
     "ObjectiveLike",
+    "Roof",
+    "Roofline",
     "SimulationError",
     "TensorTraffic",
     "check_fit",
@@ -26,5 +29,6 @@ __all__ = [
     "count_words",
     "evaluate",
     "parse_objective",
+    "roofline",
     "simulate",
 ]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..arch import Architecture, Memory
 from ..ir import Mapping, MappingError, Node, Tensor, tile_below
 from .closed_form import count_words
-from .counts import Accesses, Counts
+from .counts import Accesses, AccessTable, Counts
 from .objective import ObjectiveLike, parse_objective
 from .sets import distinct_sums
 
@@ -41,6 +41,9 @@ class MemoryUse:
     occupied_bits   bits in use in one instance, both copies if double buffered
     capacity_bits   bits of one instance; None is unbounded
     cycles          cycles that the busiest port of the busiest instance needs for its words
+    read_bits, write_bits      through the ports of all instances, over the whole run
+    read_cycles, write_cycles  that the busiest instance needs for its reads and for its writes; of a port for both, each
+                               needs what both need
     """
 
     name: str
@@ -50,6 +53,10 @@ class MemoryUse:
     cycles: float
     overlaps: bool
     energy_pj: float
+    read_bits: int = 0
+    write_bits: int = 0
+    read_cycles: float = 0.0
+    write_cycles: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -168,11 +175,8 @@ def _memory_use(
     traffic: tuple[TensorTraffic, ...],
     tiles: dict[tuple[str, str], int],
 ) -> MemoryUse:
-    read = write = 0
-    for (name, tensor), accesses in counts.busiest.items():
-        if name == memory.name:
-            bits = _bits(arch, tensors[tensor], accesses)
-            read, write = read + bits.read, write + bits.write
+    busiest, every = (_bits_through(arch, memory, tensors, table) for table in (counts.busiest, counts.total))
+    reading, writing = direction_cycles(memory, busiest.read, busiest.write)
     copies = 2 if memory.double_buffered else 1
     return MemoryUse(
         name=memory.name,
@@ -184,25 +188,41 @@ def _memory_use(
             if name == memory.name
         ),
         capacity_bits=sum(part.bits for part in capacity_parts(memory)) or None,
-        cycles=port_cycles(memory, read, write),
+        cycles=max(reading, writing),
         overlaps=memory.overlaps,
         energy_pj=sum(t.energy_pj for t in traffic if t.memory == memory.name),
+        read_bits=every.read,
+        write_bits=every.write,
+        read_cycles=reading,
+        write_cycles=writing,
     )
 
 
 def port_cycles(memory: Memory, read_bits: float, write_bits: float) -> float:
     """Cycles that one instance's ports need for its words; 0 when unbounded."""
+    return max(direction_cycles(memory, read_bits, write_bits))
+
+
+def direction_cycles(memory: Memory, read_bits: float, write_bits: float) -> tuple[float, float]:
+    """Cycles that one instance's reads and writes need: as much each where they share a port; 0 when unbounded."""
     if memory.shared_bits_per_cycle:
-        return (read_bits + write_bits) / memory.shared_bits_per_cycle
+        both = (read_bits + write_bits) / memory.shared_bits_per_cycle
+        return both, both
     reading = read_bits / memory.read_bits_per_cycle if memory.read_bits_per_cycle else 0.0
     writing = write_bits / memory.write_bits_per_cycle if memory.write_bits_per_cycle else 0.0
-    return max(reading, writing)
+    return reading, writing
 
 
 @dataclass(frozen=True)
 class _Bits:
     read: int
     write: int
+
+
+def _bits_through(arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable) -> _Bits:
+    """Bits of all tensors through one memory's ports."""
+    found = [_bits(arch, tensors[t], accesses) for (name, t), accesses in table.items() if name == memory.name]
+    return _Bits(sum(bits.read for bits in found), sum(bits.write for bits in found))
 
 
 def _bits(arch: Architecture, tensor: Tensor, accesses: Accesses) -> _Bits:

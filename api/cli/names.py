@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ..arch import Architecture
     from ..workloads import Network
 
-_LISTS = ("archs", "networks", "layers", "dataflows")
+_LISTS = ("archs", "networks", "layers", "dataflows", "gpus")
 
 
 def list_names(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="archs, networks, layers or dataflows.")],
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="archs, networks, layers, dataflows or gpus.")],
     network: Annotated[
         str | None,
         typer.Argument(
@@ -40,7 +40,7 @@ def list_names(
     tilewright list layers model.onnx --dim batch=1
     """
     if what not in _LISTS:
-        expected = "archs, networks, layers or dataflows"
+        expected = "archs, networks, layers, dataflows or gpus"
         raise TilewrightError(f"cannot list {what!r}, expected {expected}", hint=near_word(what, _LISTS))
     if network is not None and what != "layers":
         raise TilewrightError(f"found {network!r} after {what}, expected nothing", hint="only layers take a network")
@@ -92,6 +92,10 @@ def _names(what: str, network: str | None, dims: Mapping[str, int]) -> Iterable[
         from ..mapper.constraint_files import list_dataflows
 
         return list_dataflows()
+    if what == "gpus":
+        from ..cost_models.gpu import list_gpus
+
+        return list_gpus()
     chosen = list_networks() if network is None else (network,)
     return [f"{name}:{layer.name}" for name in chosen for layer in load_network(name, dims).layers]
 

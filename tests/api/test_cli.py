@@ -193,6 +193,31 @@ def test_verify_exits_with_1_when_the_program_disagrees(saved: Path, monkeypatch
     assert done.stderr.startswith("disagrees: 3 elements of the output differ")
 
 
+def test_verify_sets_proves_the_schedule(saved: Path) -> None:
+    done = run("verify", "--sets", saved / "mapping.json")
+    assert done.exit_code == 0, done.output
+    for part in ("every point", "once", "order", "parallel", "held", "tiles", "legal: proven for all 4,096 points"):
+        assert part in done.stdout
+    assert done.stderr == ""
+
+
+def test_verify_sets_names_a_point_that_is_left_out(saved: Path) -> None:
+    document = json.loads((saved / "mapping.json").read_text(encoding="utf-8"))
+    loops = [item for item in document["nest"] if item["kind"] == "loop" and item["dim"] == "K"]
+    document["nest"] = [item for item in document["nest"] if item not in loops]
+    done = run("verify", "-", "--sets", text=json.dumps(document))
+    assert done.exit_code == 1
+    assert done.stderr == "illegal: <stdin>: the point M=0, N=0, K=1 is never visited\n"
+    assert run("verify", "-", text=json.dumps(document)).exit_code == 2, "its program is not even written"
+
+
+def test_verify_sets_without_islpy(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.ir.errors.find_spec", lambda name: None)
+    done = run("verify", "--sets", saved / "mapping.json")
+    assert done.exit_code == 2
+    assert done.stderr.endswith("the package islpy is not installed\nhint: pip install 'tilewright[sets]'\n")
+
+
 def test_verify_warns_of_a_long_run(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.mapper import emit
 
@@ -270,7 +295,7 @@ def test_help_and_version() -> None:
         done = run(*words)
         assert done.exit_code == 0
         assert "tilewright search resnet50:layer1.0.conv2 --arch eyeriss" in done.stdout
-    for command in ("search", "space", "evaluate", "verify", "list", "show"):
+    for command in ("search", "space", "bound", "evaluate", "verify", "list", "show"):
         done = run(command, "--help")
         assert done.exit_code == 0
         assert f"tilewright {command} " in done.stdout

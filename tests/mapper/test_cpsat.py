@@ -197,7 +197,7 @@ def test_options_that_are_refused(options: dict[str, object], message: str) -> N
 
 
 def test_without_the_solver_the_hint_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.mapper.cpsat.find_spec", lambda name: None)
+    monkeypatch.setattr("tilewright.ir.errors.find_spec", lambda name: None)
     with pytest.raises(TilewrightError, match=r"ortools is not installed\nhint: pip install 'tilewright\[cpsat\]'"):
         search_cpsat(gemm(4, 4, 4), load_arch("three_level"))
 
