@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..arch import Architecture
 from ..cost_models import Cost
-from ..ir import Problem, Tensor
 
 MAC = "MAC"
 OTHER = "other"
@@ -38,22 +36,7 @@ def latency_parts(cost: Cost) -> dict[str, float]:
     return {"compute": cost.compute_cycles} | {memory.name: memory.cycles for memory in cost.memories}
 
 
-def outer_bytes(problem: Problem, arch: Architecture, cost: Cost) -> float:
-    """Bytes that the outermost memory reads and writes.
-
-    Its last write of every output word is a finished one, of the width of outputs; everything else that moves of the
-    outputs is a partial sum.
-    """
-    outermost = arch.memories[0].name
-    bits = 0
-    for traffic in cost.traffic:
-        if traffic.memory == outermost:
-            tensor = problem.tensor(traffic.tensor)
-            bits += (traffic.reads + traffic.writes) * arch.partial_width_bits(tensor)
-            if tensor.is_output:
-                bits -= _words(problem, tensor) * (arch.partial_width_bits(tensor) - arch.width_bits(tensor))
-    return bits / 8
-
-
-def _words(problem: Problem, output: Tensor) -> int:
-    return math.prod(problem.sizes[dim] for dim in output.dims)
+def outer_bytes(cost: Cost) -> float:
+    """Bytes that the outermost memory reads and writes."""
+    outermost = cost.memories[0]
+    return (outermost.read_bits + outermost.write_bits) / 8

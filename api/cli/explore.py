@@ -53,15 +53,16 @@ def explore(
     from ..explorations import explore as exploration_of
     from ..mapper.hierarchy import Space
     from ..mapper.tilings import Tiling
-    from ..report.exploration_page import check_matplotlib, exploration_page, write_exploration
+    from ..report.exploration_page import exploration_page, write_exploration
+    from ..report.figures import figure_style
     from ..report.tables import check_formats
     from ..report.text import write
     from ..results import prepare_folder
 
     if out is not None:
         check_formats(names(formats))
-        check_matplotlib()
-        prepare_folder(out)
+        with figure_style():  # pictures can be drawn
+            prepare_folder(out)
     with remembering_progress() as remembered:
         exploration = exploration_of(
             network,

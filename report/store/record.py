@@ -13,7 +13,7 @@ from ...ir import MappingError, StoreError
 from ...mapper.model_version import MODEL_VERSION
 from ..documents import document_of, parse_mapping, written_by
 from .answer import Answer, NoMapping, Solution
-from .question import Question, canonical_json
+from .question import FORMAT, Question, canonical_json
 
 Status = Literal["proven", "unproven", "infeasible"]
 STATUSES: tuple[Status, ...] = ("proven", "unproven", "infeasible")
@@ -26,6 +26,7 @@ class Record:
     """One stored result.
 
     key            `Question.key`
+    model_version, format  what it was found with: `MODEL_VERSION`, and `FORMAT` of `question.py`
     layer, arch, dataflow  names by which it was asked for when it was found
     value, gap     of the certificate; None, like all figures, where there is no mapping
     time_limit_s   under which it was found; None: none
@@ -36,6 +37,7 @@ class Record:
 
     key: str
     model_version: int
+    format: str
     layer: str
     arch: str
     dataflow: str
@@ -62,8 +64,8 @@ class Record:
 
     @property
     def is_current(self) -> bool:
-        """Whether it was found with the cost model of this version, so that searches are answered from it."""
-        return self.model_version == MODEL_VERSION
+        """Whether it is of the cost model and the format of this version, so that searches are answered from it."""
+        return (self.model_version, self.format) == (MODEL_VERSION, FORMAT)
 
     @property
     def text(self) -> str:
@@ -79,7 +81,8 @@ class Record:
         try:
             loaded = parse_mapping(self.text, f"result {self.key[:12]}")
         except MappingError as error:
-            raise StoreError(error.message, where=error.where, hint=DAMAGED_RECORD) from None
+            hint = "it is of another version: `tilewright results gc` removes it"
+            raise StoreError(error.message, where=error.where, hint=hint) from None
         assert loaded.recorded.certificate is not None
         return Solution(loaded.mapping, loaded.recorded.cost, loaded.recorded.certificate)
 
@@ -107,6 +110,7 @@ def record_of(question: Question, answer: Answer, time_limit: float | None, seco
     unsigned = Record(
         key=question.key,
         model_version=MODEL_VERSION,
+        format=FORMAT,
         layer=question.problem.name,
         arch=question.arch.name,
         dataflow=question.constraints.name,

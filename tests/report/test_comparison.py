@@ -91,7 +91,7 @@ def test_bytes_at_the_outermost_memory_are_those_of_the_counts(comparison: Compa
             wide, narrow = row.machine.partial_width_bits(tensor), row.machine.width_bits(tensor)
             bits += (a.reads + a.writes - a.finished_reads - a.finished_writes) * wide
             bits += (a.finished_reads + a.finished_writes) * narrow
-        assert outer_bytes(row.problem, row.machine, row.cost) == bits / 8
+        assert outer_bytes(row.cost) == bits / 8
         assert row.operational_intensity == row.problem.macs / (bits / 8)
 
 

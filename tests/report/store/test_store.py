@@ -186,6 +186,13 @@ def test_another_cost_model_has_results_of_its_own(path: Path, monkeypatch: pyte
         assert not record.is_current
 
 
+def test_another_format_has_results_of_its_own(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(path) as store:
+        store.keep(question(), solution())
+        monkeypatch.setattr(question_module, "FORMAT", "other")
+        assert store.recall(question()) is None
+
+
 def test_records_are_filtered(path: Path) -> None:
     with Store(path) as store:
         for size, name in ((4, "net:one"), (8, "net:two"), (16, "other:one")):
@@ -350,7 +357,7 @@ def test_ten_thousand_results_are_listed_and_filtered_in_two_seconds(path: Path)
         with store._transaction():
             for number in range(10_000):
                 parts = [getattr(record, column) for column in record_module.COLUMNS]
-                parts[0], parts[2] = f"{number:064x}", f"net{number % 10}:layer{number}"
+                parts[0], parts[3] = f"{number:064x}", f"net{number % 10}:layer{number}"
                 parts[-1] = record_module._checksum(tuple(parts[:-1]))
                 store._connection.execute(f"INSERT INTO results VALUES ({', '.join('?' * len(parts))})", parts)
         started = time.process_time()
