@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from ..cost_models import Cost
 
 MAC = "MAC"
-OTHER = "other"
-_ROUNDING = 1e-9
+LEAKAGE = "leakage"
 
 
 @dataclass(frozen=True)
 class EnergyPart:
-    """A part of an energy: of one tensor at one memory; of the MACs, or of anything else, where no tensor is named."""
+    """A part of an energy: of one tensor at one memory or on its way through one fanout; or, where no tensor is named,
+    of the MACs, or what leaks."""
 
     place: str
     tensor: str
@@ -22,18 +21,19 @@ class EnergyPart:
 
 
 def energy_parts(cost: Cost) -> tuple[EnergyPart, ...]:
-    """The energy by memory and tensor, outermost first, then that of the MACs; together all of it."""
+    """The energy by memory and tensor, outermost first, by fanout and tensor, of the MACs, and leakage; together all of
+    it. Hops and leakage are listed where the architecture states them."""
     parts = [EnergyPart(traffic.memory, traffic.tensor, traffic.energy_pj) for traffic in cost.traffic]
+    parts += [EnergyPart(use.fanout, use.tensor, use.energy_pj) for use in cost.networks]
     parts.append(EnergyPart(MAC, "", cost.mac_energy_pj))
-    rest = cost.energy_pj - math.fsum(part.energy_pj for part in parts)
-    if rest > _ROUNDING * cost.energy_pj:
-        parts.append(EnergyPart(OTHER, "", rest))
-    return tuple(parts)
+    return (*parts, EnergyPart(LEAKAGE, "", cost.leakage_pj)) if cost.leakage_pj else tuple(parts)
 
 
 def latency_parts(cost: Cost) -> dict[str, float]:
-    """Cycles by what the latency could wait for: `compute`, and the ports of every memory, outermost first."""
-    return {"compute": cost.compute_cycles} | {memory.name: memory.cycles for memory in cost.memories}
+    """Cycles by what the latency could wait for: `compute`, and the ports of every memory, outermost first; and, where
+    the architecture has it, the `fill` that adds to them."""
+    parts = {"compute": cost.compute_cycles} | {memory.name: memory.cycles for memory in cost.memories}
+    return parts | {"fill": cost.fill_cycles} if cost.fill_cycles else parts
 
 
 def outer_bytes(cost: Cost) -> float:

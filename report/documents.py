@@ -30,7 +30,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from ..arch import Architecture, Fanout, Memory
-from ..cost_models import Cost, MemoryUse, TensorTraffic, parse_objective
+from ..cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic, parse_objective
 from ..ir import (
     Axis,
     Loop,
@@ -404,5 +404,5 @@ def _known_keys() -> Iterator[str]:
     models = (MappingDocument, _Summary, _ProblemPart, _TensorPart, _LoopPart, _NodePart, _AxisPart)
     for model in (*models, Architecture, Memory, Fanout):
         yield from model.model_fields
-    for record in (Cost, MemoryUse, TensorTraffic, Certificate):
+    for record in (Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate):
         yield from (field.name for field in fields(record))

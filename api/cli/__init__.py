@@ -8,6 +8,7 @@
     results.py              results
     bound.py                bound
     mappings.py             evaluate, verify (--sets: the proof of legality)
+    imports.py              import
     names.py                list, show
     roofline.py             roofline
     gpu.py                  gpu sweep, gpu advise, gpu compare
@@ -28,6 +29,7 @@ from .compare import compare
 from .entry import app, main
 from .explore import explore
 from .gpu import gpu_commands
+from .imports import imports
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
@@ -47,6 +49,7 @@ app.command(short_help="Find the least traffic to one buffer, by its size.")(bou
 app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
 app.command("list", short_help="List architectures, networks, layers, dataflows or GPUs.")(list_names)
+app.add_typer(imports, name="import", short_help="Read other tools' files and evaluate.")
 app.command(short_help="Show an architecture, a network, a layer or a dataflow.")(show)
 app.command(short_help="Show layers under the roofs of a machine.")(roofline)
 app.add_typer(gpu_commands, name="gpu", help="Model matrix products on GPUs.")

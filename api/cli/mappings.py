@@ -1,4 +1,4 @@
-"""`tilewright evaluate` and `tilewright verify`: what a mapping.json costs, and whether it does what it says."""
+"""`tilewright evaluate` and `tilewright verify`: what a mapping costs, and whether it does what it says."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..ir import Mapping, TilewrightError
+from ..ir import Mapping, Problem, TilewrightError
 from .machines import Settings, architecture_named
+from .problems import problem_named
 from .terminal import say, status
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..cost_models import Cost
     from ..mapper.certificate import Certificate
     from ..mapper.legality import Claim
+    from ..mapping_sources import AnyMapping
     from ..report.documents import LoadedMapping
 
 DISAGREES = 1
@@ -27,7 +29,11 @@ _SECONDS_PER_STEP = 4e-5
 _LONG_RUN = 60.0  # seconds
 
 _MappingFile = Annotated[
-    str, typer.Argument(metavar="MAPPING.json", help="A mapping.json of `tilewright search`; - reads standard input.")
+    str,
+    typer.Argument(
+        metavar="MAPPING",
+        help="A mapping.json of `tilewright search`, or a mapping file in YAML; - reads standard input.",
+    ),
 ]
 
 
@@ -36,20 +42,40 @@ def evaluate(
     arch: Annotated[
         str | None, typer.Option(metavar="NAME|PATH", help="Evaluate on this architecture, not on the file's own.")
     ] = None,
+    layer: Annotated[
+        str | None, typer.Option(metavar="LAYER", help="The layer that a mapping file is for, such as resnet50:conv1.")
+    ] = None,
+    conv: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a convolution.")] = None,
+    gemm: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a matrix product.")] = None,
+    einsum: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="That layer as an einsum; --layer has its sizes.")
+    ] = None,
+    emit: Annotated[
+        str | None, typer.Option(metavar="FORM", help="Print the mapping as yaml, nest, numpy or timeloop instead.")
+    ] = None,
     set_fields: Settings = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
 ) -> None:
-    """Compute what a mapping costs, on its own architecture or on another one.
+    """Compute what a mapping costs: one that was found, on its own architecture or on another one, or one of your own.
 
     \b
     tilewright evaluate result/mapping.json
     tilewright evaluate result/mapping.json --arch changed_chip.yaml --json
+    tilewright evaluate result/mapping.json --emit yaml > mine.yaml
+    tilewright evaluate mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss
     tilewright evaluate result/mapping.json --arch eyeriss --set "DRAM.read=100 pJ"
     """
-    loaded = _load(mapping)
-    machine = loaded.arch if arch is None and not set_fields else architecture_named(arch, set_fields)
-    cost = _cost(mapping, loaded, machine)
-    if json:
+    given = any(text is not None for text in (layer, conv, gemm, einsum))
+    problem = problem_named(layer, conv, gemm, einsum) if given else None
+    chosen = None if arch is None and not set_fields else architecture_named(arch, set_fields)
+    loaded = _load(mapping, problem, chosen)
+    machine = loaded.arch
+    cost = _cost(mapping, loaded)
+    if emit is not None:
+        from ..results import emit_mapping
+
+        typer.echo(emit_mapping(loaded.mapping, machine, emit), nl=False)
+    elif json:
         from ..report.documents import dump_mapping
 
         typer.echo(dump_mapping(loaded.mapping, machine, cost), nl=False)
@@ -77,7 +103,7 @@ def verify(
         prove_mapping(mapping)
         return
     loaded = _load(mapping)
-    _cost(mapping, loaded, loaded.arch)
+    _cost(mapping, loaded)
     verify_mapping(loaded.mapping, loaded.arch)
 
 
@@ -98,7 +124,7 @@ def prove_mapping(source: str) -> None:
         claims = prove_schedule(Schedule.of(*parse_nest(text, where)))
         _refuse_illegal(claims, where)
         loaded = parse_mapping(text, where)
-        _cost(source, loaded, loaded.arch)
+        _cost(source, loaded)
         claims = prove(loaded.mapping, loaded.arch)
         tiles = tile_sets(loaded.mapping, loaded.arch)
     write(legality_page(loaded.mapping, loaded.arch, claims, tiles))
@@ -155,10 +181,13 @@ def verify_mapping(mapping: Mapping, arch: Architecture, quiet: bool = False) ->
         raise typer.Exit(DISAGREES)
 
 
-def _load(source: str) -> LoadedMapping:
-    from ..report.documents import parse_mapping
+def _load(source: str, layer: Problem | None = None, arch: Architecture | None = None) -> AnyMapping:
+    from ..mapping_sources import load_any
 
-    return parse_mapping(*_text(source))
+    if source != "-":
+        return load_any(Path(source), layer, arch)
+    text, place = _text(source)
+    return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, place)
 
 
 def _text(source: str) -> tuple[str, str]:
@@ -170,19 +199,21 @@ def _text(source: str) -> tuple[str, str]:
     try:
         return sys.stdin.read(), "<stdin>"
     except UnicodeDecodeError:
-        raise TilewrightError("not a text, expected a mapping.json", where="<stdin>") from None
+        raise TilewrightError("not a text, expected a mapping", where="<stdin>") from None
 
 
-def _cost(source: str, loaded: LoadedMapping, arch: Architecture) -> Cost:
+def _cost(source: str, loaded: AnyMapping | LoadedMapping) -> Cost:
     """What a file's mapping costs; a note says so if the file claims something else."""
     from ..results import evaluate as cost_of
 
     try:
-        cost = cost_of(loaded.mapping, arch)
+        cost = cost_of(loaded.mapping, loaded.arch)
     except TilewrightError as error:
         raise error.located(source) from None
+    if loaded.recorded is None:
+        return cost
     recorded = loaded.recorded.cost
-    if arch == loaded.arch and not (isclose(cost.energy_pj, recorded.energy_pj) and isclose(cost.edp, recorded.edp)):
+    if not (isclose(cost.energy_pj, recorded.energy_pj) and isclose(cost.edp, recorded.edp)):
         claimed = f"{recorded.energy_pj:,.10g} pJ and {recorded.latency_cycles:,.10g} cycles"
         found = f"{cost.energy_pj:,.10g} pJ and {cost.latency_cycles:,.10g} cycles"
         say(f"note: {source} records {claimed}, and the mapping in it costs {found}")

@@ -55,7 +55,7 @@ def roofline(
     ] = None,
     constraint: Annotated[
         list[str] | None,
-        typer.Option(metavar="EXPR", help='One more constraint, such as "SMs.x.trips.reduction<=1"; may be repeated.'),
+        typer.Option(metavar="EXPR", help='One more constraint, such as "GLB.temporal.K<=16"; may be repeated.'),
     ] = None,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture there.")] = None,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture there, as an image.")] = None,
@@ -68,7 +68,7 @@ def roofline(
 
     \b
     tilewright roofline --network gpt2_small --arch a100 --svg roofline.svg
-    tilewright roofline --network gpt2_small --arch a100 --constraint "SMs.x.trips.reduction<=1"
+    tilewright roofline --network resnet50 --arch eyeriss --dataflow row-stationary
     tilewright roofline resnet50:layer1.0.conv2 --arch eyeriss --memory GLB
     tilewright roofline --gemm M=512,N=768,K=3072 --arch tpu_v1
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .gemm import Gemm
@@ -29,11 +28,10 @@ class Choice:
         return plans_for(gpu, dtype, self.tiles, split_k=self.split_k, stream_k=self.stream_k)
 
 
-def best_plan(gpu: Gpu, gemm: Gemm, choice: Choice | Iterable[Plan] | None = None) -> GemmCost:
+def best_plan(gpu: Gpu, gemm: Gemm, choice: Choice | None = None) -> GemmCost:
     """The least time over all ways to run the product, and the way; the simplest one of those that are equally fast.
 
     Raises ArchitectureError when the GPU has no such element type, or no tile fits.
     """
-    if choice is None or isinstance(choice, Choice):
-        choice = (choice or Choice()).plans(gpu, gemm.dtype)
-    return min((evaluate_gemm(gpu, gemm, plan) for plan in choice), key=lambda cost: cost.seconds)
+    plans = (choice or Choice()).plans(gpu, gemm.dtype)
+    return min((evaluate_gemm(gpu, gemm, plan) for plan in plans), key=lambda cost: cost.seconds)

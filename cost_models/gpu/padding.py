@@ -55,14 +55,13 @@ def advise(gpu: Gpu, gemm: Gemm, choice: Choice | None = None, multiples: Iterab
 
     Raises ArchitectureError when the GPU has no such element type, or no tile fits.
     """
-    plans = (choice or Choice()).plans(gpu, gemm.dtype)
     sizes = gemm.sizes()
     candidates = {name: padded_sizes(size, multiples) for name, size in sizes.items()}
-    cost = best_plan(gpu, gemm, plans)
+    cost = best_plan(gpu, gemm, choice)
 
     def padding(padded: dict[str, int]) -> Padding:
         larger = gemm.resized(padded)
-        found = best_plan(gpu, larger, plans)
+        found = best_plan(gpu, larger, choice)
         growth = larger.compulsory_bytes / gemm.compulsory_bytes
         return Padding(padded, found, cost.seconds / found.seconds, growth)
 

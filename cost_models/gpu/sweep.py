@@ -38,7 +38,7 @@ def sweep(gpu: Gpu, gemms: Iterable[Gemm], choice: Choice | None = None) -> list
 
     Raises ArchitectureError when the GPU has no such element type, or no tile fits.
     """
-    return [_point(gpu, gemm, choice or Choice()) for gemm in gemms]
+    return [_point(gpu, gemm, choice) for gemm in gemms]
 
 
 def largest_power_of_two(number: int) -> int:
@@ -46,7 +46,7 @@ def largest_power_of_two(number: int) -> int:
     return number & -number
 
 
-def _point(gpu: Gpu, gemm: Gemm, choice: Choice) -> SweepPoint:
+def _point(gpu: Gpu, gemm: Gemm, choice: Choice | None) -> SweepPoint:
     cost = best_plan(gpu, gemm, choice)
     return SweepPoint(
         n=gemm.n,

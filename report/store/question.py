@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from ...arch import Architecture
-from ...cost_models import Cost, MemoryUse, Objective, TensorTraffic
+from ...cost_models import Cost, MemoryUse, NetworkUse, Objective, TensorTraffic
 from ...ir import Problem
 from ...mapper.certificate import Certificate
 from ...mapper.constraints import Constraints
@@ -28,7 +28,7 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-_PARTS = (Cost, MemoryUse, TensorTraffic, Certificate)
+_PARTS = (Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate)
 FORMAT: Final = hashlib.sha256(
     canonical_json([SCHEMA_VERSION, *([field.name for field in fields(part)] for part in _PARTS)]).encode()
 ).hexdigest()[:12]

@@ -24,3 +24,11 @@ def test_the_page_shows_what_is_printed(command: str, expected: str) -> None:
     done = CliRunner().invoke(app, shlex.split(command))
     assert done.exit_code == 0, done.output
     assert done.stdout.strip() == expected.strip()
+
+
+def test_the_program_on_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (program,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    exec(program, {})
+    plan, advice = capsys.readouterr().out.splitlines()
+    assert plan.startswith("256x128 ")
+    assert "50304" in advice

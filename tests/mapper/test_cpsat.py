@@ -55,6 +55,7 @@ def random_machine(rng: random.Random) -> Architecture:
         "levels": tuple(levels),
         "partial_sum_bits": rng.choice([None, 8, 24]),
         "inner_drain_read": rng.random() < 0.7,
+        "first_read_elision": rng.random() < 0.8,
     }
     return arch.model_copy(update=changes)
 

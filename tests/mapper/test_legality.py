@@ -147,7 +147,7 @@ def test_instances_that_get_the_same_words(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_cost_model_that_counts_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(legality, "tile_words", lambda mapping: dict.fromkeys(tiles(mapping), 24))
+    monkeypatch.setattr(legality, "tile_words", lambda mapping, footprint: dict.fromkeys(tiles(mapping, footprint), 24))
     found = refuted(prove(Mapping(PRODUCT, nest()), machine()))
     assert found == {"tiles": "the tile of A in DRAM has 32 words, the cost model 24"}
 
