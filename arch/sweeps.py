@@ -112,7 +112,7 @@ def _range(path: str, text: str) -> list[str]:
     if (grows and (step_unit or by <= 1)) or (not grows and by <= 0) or last < first or not first:
         message = f"{shown(text)} has no values, expected a start above 0, a stop that is no less, and a step upwards"
         raise ArchitectureError(message, where=where, hint=_HINT)
-    values = []
+    values: list[str] = []
     while first <= last and len(values) <= MOST_POINTS:
         values.append(_text(first, unit))
         first = first * by if grows else first + by

@@ -23,5 +23,5 @@ def estimated_seconds(question: Question) -> float:
     """A guess from the number of tiles in the lattice of the problem, and the number of arrays of the machine."""
     problem = question.problem
     tiles = math.prod(len(grid(size, question.tiling, even_growth(problem, dim))) for dim, size in problem.dims)
-    seconds = _SECONDS * float(tiles) ** _TILES_POWER * _FACTOR_PER_FANOUT ** len(question.arch.fanouts)
+    seconds: float = _SECONDS * float(tiles) ** _TILES_POWER * _FACTOR_PER_FANOUT ** len(question.arch.fanouts)
     return seconds * (_UNEVEN_FACTOR if question.space == "uneven" else 1.0)
