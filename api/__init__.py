@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .arch import Architecture, list_archs, load_arch
     from .comparisons import compare, search_many
     from .cost_models import simulate
+    from .explorations import explore
     from .ir import LoopNest, Mapping, Problem, TilewrightError
     from .report.documents import load_mapping
     from .results import SearchResult, evaluate, search, search_pareto, search_top
@@ -36,6 +37,7 @@ __all__ = [
     "conv2d",
     "einsum",
     "evaluate",
+    "explore",
     "gemm",
     "list_archs",
     "list_networks",
@@ -62,6 +64,7 @@ _HOME = {
     "conv2d": "workloads",
     "einsum": "workloads",
     "evaluate": "results",
+    "explore": "explorations",
     "gemm": "workloads",
     "list_archs": "arch",
     "list_networks": "workloads",

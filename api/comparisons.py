@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -100,13 +100,24 @@ def compare(
     check_choice("space", space, SPACES)
     check_time_limit(time_limit)
     settings = Settings(parse_objective(objective), tiling, space, time_limit)
-    workloads = [_workload(network) for network in networks]
+    workloads = [workload_of(network) for network in networks]
     machines = [_machine(arch) for arch in archs]
-    cells = plan_comparison(workloads, machines, read_dataflows(dataflows), settings)
     running = Running(workers, scheduler, store, cache, time_limit, watch)
-    found = running.run(distinct_questions(cells))
     command = _compare_command(workloads, machines, dataflows, settings)
-    return comparison_of(cells, found, settings, command, written_by())
+    return compared(workloads, machines, dataflows, settings, running, command)
+
+
+def compared(
+    workloads: Sequence[Workload],
+    machines: Sequence[Machine],
+    dataflows: Sequence[str],
+    settings: Settings,
+    running: Running,
+    command: str,
+) -> Comparison:
+    """The comparison of everything given with everything else; `command` is what it says of how to repeat it."""
+    cells = plan_comparison(workloads, machines, read_dataflows(dataflows), settings)
+    return comparison_of(cells, running.run(distinct_questions(cells)), settings, command, written_by())
 
 
 def search_many(
@@ -153,15 +164,22 @@ def _result(question: Question, found: BatchResult) -> SearchResult | Infeasible
     return SearchResult(question.problem, question.arch, answer.mapping, answer.cost, answer.certificate)
 
 
-def _workload(network: NetworkLike) -> Workload:
+def workload_of(network: NetworkLike) -> Workload:
+    """A network, and what a command calls it."""
     if isinstance(network, Network):
         return Workload(network, network.name)
     return Workload(load_network(network), os.fspath(network))
 
 
 def _machine(arch: ArchitectureLike) -> Machine:
-    name = arch.name if isinstance(arch, Architecture) else os.fspath(arch)
-    return Machine(as_architecture(arch), ("--arch", name))
+    if isinstance(arch, Architecture):
+        return Machine(arch, arch_options(arch.name, arch.settings))
+    return Machine(as_architecture(arch), arch_options(os.fspath(arch), {}))
+
+
+def arch_options(name: str, settings: Mapping[str, str]) -> tuple[str, ...]:
+    """The options by which a command takes an architecture with some of its fields set."""
+    return ("--arch", name, *(word for path, value in settings.items() for word in ("--set", f"{path}={value}")))
 
 
 def _compare_command(

@@ -134,14 +134,14 @@ def _target(document: Field, path: str, keys: tuple[str, ...]) -> tuple[Key, ...
 
 def _at(field: Field, target: tuple[Key, ...]) -> Field | None:
     for key in target:
-        value: Mapping[Key, Field] = {}
+        members: dict[Key, Field] = {}
         if isinstance(field.value, Mapping):
-            value = dict(field.value)
+            members.update(field.value)
         elif isinstance(field.value, tuple):
-            value = dict(enumerate(field.value))
-        if key not in value:
+            members.update(enumerate(field.value))
+        if key not in members:
             return None
-        field = value[key]
+        field = members[key]
     return field
 
 

@@ -19,16 +19,17 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from ..arch import Architecture
+from ..arch import Architecture, Footprint
 from ..ir import Digit, Loop, Problem, Tensor, digits_by_dimension
 from ..ir import Mapping as LoopMapping
 from .boundaries import Boundary, boundaries_of
-from .counts import Accesses, AccessTable, Counts
+from .counts import Accesses, AccessTable, Counts, FirstTile
+from .hops import hops_along, legs_of
 from .sets import IntArray, Move, moved_along_rank
 
 
@@ -131,7 +132,48 @@ def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
         count = _count_partial_sums if boundary.tensor.is_output else _count_operand
         count(nest, boundary, counts.total, [ALL], [ALL])
         count(nest, boundary, counts.busiest, outer, inner)
+        counts.in_use[boundary.outer.name, boundary.tensor.name] = _in_use(nest, boundary.outer_position)
+        for fanout, hops in hops_along(legs_of(boundary, mapping, arch), partial(_passing, nest, boundary)):
+            if fanout.hop_pj_per_bit:
+                counts.add_hops(fanout.name, boundary.tensor.name, hops)
+    if arch.latency == "with_fill":
+        counts.first_tiles = [_first_tile(nest, b, b.inner.name) for b in boundaries if b.inner is not None]
     return counts
+
+
+def _first_tile(nest: _Nest, boundary: Boundary, inner: str) -> FirstTile:
+    """The first tiles, at the first instances: no tile is larger."""
+    tensor, position = boundary.tensor, boundary.inner_position
+    joined = boundary.reduced if tensor.is_output else boundary.multicast
+    first_outer, first_inner = (
+        frozenset((i, 0) for i in nest.spatial_above(p)) for p in (boundary.outer_position, position)
+    )
+    return FirstTile(
+        tensor=tensor.name,
+        outer=boundary.outer.name,
+        inner=inner,
+        outer_words=_words(nest, tensor, FIRST, _Group(position, joined, first_outer))[0],
+        inner_words=_words(nest, tensor, FIRST, _Group(position, NOTHING, first_inner))[0],
+        outer_finishes=tensor.is_output and _may_finish(nest, boundary.outer_position),
+        inner_finishes=tensor.is_output and _may_finish(nest, position),
+    )
+
+
+def _passing(nest: _Nest, boundary: Boundary, joined: frozenset[int]) -> int:
+    """Words that pass between the holders in both directions, those of `joined` instances together."""
+    tensor, group = boundary.tensor, _Group(boundary.inner_position, joined)
+    if boundary.inner is None:
+        return _words(nest, tensor, EVERY, group)[0]
+    if not tensor.is_output:
+        return _moved(nest, tensor, boundary.inner.halo, group)
+    first = _distinct(nest, tensor, group) if nest.arch.first_read_elision else 0  # then nothing comes in
+    return 2 * _moved(nest, tensor, "none", group) - first
+
+
+def _in_use(nest: _Nest, position: int) -> int:
+    """Instances above a position that ever have work: those that have some when all temporal loops stand at 0."""
+    dims = nest.problem.dim_names
+    return math.prod(sum(kind.count for kind in _kinds(nest, dim, FIRST, _Group(position))) for dim in dims)
 
 
 def _candidates(nest: _Nest, tensor: Tensor, position: int) -> list[Place]:
@@ -165,7 +207,9 @@ def _count_operand(nest: _Nest, boundary: Boundary, table: AccessTable, outer: l
     halo = boundary.inner.halo
     account.reads += max(_moved(nest, tensor, halo, group) for group in groups)
     account = _account(table, boundary.inner.name, tensor.name)
-    account.writes += max(_moved(nest, tensor, halo, _Group(position, NOTHING, place)) for place in inner)
+    filled = max(_moved(nest, tensor, halo, _Group(position, NOTHING, place)) for place in inner)
+    account.writes += filled
+    account.fills += filled
 
 
 def _count_partial_sums(
@@ -184,14 +228,17 @@ def _count_partial_sums(
         visits = _moved(nest, tensor, "none", leaving)
         first_visits = _distinct(nest, tensor, leaving)
         inner = _account(table, boundary.inner.name, tensor.name)
-        inner.writes += visits - first_visits
+        returning = visits - (first_visits if nest.arch.first_read_elision else 0)
+        inner.writes += returning
+        inner.fills += returning
         if nest.arch.inner_drain_read:
             inner.reads += visits
+            inner.drains += visits
             inner.finished_reads += first_visits if _may_finish(nest, position) else 0
         if _may_finish(nest, boundary.outer_position):
             outer.finished_writes += first_arrivals
     outer.writes += arrivals
-    outer.reads += arrivals - first_arrivals
+    outer.reads += arrivals - (first_arrivals if nest.arch.first_read_elision else 0)
 
 
 def _may_finish(nest: _Nest, position: int) -> bool:
@@ -242,7 +289,8 @@ def _words(nest: _Nest, tensor: Tensor, steps: _Steps, group: _Group) -> tuple[i
     wanted = held = 1
     for rank in tensor.ranks:
         coefficients = tuple(c for _, c in rank)
-        new, kept = _rank_words(coefficients, [_kinds(nest, dim, steps, group) for dim, _ in rank])
+        kinds = [_kinds(nest, dim, steps, group) for dim, _ in rank]
+        new, kept = _rank_words(coefficients, kinds, nest.arch.footprint)
         wanted *= new
         held *= kept
     times = math.prod(
@@ -253,11 +301,11 @@ def _words(nest: _Nest, tensor: Tensor, steps: _Steps, group: _Group) -> tuple[i
     return wanted * times, held * times
 
 
-def _rank_words(coefficients: tuple[int, ...], kinds: list[tuple[_Kind, ...]]) -> tuple[int, int]:
+def _rank_words(coefficients: tuple[int, ...], kinds: list[tuple[_Kind, ...]], footprint: Footprint) -> tuple[int, int]:
     """Words wanted and held along one rank, over all combinations of its dimensions' moves."""
     wanted = held = 0
     for count, moves in _combinations(kinds):
-        new, kept = moved_along_rank(coefficients, moves)
+        new, kept = moved_along_rank(coefficients, moves, footprint)
         wanted += count * new
         held += count * kept
     return wanted, held
@@ -270,6 +318,7 @@ def rank_words(
     tiles: tuple[int, ...],
     moving: int | None,
     joined: frozenset[int],
+    footprint: Footprint,
 ) -> tuple[int, int]:
     """Words along one rank that a node's instances want, and those they hold already.
 
@@ -282,7 +331,7 @@ def rank_words(
         _kinds_of_move(size, loops, tile, _relative(loops, steps), joined & {x.position for x in loops}, ALL)
         for size, loops, tile in zip(sizes, digits, tiles, strict=True)
     ]
-    return _rank_words(coefficients, kinds)
+    return _rank_words(coefficients, kinds, footprint)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from .errors import (
     TilewrightError,
     UnwritableStoreError,
     did_you_mean,
+    need_package,
 )
 from .mapping import Mapping
 from .nest import Axis, Loop, LoopNest, Node
@@ -38,5 +39,6 @@ __all__ = [
     "ceil_div",
     "did_you_mean",
     "digits_by_dimension",
+    "need_package",
     "tile_below",
 ]

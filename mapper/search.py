@@ -50,11 +50,12 @@ from .fanouts import Plans, grouped, pass_fanout, refined
 from .footprints import Footprints
 from .heuristics.neighbourhood import neighbourhood
 from .hierarchy import SPACES, Hierarchy, Holders, Space
-from .ledger import CrossingCosts, Ledger
+from .ledger import CrossingCosts, Ledger, rounds_unevenly
 from .loops import expand_loops
 from .nest_builder import build_mapping
 from .reduction import reduce_problem
 from .search_limits import SearchLimits, missing_dims, named_dims, wants_more
+from .single_axes import on_both_axes, on_single_axes, with_single_axes
 from .space_size import count_mappings
 from .tilings import TILINGS, Tiling, even_growth
 from .unmet_limits import unmet_limits
@@ -127,7 +128,7 @@ class ExactSearch:
 
     def __post_init__(self) -> None:
         self.reduction = reduce_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
-        self.problem, self.arch = self.reduction.problem, self.reduction.arch
+        self.problem, self.arch = self.reduction.problem, with_single_axes(self.reduction.arch)
         self._started = time.perf_counter()
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
@@ -205,13 +206,14 @@ class ExactSearch:
 
     def _growth(self, exchange_rate: float | None) -> Growth:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)
-        # Constraints may ask for more trips, or instances, than anyone needs.
-        fewest = not wants_more(self.constraints)
+        # Constraints may ask for more trips, or instances, than anyone needs; and more instances may fill their last
+        # blocks better.
+        fewest = not wants_more(self.constraints) and not rounds_unevenly(self.arch, self.tiling)
         even = tuple(fewest and even_growth(self.problem, dim) for dim in self.problem.dim_names)
         ledger, footprints = Ledger.of(self.arch, exchange_rate), Footprints(hierarchy)
         bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), ledger)
-        costs = CrossingCosts(hierarchy, ledger)
-        limits = SearchLimits(hierarchy, self.constraints)
+        costs = CrossingCosts(hierarchy, ledger, counts_blocks=not rounds_unevenly(self.arch, self.tiling))
+        limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         every = self.count > 1
         return Growth(
             hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned, every
@@ -364,7 +366,7 @@ class ExactSearch:
             if columns in self._known:
                 continue
             for reduced in self._mappings(batch, row):
-                mapping = self.reduction.restore(reduced)
+                mapping = self.reduction.restore(on_both_axes(reduced))
                 if not self.constraints.is_free and violations(mapping, self.machine, self.constraints):
                     self.pruned["constraint"] += 1
                     continue

@@ -123,7 +123,7 @@ class Row:
         """Multiply-accumulates per byte that the outermost memory reads or writes."""
         if self.cost is None:
             return None
-        moved = outer_bytes(self.problem, self.machine, self.cost)
+        moved = outer_bytes(self.cost)
         return self.problem.macs / moved if moved else None
 
     @property

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from ..arch import Architecture
 from ..cost_models import Cost
-from ..ir import Problem, Tensor
 
 MAC = "MAC"
-OTHER = "other"
-_ROUNDING = 1e-9
+LEAKAGE = "leakage"
 
 
 @dataclass(frozen=True)
 class EnergyPart:
-    """A part of an energy: of one tensor at one memory; of the MACs, or of anything else, where no tensor is named."""
+    """A part of an energy: of one tensor at one memory or on its way through one fanout; or, where no tensor is named,
+    of the MACs, or what leaks."""
 
     place: str
     tensor: str
@@ -24,36 +21,22 @@ class EnergyPart:
 
 
 def energy_parts(cost: Cost) -> tuple[EnergyPart, ...]:
-    """The energy by memory and tensor, outermost first, then that of the MACs; together all of it."""
+    """The energy by memory and tensor, outermost first, by fanout and tensor, of the MACs, and leakage; together all of
+    it. Hops and leakage are listed where the architecture states them."""
     parts = [EnergyPart(traffic.memory, traffic.tensor, traffic.energy_pj) for traffic in cost.traffic]
+    parts += [EnergyPart(use.fanout, use.tensor, use.energy_pj) for use in cost.networks]
     parts.append(EnergyPart(MAC, "", cost.mac_energy_pj))
-    rest = cost.energy_pj - math.fsum(part.energy_pj for part in parts)
-    if rest > _ROUNDING * cost.energy_pj:
-        parts.append(EnergyPart(OTHER, "", rest))
-    return tuple(parts)
+    return (*parts, EnergyPart(LEAKAGE, "", cost.leakage_pj)) if cost.leakage_pj else tuple(parts)
 
 
 def latency_parts(cost: Cost) -> dict[str, float]:
-    """Cycles by what the latency could wait for: `compute`, and the ports of every memory, outermost first."""
-    return {"compute": cost.compute_cycles} | {memory.name: memory.cycles for memory in cost.memories}
+    """Cycles by what the latency could wait for: `compute`, and the ports of every memory, outermost first; and, where
+    the architecture has it, the `fill` that adds to them."""
+    parts = {"compute": cost.compute_cycles} | {memory.name: memory.cycles for memory in cost.memories}
+    return parts | {"fill": cost.fill_cycles} if cost.fill_cycles else parts
 
 
-def outer_bytes(problem: Problem, arch: Architecture, cost: Cost) -> float:
-    """Bytes that the outermost memory reads and writes.
-
-    Its last write of every output word is a finished one, of the width of outputs; everything else that moves of the
-    outputs is a partial sum.
-    """
-    outermost = arch.memories[0].name
-    bits = 0
-    for traffic in cost.traffic:
-        if traffic.memory == outermost:
-            tensor = problem.tensor(traffic.tensor)
-            bits += (traffic.reads + traffic.writes) * arch.partial_width_bits(tensor)
-            if tensor.is_output:
-                bits -= _words(problem, tensor) * (arch.partial_width_bits(tensor) - arch.width_bits(tensor))
-    return bits / 8
-
-
-def _words(problem: Problem, output: Tensor) -> int:
-    return math.prod(problem.sizes[dim] for dim in output.dims)
+def outer_bytes(cost: Cost) -> float:
+    """Bytes that the outermost memory reads and writes."""
+    outermost = cost.memories[0]
+    return (outermost.read_bits + outermost.write_bits) / 8

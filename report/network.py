@@ -28,8 +28,8 @@ def network_page(network: Network, word_bits: int = WORD_BITS) -> Group:
         ("Operations", f"{count(network.operations)}, {percent(network.macs, network.operations)} of them MACs")
     )
     rows.append(("Graph", _graph_text(network)))
-    passed = section("Passed through", _passed_table(network))
-    return Group(pairs(rows), section("Layers", _layer_table(network, word_bits)), passed)
+    passed = [section("Passed through", _passed_table(network))] if network.passed else []
+    return Group(pairs(rows), section("Layers", _layer_table(network, word_bits)), *passed)
 
 
 def _layer_table(network: Network, word_bits: int) -> Table:

@@ -4,9 +4,14 @@
     layers.py               search
     space.py                space
     compare.py              compare
+    explore.py              explore
     results.py              results
-    mappings.py             evaluate, verify
+    bound.py                bound
+    mappings.py             evaluate, verify (--sets: the proof of legality)
+    imports.py              import
     names.py                list, show
+    roofline.py             roofline
+    gpu.py                  gpu sweep, gpu advise, gpu compare
     network.py              network
     machines.py             --arch
     problems.py             LAYER, --conv, --gemm, --einsum, --dim
@@ -19,13 +24,18 @@
 Everything heavy is imported inside the command that needs it, so that `--help` and `list` answer at once.
 """
 
+from .bound import bound
 from .compare import compare
 from .entry import app, main
+from .explore import explore
+from .gpu import gpu_commands
+from .imports import imports
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
 from .network import network
 from .results import app as results
+from .roofline import roofline
 from .space import space_size
 
 __all__ = ["app", "main"]
@@ -33,9 +43,14 @@ __all__ = ["app", "main"]
 app.command(short_help="Find the best mapping of a layer, with proof.")(search)
 app.command("space", short_help="Count the mappings of a layer.")(space_size)
 app.command(short_help="Compare dataflows across architectures for networks.")(compare)
+app.command(short_help="Explore a space of architectures for a network.")(explore)
 app.add_typer(results, name="results", short_help="List, show, export and remove stored results.")
+app.command(short_help="Find the least traffic to one buffer, by its size.")(bound)
 app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
-app.command("list", short_help="List architectures, networks, layers or dataflows.")(list_names)
+app.command("list", short_help="List architectures, networks, layers, dataflows or GPUs.")(list_names)
+app.add_typer(imports, name="import", short_help="Read other tools' files and evaluate.")
 app.command(short_help="Show an architecture, a network, a layer or a dataflow.")(show)
+app.command(short_help="Show layers under the roofs of a machine.")(roofline)
+app.add_typer(gpu_commands, name="gpu", help="Model matrix products on GPUs.")
 app.command(short_help="Print the layers of a network with their figures.")(network)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from .batch_options import NoCacheOption, SchedulerOption, StoreOption, TimeLimitOption, WorkersOption, names
-from .progress import showing_progress
+from .progress import remembering_progress
 from .terminal import complain, say
+
+if TYPE_CHECKING:
+    from ..report.batch.run import Progress
+    from ..report.comparison import Comparison
 
 FAILED = 1
 
@@ -52,9 +56,8 @@ def compare(
     from ..comparisons import compare as comparison_of
     from ..mapper.hierarchy import Space
     from ..mapper.tilings import Tiling
-    from ..report.batch.run import Progress
     from ..report.comparison_files import write_comparison
-    from ..report.comparison_page import batch_summary, comparison_page
+    from ..report.comparison_page import comparison_page
     from ..report.tables import check_formats
     from ..report.text import write
     from ..results import prepare_folder
@@ -62,14 +65,7 @@ def compare(
     if out is not None:
         check_formats(names(formats))
         prepare_folder(out)
-    last = Progress(0)
-    with showing_progress() as show:
-
-        def watch(progress: Progress) -> None:
-            nonlocal last
-            last = progress
-            show(progress)
-
+    with remembering_progress() as remembered:
         comparison = comparison_of(
             names(networks),
             names(archs),
@@ -82,11 +78,18 @@ def compare(
             scheduler=scheduler,
             store=store,
             cache=not no_cache,
-            watch=watch,
+            watch=remembered.watch,
         )
     files = write_comparison(comparison, out, names(formats)) if out is not None else ()
     write(comparison_page(comparison, files))
-    say(batch_summary(last))
+    finish(comparison, remembered.last)
+
+
+def finish(comparison: Comparison, progress: Progress) -> None:
+    """Say what the batch did, and exit with 1 if a search could not be run to its end."""
+    from ..report.comparison_page import batch_summary
+
+    say(batch_summary(progress))
     if comparison.failures:
         first = comparison.failures[0]
         complain(f"{first.layer} on {first.arch}, {first.dataflow}: {first.diagnosis}")

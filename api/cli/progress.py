@@ -32,6 +32,27 @@ def showing_progress() -> Iterator[Watch]:
         yield lambda progress: live.update(_display(progress))
 
 
+class Remembered:
+    """The progress that was shown last; `watch` is what to call with it."""
+
+    def __init__(self, show: Watch) -> None:
+        from ..report.batch.run import Progress
+
+        self.last = Progress(0)
+        self._show = show
+
+    def watch(self, progress: Progress) -> None:
+        self.last = progress
+        self._show(progress)
+
+
+@contextmanager
+def remembering_progress() -> Iterator[Remembered]:
+    """As `showing_progress`; what was shown last can be asked for afterwards."""
+    with showing_progress() as show:
+        yield Remembered(show)
+
+
 class _Lines:
     """One line every half minute, none for a batch that is done sooner."""
 

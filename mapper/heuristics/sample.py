@@ -206,7 +206,9 @@ class Space:
                 tile[dim] = min(tile[dim] * chain[i], size)
             if axis is not None and used > axis.size:
                 return False
-            if memory is not None and not all(_holds(c, genome.keeps[memory], tile) for c in self._capacities[memory]):
+            if memory is not None and not all(
+                self._holds(c, genome.keeps[memory], tile) for c in self._capacities[memory]
+            ):
                 return False
         return True
 
@@ -217,6 +219,11 @@ class Space:
             tuple(_Capacity(part.bits, tuple(self._word_bits(memory, part.roles))) for part in capacity_parts(memory))
             for memory in self.arch.memories
         )
+
+    def _holds(self, capacity: _Capacity, kept: Sequence[bool], tile: dict[str, int]) -> bool:
+        footprint = self.arch.footprint
+        words = (bits * tensor_tile_words(tensor, tile, footprint) for t, tensor, bits in capacity.word_bits if kept[t])
+        return sum(words) <= capacity.bits
 
     def _word_bits(self, memory: Memory, roles: frozenset[str]) -> list[tuple[int, Tensor, int]]:
         copies = 2 if memory.double_buffered else 1
@@ -246,8 +253,3 @@ def _settled(size: int, chain: Sequence[int], closed: Sequence[bool], slots: Seq
         left = ceil_div(left, settled[i])
     settled[0] = left
     return tuple(settled)
-
-
-def _holds(capacity: _Capacity, kept: Sequence[bool], tile: dict[str, int]) -> bool:
-    words = (bits * tensor_tile_words(tensor, tile) for t, tensor, bits in capacity.word_bits if kept[t])
-    return sum(words) <= capacity.bits

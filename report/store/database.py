@@ -26,7 +26,19 @@ SCHEMA_VERSION: Final = 1
 _APPLICATION_ID: Final = 0x74_69_6C_65  # "tile": tells a store from other SQLite files
 _PATIENCE = 60.0  # seconds to wait for another process that is writing
 _WHOLE_NUMBERS = {"model_version"}
-_TEXTS = {"key", "layer", "arch", "dataflow", "objective", "tiling", "space", "status", "written_by", "checksum"}
+_TEXTS = {
+    "key",
+    "format",
+    "layer",
+    "arch",
+    "dataflow",
+    "objective",
+    "tiling",
+    "space",
+    "status",
+    "written_by",
+    "checksum",
+}
 
 ELSEWHERE = "name a file that can be written with --store PATH, or use --no-cache"
 GO_ON = "move the file away (results are found again), name another with --store PATH, or use --no-cache"

@@ -8,19 +8,33 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Final
 
 from ...arch import Architecture
-from ...cost_models import Objective
+from ...cost_models import Cost, MemoryUse, NetworkUse, Objective, TensorTraffic
 from ...ir import Problem
+from ...mapper.certificate import Certificate
 from ...mapper.constraints import Constraints
 from ...mapper.hierarchy import Space
 from ...mapper.model_version import MODEL_VERSION
 from ...mapper.tilings import Tiling
+from ..documents import SCHEMA_VERSION
 
-_WITHOUT_EFFECT = {"name", "description", "technology", "source"}
+
+def canonical_json(value: object) -> str:
+    """One text for equal values: keys in order, nothing between the parts."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+_PARTS = (Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate)
+FORMAT: Final = hashlib.sha256(
+    canonical_json([SCHEMA_VERSION, *([field.name for field in fields(part)] for part in _PARTS)]).encode()
+).hexdigest()[:12]
+"""Of stored answers: it changes with the figures that a mapping.json has, so that none is read with some missing."""
+
+_WITHOUT_EFFECT = {"name", "description", "technology", "source", "settings"}
 """Fields of an architecture that no result depends on."""
 
 
@@ -37,9 +51,10 @@ class Question:
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 of the canonical JSON of the question and of `MODEL_VERSION`, in hexadecimal digits."""
+        """SHA-256, in hexadecimal digits, of the canonical JSON of the question, `MODEL_VERSION` and `FORMAT`."""
         parts = {
             "model": MODEL_VERSION,
+            "format": FORMAT,
             "problem": _problem(self.problem),
             "architecture": _architecture(self.arch),
             "constraints": _plain(self.constraints.key()),
@@ -52,11 +67,6 @@ class Question:
     def __str__(self) -> str:
         dataflow = "" if self.constraints.is_free else f", {self.constraints.name}"
         return f"{self.problem.name} on {self.arch.name}{dataflow}, {self.objective.name}"
-
-
-def canonical_json(value: object) -> str:
-    """One text for equal values: keys in order, nothing between the parts."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def _problem(problem: Problem) -> Any:

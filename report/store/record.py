@@ -6,14 +6,14 @@ import hashlib
 import json
 import time
 import zlib
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from ...ir import MappingError, StoreError
 from ...mapper.model_version import MODEL_VERSION
 from ..documents import document_of, parse_mapping, written_by
 from .answer import Answer, NoMapping, Solution
-from .question import Question, canonical_json
+from .question import FORMAT, Question, canonical_json
 
 Status = Literal["proven", "unproven", "infeasible"]
 STATUSES: tuple[Status, ...] = ("proven", "unproven", "infeasible")
@@ -26,6 +26,7 @@ class Record:
     """One stored result.
 
     key            `Question.key`
+    model_version, format  what it was found with: `MODEL_VERSION`, and `FORMAT` of `question.py`
     layer, arch, dataflow  names by which it was asked for when it was found
     value, gap     of the certificate; None, like all figures, where there is no mapping
     time_limit_s   under which it was found; None: none
@@ -36,6 +37,7 @@ class Record:
 
     key: str
     model_version: int
+    format: str
     layer: str
     arch: str
     dataflow: str
@@ -58,12 +60,12 @@ class Record:
     @property
     def is_intact(self) -> bool:
         """Whether the row is what was once written."""
-        return self.checksum == _checksum(astuple(self)[:-1])
+        return self.checksum == _checksum(_values(self))
 
     @property
     def is_current(self) -> bool:
-        """Whether it was found with the cost model of this version, so that searches are answered from it."""
-        return self.model_version == MODEL_VERSION
+        """Whether it is of the cost model and the format of this version, so that searches are answered from it."""
+        return (self.model_version, self.format) == (MODEL_VERSION, FORMAT)
 
     @property
     def text(self) -> str:
@@ -79,7 +81,8 @@ class Record:
         try:
             loaded = parse_mapping(self.text, f"result {self.key[:12]}")
         except MappingError as error:
-            raise StoreError(error.message, where=error.where, hint=DAMAGED_RECORD) from None
+            hint = "it is of another version: `tilewright results gc` removes it"
+            raise StoreError(error.message, where=error.where, hint=hint) from None
         assert loaded.recorded.certificate is not None
         return Solution(loaded.mapping, loaded.recorded.cost, loaded.recorded.certificate)
 
@@ -107,6 +110,7 @@ def record_of(question: Question, answer: Answer, time_limit: float | None, seco
     unsigned = Record(
         key=question.key,
         model_version=MODEL_VERSION,
+        format=FORMAT,
         layer=question.problem.name,
         arch=question.arch.name,
         dataflow=question.constraints.name,
@@ -126,7 +130,12 @@ def record_of(question: Question, answer: Answer, time_limit: float | None, seco
         payload=zlib.compress(text.encode()),
         checksum="",
     )
-    return replace(unsigned, checksum=_checksum(astuple(unsigned)[:-1]))
+    return replace(unsigned, checksum=_checksum(_values(unsigned)))
+
+
+def _values(record: Record) -> tuple[object, ...]:
+    """All but the checksum."""
+    return tuple(getattr(record, column) for column in COLUMNS[:-1])
 
 
 def _checksum(parts: tuple[object, ...]) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tilewright.arch import ArrayAxis, Fanout, Keeps, Memory, list_archs, load_arch
+from tilewright.arch import ArrayAxis, Fanout, Keeps, Memory, list_archs, load_arch, parse_arch
+from tilewright.arch.units import clock_hz
 
 KIB = 1024 * 8
 MIB = 1024 * KIB
@@ -103,7 +106,9 @@ SIZES = [
     ("meta_prototype_like", "input_buffer", 262144, 1),
     ("meta_prototype_like", "weight_buffer", 524288, 1),
     ("nvdla_full", "CBUF", 16 * 512 * 64 * 8, 1),
+    ("nvdla_full", "CACC", 32 * 32 * 34, 1),
     ("nvdla_small", "CBUF", 32 * 512 * 8 * 8, 1),
+    ("nvdla_small", "CACC", 32 * 8 * 34, 1),
     ("shidiannao", "SB", 128 * KIB, 1),
     ("simba", "accumulation_buffer", 128 * 24, 16 * 8),
     ("simba", "global_buffer", 64 * KIB, 1),
@@ -127,7 +132,7 @@ def test_sizes(name: str, level: str, bits: int, count: int) -> None:
 @pytest.mark.parametrize(
     ("name", "level", "gigabytes_per_second"),
     [
-        ("a100", "HBM", 1555),
+        ("a100", "HBM", 2039),
         ("h100", "HBM", 3350),
         ("v100", "HBM", 900),
         ("tpu_v4i", "HBM", 614),
@@ -246,3 +251,26 @@ class TestThreeLevel:
         assert (level.access_bits, level.read_energy_pj, level.write_energy_pj) == (8, picojoules, picojoules)
         assert level.shared_bits_per_cycle == words * 8
         assert {level.keeps[role] for role in ("input", "weight", "output")} == {keep}
+
+
+class TestDocumentation:
+    PAGE = (Path(__file__).parents[2] / "docs" / "architectures.md").read_text(encoding="utf-8")
+
+    def test_every_machine_has_its_row(self) -> None:
+        rows = [
+            [cell.strip() for cell in line.split("|")[1:-1]] for line in self.PAGE.splitlines() if line[:3] == "| `"
+        ]
+        assert [row[0].strip("`") for row in rows] == list(list_archs())
+        for name, macs, clock, bits, memories, source in rows:
+            arch = load_arch(name.strip("`"))
+            assert float(macs.replace(",", "")) == arch.mac_instances * arch.mac.per_cycle
+            assert clock_hz(clock) == arch.clock_hz
+            assert int(bits) == arch.word_bits
+            assert [memory.split()[0] for memory in memories.split(", ")] == [m.name for m in arch.memories[1:]]
+            assert source == arch.source
+
+    def test_the_example_is_read(self) -> None:
+        text = self.PAGE.split("```yaml\n")[1].split("```")[0]
+        arch = parse_arch(text, set={"lanes": 32})
+        assert arch.description == "32 x 8 array, 64 KiB"
+        assert arch.memories[0].shared_bits_per_cycle == 32 * 8

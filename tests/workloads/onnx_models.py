@@ -15,15 +15,18 @@ OPSET = 21
 def model_of(
     nodes, inputs, outputs=("y",), stored=(), opset=OPSET, element=TensorProto.FLOAT, functions=(), domains=()
 ):
-    """A model: inputs as {name: shape} (or (shape, type)), stored parameters as {name: array or shape}."""
+    """A model: inputs as {name: shape} (or (shape, type)), stored parameters as {name: array}, or {name: shape} without
+    their data."""
     typed = []
     for name, shape in dict(inputs).items():
         shape, kind = shape if isinstance(shape, tuple) and shape and isinstance(shape[0], list) else (shape, element)
         typed.append(helper.make_tensor_value_info(name, kind, shape))
     parameters = []
     for name, value in dict(stored).items():
-        array = value if isinstance(value, np.ndarray) else np.ones(value, helper.tensor_dtype_to_np_dtype(element))
-        parameters.append(numpy_helper.from_array(array, name))
+        if isinstance(value, np.ndarray):
+            parameters.append(numpy_helper.from_array(value, name))
+        else:
+            parameters.append(TensorProto(name=name, dims=value, data_type=element))
     results = [helper.make_empty_tensor_value_info(name) for name in outputs]
     graph = helper.make_graph(list(nodes), "test", typed, results, parameters)
     operator_sets = [helper.make_opsetid("", opset), *(helper.make_opsetid(domain, 1) for domain in domains)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 
@@ -25,5 +26,5 @@ def computed(problem, operands):
             return tuple(sum(coefficient * value[dim] for dim, coefficient in rank) for rank in tensor.ranks)
 
         factors = [array[at(tensor)] for tensor, array in zip(problem.operands, operands, strict=True)]
-        output[at(problem.output)] += np.prod(factors)
+        output[at(problem.output)] += math.prod(factors)
     return output

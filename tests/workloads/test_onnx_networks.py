@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +30,14 @@ PAPERS = {
 }
 
 
+@functools.cache
+def light(name):
+    return load_network(LIGHT / f"light_{name}.onnx")
+
+
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_exported_networks_have_the_published_totals(name):
-    network = load_network(LIGHT / f"light_{name}.onnx")
+    network = light(name)
     gmacs, parameters, other = PUBLISHED[name]
     assert round(network.macs / 1e9, 3) == gmacs
     assert network.weights == parameters - other
@@ -39,13 +45,13 @@ def test_exported_networks_have_the_published_totals(name):
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_exported_networks_are_near_their_papers(name):
-    network = load_network(LIGHT / f"light_{name}.onnx")
+    network = light(name)
     gmacs, near, millions, nearer = PAPERS[name]
     assert network.macs / 1e9 == pytest.approx(gmacs, rel=near)
     assert network.weights / 1e6 == pytest.approx(millions, rel=nearer)
 
 
-def test_resnet50_is_the_table(tmp_path):
+def test_resnet50_is_the_table():
     """The exported network and the shipped table have the same layers, as often."""
 
     def shapes(network):
@@ -56,11 +62,11 @@ def test_resnet50_is_the_table(tmp_path):
             counted[key] = counted.get(key, 0) + layer.repeat
         return counted
 
-    assert shapes(load_network(LIGHT / "light_resnet50.onnx")) == shapes(load_network("resnet50"))
+    assert shapes(light("resnet50")) == shapes(load_network("resnet50"))
 
 
-def test_equal_layers_are_one(tmp_path):
-    network = load_network(LIGHT / "light_resnet50.onnx")
+def test_equal_layers_are_one():
+    network = light("resnet50")
     assert (len(network.layers), sum(layer.repeat for layer in network.layers)) == (24, 54)
     assert len({(layer.problem.dims, layer.problem.tensors) for layer in network.layers}) == 24
     often = max(network.layers, key=lambda layer: layer.repeat)
@@ -74,7 +80,7 @@ def test_equal_layers_are_one(tmp_path):
 def test_nothing_is_dropped():
     """Every node of the file is a layer's or is listed, and shares add up."""
     path = LIGHT / "light_densenet121.onnx"
-    network = load_network(path)
+    network = light("densenet121")
     nodes = len(onnx.load(path).graph.node)
     beside = "beside a dense operation"
     passed = sum(one.nodes for one in network.passed if one.how != beside)

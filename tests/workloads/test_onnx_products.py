@@ -100,7 +100,10 @@ def test_integer_products(tmp_path):
     stored |= {name: np.array(0, np.int8) for name in ("az", "bz", "yz")}
     stored["b"] = b
     node = helper.make_node("QLinearMatMul", ["a", "as", "az", "b", "bs", "bz", "ys", "yz"], ["y"])
-    network = network_of(tmp_path, model_of([node], {"a": ([2, 3, 4], eight)}, stored=stored))
+    scaled = model_of([node], {"a": ([2, 3, 4], eight)}, stored=stored)
+    network = network_of(tmp_path, scaled)
+    sums = computed(only(network).problem, [a.reshape(6, 4).astype(int), b.astype(int)]).reshape(2, 3, 5)
+    np.testing.assert_array_equal(np.clip(sums, -128, 127), computed_by_onnx(scaled, {"a": a}))
     assert [(t.bits, t.partial_bits) for t in only(network).problem.tensors] == [(8, None), (8, None), (8, 32)]
     assert [(one.what, one.operations) for one in network.passed] == [("QLinearMatMul scaling", 24 + 2 * 30)]
 

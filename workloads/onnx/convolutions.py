@@ -48,7 +48,7 @@ def qlinear_conv(node: Node) -> Dense:
 def _convolved(node: Node, image: int, weight: int, others: dict[str, int]) -> Dense:
     (batch, channels, *sizes), (filters, per_group, *_) = spatial_shapes(node, image, weight)
     window = window_of(node, node.shape(weight))
-    groups = int(node.attributes.get("group", 1))
+    groups = node.integer("group", 1, minimum=1)
     if channels != per_group * groups:
         message = f"{channels} channels in {groups} groups, and a filter of {per_group} channels"
         raise ProblemError(message, where=node.where)
@@ -73,21 +73,14 @@ def spatial_shapes(node: Node, image: int, weight: int) -> tuple[tuple[int, ...]
 def window_of(node: Node, kernel: Sequence[int]) -> Window:
     """The filter's size, from its shape; stride and dilation from the attributes, 1 where they are left out."""
     size = tuple(kernel[2:])
-    return Window(size, numbers(node, "strides", size), numbers(node, "dilations", size))
+    count = len(size)
+    return Window(size, node.integers("strides", count, 1, 1), node.integers("dilations", count, 1, 1))
 
 
-def numbers(node: Node, attribute: str, axes: Sequence[int], default: int = 1) -> tuple[int, ...]:
-    """A list attribute, one number an axis; ProblemError where it has another length."""
-    given = tuple(int(number) for number in node.attributes.get(attribute) or [default] * len(axes))
-    if len(given) != len(axes):
-        raise ProblemError(f"{attribute} has {len(given)} numbers, expected {len(axes)}", where=node.where)
-    return given
-
-
-def pads_of(node: Node, axes: Sequence[int]) -> tuple[tuple[int, int], ...]:
+def pads_of(node: Node, axes: int) -> tuple[tuple[int, int], ...]:
     """(begin, end) of every axis; the attribute has all begins first."""
-    both = numbers(node, "pads", [*axes, *axes], 0)
-    return tuple(zip(both[: len(axes)], both[len(axes) :], strict=True))
+    both = node.integers("pads", 2 * axes, 0)
+    return tuple(zip(both[:axes], both[axes:], strict=True))
 
 
 def auto_pad_of(node: Node) -> str:
@@ -103,5 +96,5 @@ def _outputs(node: Node, axis: int, size: int, window: Window) -> int:
     mode, stride = auto_pad_of(node), window.stride[axis]
     if mode.startswith("SAME"):
         return -(-size // stride)
-    padding = sum(pads_of(node, window.size)[axis]) if mode == "NOTSET" else 0
+    padding = sum(pads_of(node, len(window.size))[axis]) if mode == "NOTSET" else 0
     return max(0, (size + padding - window.reach[axis]) // stride + 1)

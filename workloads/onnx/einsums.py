@@ -62,6 +62,9 @@ def _terms(equation: str, shapes: Sequence[Sequence[int]], where: str) -> tuple[
     if not arrow:
         counts = Counter(left.replace("...", "").replace(",", ""))
         output = "..." * ("..." in left) + "".join(sorted(index for index, times in counts.items() if times == 1))
+    for index in output.replace("...", ""):
+        if index not in left:
+            raise ProblemError(f"output index {index!r} is in no operand", where=where)
     terms = [term.replace("...", batch[len(batch) - count :]) for term, count in zip(operands, dots, strict=True)]
     return terms, output.replace("...", batch)
 

@@ -6,7 +6,7 @@ Stored parameters are not looked at: large ones are dropped, and those in files 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +35,11 @@ def read_model(path: Path, dims: Mapping[str, int]) -> onnx.ModelProto:
     _check_operator_sets(model, str(path))
     _drop_weights(model)
     if model.functions:
-        model = inliner.inline_local_functions(model)
+        try:
+            model = inliner.inline_local_functions(model)
+        except (RuntimeError, ValueError) as error:
+            message = f"onnx cannot inline its functions: {' '.join(str(error).split())}"
+            raise ProblemError(message, where=str(path)) from None
     set_symbols(model, dims, str(path))
     return model
 
@@ -61,10 +65,23 @@ def _parsed(path: Path) -> onnx.ModelProto:
     except DecodeError:
         hint = "expected a protobuf file as exporters write it; was it cut short, or is it a text or a Git LFS pointer?"
         raise ProblemError("not an ONNX model", where=str(path), hint=hint) from None
+    if any(isinstance(text, bytes) for text in _texts(model)):
+        raise ProblemError("a name in it is not UTF-8", where=str(path), hint="the file is damaged")
     if not model.ir_version or not model.graph.node:
         hint = "expected a protobuf file as exporters write it, with at least one node"
         raise ProblemError("not an ONNX model, or an empty one", where=str(path), hint=hint)
     return model
+
+
+def _texts(model: onnx.ModelProto) -> Iterator[object]:
+    """All names that matter; protobuf hands over what is not UTF-8 as bytes."""
+    for node in model.graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
+    for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
+        yield from (value.name, *(dim.dim_param for dim in value.type.tensor_type.shape.dim))
+    yield from (tensor.name for tensor in model.graph.initializer)
+    yield from (model.producer_name, model.producer_version, *(entry.domain for entry in model.opset_import))
 
 
 def _check_operator_sets(model: onnx.ModelProto, where: str) -> None:
@@ -72,6 +89,8 @@ def _check_operator_sets(model: onnx.ModelProto, where: str) -> None:
 
     versions = [entry.version for entry in model.opset_import if entry.domain in _STANDARD]
     newest = onnx_opset_version()
+    if not versions and all(node.domain not in _STANDARD for node in model.graph.node):
+        return
     if not versions:
         raise ProblemError("no version of the standard operators is stated", where=where)
     if not 1 <= versions[0] <= newest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def nodes_of(model: onnx.ModelProto) -> tuple[Node, ...]:
-    """All nodes in order, each with a name of its own."""
+    """All nodes in order, each with a name of its own. Raises ProblemError for a model that onnx finds malformed."""
     values = _values(model, infer(model))
     used: set[str] = set()
     return tuple(_node(node, values, used) for node in model.graph.node)
@@ -27,7 +27,7 @@ def _values(model: onnx.ModelProto, known: Mapping[str, TypeAndShape]) -> dict[s
     constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     for node in model.graph.node:
         # A subgraph may read tensors that are no inputs of its node.
-        inner = any(attribute.HasField("g") for attribute in node.attribute)
+        inner = any(_subgraphs(attribute) for attribute in node.attribute)
         if node.op_type not in RANDOM and not inner and all(not name or name in constants for name in node.input):
             constants.update(node.output)
     names = [*known, *(name for node in model.graph.node for name in (*node.input, *node.output))]
@@ -44,7 +44,7 @@ def _node(node: onnx.NodeProto, values: Mapping[str, Value], used: set[str]) -> 
     attributes = {
         attribute.name: _plain(get_attribute_value(attribute))
         for attribute in node.attribute
-        if not attribute.HasField("g")
+        if not _subgraphs(attribute)
     }
     return Node(
         name=_unique(node.name or next(filter(None, node.output), node.op_type), used),
@@ -53,7 +53,20 @@ def _node(node: onnx.NodeProto, values: Mapping[str, Value], used: set[str]) -> 
         inputs=tuple(values[name] if name else None for name in node.input),
         outputs=tuple(values[name] for name in node.output if name),
         attributes=attributes,
+        inner=tuple(_inner_operators(node)),
     )
+
+
+def _subgraphs(attribute: onnx.AttributeProto) -> list[onnx.GraphProto]:
+    return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
+
+
+def _inner_operators(node: onnx.NodeProto) -> Iterator[str]:
+    """Types of all nodes in the subgraphs of a node, and in theirs."""
+    for graph in (graph for attribute in node.attribute for graph in _subgraphs(attribute)):
+        for inner in graph.node:
+            yield inner.op_type
+            yield from _inner_operators(inner)
 
 
 def _plain(value: Any) -> Any:
@@ -69,21 +82,24 @@ def _unique(name: str, used: set[str]) -> str:
     return found
 
 
-def with_quantized_widths(nodes: Iterable[Node]) -> tuple[Node, ...]:
+def with_quantized_widths(nodes: Sequence[Node], results: Collection[str]) -> tuple[Node, ...]:
     """The nodes, with the widths that tensors have in memory where a model is quantized by surrounding nodes.
 
-    An operand that DequantizeLinear makes is read as what that node reads, and a result that QuantizeLinear alone
-    reads is written as what that node writes.
+    results  names of the graph's outputs, which are stored as they are
+
+    An operand that DequantizeLinear makes is read as what that node reads; a result that QuantizeLinear alone reads,
+    at once or after a Relu or Clip (part of its saturation), is written as what that node writes.
     """
-    nodes = tuple(nodes)
     narrow = {node.output.name: node.input(0).bits for node in nodes if node.op == "DequantizeLinear"}
     readers: dict[str, list[Node]] = {}
     for node in nodes:
         for value in filter(None, node.inputs):
             readers.setdefault(value.name, []).append(node)
-    for name, reading in readers.items():
-        if all(node.op == "QuantizeLinear" for node in reading):
-            narrow[name] = reading[0].output.bits
+    # Backwards, so that what is behind a Relu is known.
+    for value in (value for node in reversed(nodes) for value in node.outputs if value.name not in results):
+        after = {_quantized_to(node, narrow) for node in readers.get(value.name, ())}
+        if len(after) == 1 and None not in after:
+            narrow[value.name] = after.pop()
 
     def held(value: Value) -> Value:
         return replace(value, bits=narrow.get(value.name) or value.bits)
@@ -96,6 +112,13 @@ def with_quantized_widths(nodes: Iterable[Node]) -> tuple[Node, ...]:
         )
         for node in nodes
     )
+
+
+def _quantized_to(reader: Node, narrow: Mapping[str, int | None]) -> int | None:
+    """Width of what a reader writes, if it quantizes; None otherwise."""
+    if reader.op == "QuantizeLinear":
+        return reader.output.bits
+    return narrow.get(reader.output.name) if reader.op in ("Clip", "Relu") else None
 
 
 def graph_of(model: onnx.ModelProto, nodes: Iterable[Node]) -> nx.MultiDiGraph[str]:

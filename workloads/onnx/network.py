@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 from ...ir import ProblemError, did_you_mean
 from ..networks import Network, NetworkLayer, Widths
+from .attention import attention
 from .convolutions import conv, conv_integer, qlinear_conv
+from .deformed import deform_conv
 from .einsums import einsum_node
 from .files import read_model
 from .graph import graph_of, nodes_of, with_quantized_widths
 from .nodes import Dense, Node, Operator, Part
 from .passed import PassedThrough, passed_node, summed
 from .products import gemm_node, matmul, matmul_integer, qlinear_matmul
+from .recurrent import recurrent
 from .transposed import conv_transpose
 
 if TYPE_CHECKING:
@@ -24,15 +27,20 @@ if TYPE_CHECKING:
     import onnx
 
 OPERATORS: Mapping[str, Operator] = {
+    "Attention": attention,
     "Conv": conv,
     "ConvInteger": conv_integer,
     "ConvTranspose": conv_transpose,
+    "DeformConv": deform_conv,
     "Einsum": einsum_node,
+    "GRU": recurrent,
     "Gemm": gemm_node,
+    "LSTM": recurrent,
     "MatMul": matmul,
     "MatMulInteger": matmul_integer,
     "QLinearConv": qlinear_conv,
     "QLinearMatMul": qlinear_matmul,
+    "RNN": recurrent,
 }
 """The operators of the standard domain that become problems."""
 
@@ -81,10 +89,14 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     not known, and dense operations whose shapes are not known before the model runs.
     """
     model = read_model(path, dims or {})
-    nodes = nodes_of(model)
+    try:
+        nodes = nodes_of(model)
+        narrowed = with_quantized_widths(nodes, [result.name for result in model.graph.output])
+    except ProblemError as error:
+        raise error.located(str(path)) from None
     found: list[tuple[str, Part]] = []
     passed: list[PassedThrough] = []
-    for node in with_quantized_widths(nodes):
+    for node in narrowed:
         operator = OPERATORS.get(node.op) if not node.domain else None
         if operator is None:
             continue
@@ -115,12 +127,13 @@ def _unknown_shape(name: str, node: Node, nodes: Iterable[Node], where: str) -> 
     message = f"the shape of {name} is not known before the model runs"
     if name not in makers:
         return ProblemError(f"input {name} has no shape", where=f"{where}: {node.where}")
-    first = makers[name]
+    first, seen = makers[name], {name}
     while True:
         lost = next((value.name for value in first.inputs if value and value.shape is None), None)
-        if lost is None or lost not in makers:
+        if lost is None or lost not in makers or lost in seen:  # a damaged file may have a cycle
             break
         first = makers[lost]
+        seen.add(lost)
     if first.domain:
         reason = f"{first.where} is an operator of {first.domain}, whose results ONNX cannot infer"
         hint = f"{reason}; export with standard operators, or with the shapes written into the file"
@@ -150,7 +163,7 @@ def _layers(network: str, found: Iterable[tuple[str, Part]]) -> Iterable[Network
     for same in equal.values():
         name, first = same[0]
         # Parts of one transposed convolution use different taps of one tensor: `times` counts those.
-        own = {part.weights: part.times for _, part in same}
+        own = {part.weights: part.times // part.steps for _, part in same}
         yield NetworkLayer(
             problem=replace(first.problem, name=f"{network}:{name}"),
             repeat=sum(part.times for _, part in same),
@@ -163,8 +176,8 @@ def _layers(network: str, found: Iterable[tuple[str, Part]]) -> Iterable[Network
 
 def _source(model: onnx.ModelProto, path: Path, dims: Mapping[str, int]) -> str:
     """The file, what wrote it, and the sizes that were given."""
-    version = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
+    versions = [f"operator set {entry.version}" for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     maker = " ".join(filter(None, (model.producer_name, model.producer_version)))
     sizes = ", ".join(f"{symbol}={size}" for symbol, size in dims.items())
-    parts = (path.name, f"written by {maker}" if maker else "", f"operator set {version}", sizes)
+    parts = (path.name, f"written by {maker}" if maker else "", *versions, sizes)
     return ", ".join(filter(None, parts))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ir import Problem, ProblemError
-from ..arguments import Bits
+from ..arguments import Bits, whole
 
 PARTIAL_BITS = 32
 """Width of partial sums, or that of the output where it is more. QLinearConv prescribes 32; for floats ONNX says
@@ -49,7 +49,11 @@ class Value:
 
 @dataclass(frozen=True)
 class Node:
-    """One operation: inputs that are left out are None."""
+    """One operation.
+
+    inputs  those that are left out are None
+    inner   types of the nodes in its subgraphs
+    """
 
     name: str
     op: str
@@ -57,6 +61,7 @@ class Node:
     inputs: tuple[Value | None, ...]
     outputs: tuple[Value, ...]
     attributes: Mapping[str, Any]
+    inner: tuple[str, ...] = ()
 
     def has(self, position: int) -> bool:
         """Whether an optional input is given."""
@@ -76,8 +81,24 @@ class Node:
             raise ProblemError(f"the shape of {value.name} is not known", where=self.where)
         return value.shape
 
+    def integer(self, attribute: str, default: int, minimum: int = 0) -> int:
+        """An attribute that is a whole number; ProblemError where it is none, or too small."""
+        return whole(attribute, self.attributes.get(attribute, default), self.where, minimum)
+
+    def integers(self, attribute: str, count: int, default: int, minimum: int = 0) -> tuple[int, ...]:
+        """An attribute that is a list of whole numbers, `count` of them; ProblemError otherwise."""
+        given = self.attributes.get(attribute) or [default] * count
+        if not isinstance(given, (list, tuple)):
+            raise ProblemError(f"{attribute} is {given!r}, expected a list of numbers", where=self.where)
+        if len(given) != count:
+            raise ProblemError(f"{attribute} has {len(given)} numbers, expected {count}", where=self.where)
+        return tuple(whole(attribute, number, self.where, minimum) for number in given)
+
     @property
     def output(self) -> Value:
+        """The first output; ProblemError where there is none."""
+        if not self.outputs:
+            raise ProblemError("it has no output", where=self.where)
         return self.outputs[0]
 
     @property
@@ -94,11 +115,16 @@ class Node:
 
 @dataclass(frozen=True)
 class Part:
-    """A problem that a node asks for `times` times; `weights` is the parameter that it reads, None: activations."""
+    """A problem that a node asks for `times` times.
+
+    weights  the parameter that it reads; None where its operands are activations
+    steps    how many of these times read the same words of it one after the other, as the steps of a recurrent layer
+    """
 
     problem: Problem
     weights: str | None
     times: int = 1
+    steps: int = 1
 
 
 @dataclass(frozen=True)

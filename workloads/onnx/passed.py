@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from ...ir import ProblemError
 from .nodes import Node
 
-NOT_COUNTED = "not counted: how often it runs depends on data"
+NOT_COUNTED = "not counted: what runs depends on data"
 MOVES = "moves data"
 FOLDED = "depends on parameters alone"
-ASSUMED = "assumed 1 an element of the output"
+UNKNOWN = "not counted: what it does is not known here"
+
+SOFTMAX = 5
+"""Operations for each element of a softmax: maximum, subtract, exp, sum, divide."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +43,17 @@ class PassedThrough:
 
 
 _MOVING = """
-    Cast CastLike Col2Im Compress Concat Constant ConstantOfShape DepthToSpace Dropout Expand EyeLike Flatten Gather
-    GatherElements GatherND Identity NonZero OneHot Pad Range Reshape ReverseSequence Scatter ScatterElements ScatterND
-    Shape Size Slice SpaceToDepth Split Squeeze TensorScatter Tile Transpose Trilu Unsqueeze Where MaxUnpool
+    BitCast Cast CastLike Col2Im Compress Concat Constant ConstantOfShape DepthToSpace Dropout Expand EyeLike Flatten
+    Gather GatherElements GatherND Identity NonZero OneHot Pad Range Reshape ReverseSequence Scatter ScatterElements
+    ScatterND Shape Size Slice SpaceToDepth Split Squeeze TensorScatter Tile Transpose Trilu Unsqueeze Where MaxUnpool
     SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SplitToSequence
     ConcatFromSequence Optional OptionalGetElement OptionalHasElement
 """
 _ELEMENTWISE = """
     Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor
-    BatchNormalization Ceil Celu Cos Cosh CumSum Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid
-    HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Log Mish Mod Mul Neg Not Or Pow PRelu Reciprocal Relu Round
-    Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Swish Tan Tanh ThresholdedRelu Xor
+    BatchNormalization Ceil Celu Cos Cosh CumProd CumSum Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual
+    HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Log Mish Mod Mul Neg Not Or Pow PRelu Reciprocal Relu
+    Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Swish Tan Tanh ThresholdedRelu Xor
 """
 _REDUCING = """
     ArgMax ArgMin GlobalAveragePool GlobalLpPool GlobalMaxPool ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
@@ -63,8 +66,10 @@ _BY_OUTPUT: Mapping[str, int] = {
     "DequantizeLinear": 2,  # subtract, multiply
     "QuantizeLinear": 3,  # divide, add, saturate
     "Hardmax": 2,  # find the largest, compare
-    "Softmax": 5,  # maximum, subtract, exp, sum, divide
-    "LogSoftmax": 5,
+    "Softmax": SOFTMAX,
+    "LogSoftmax": SOFTMAX,
+    "RotaryEmbedding": 3,  # two products and a sum
+    "SwiGLU": 3,  # sigmoid and two products
     "LayerNormalization": 5,  # mean, subtract, square and add, divide, scale and shift
     "GroupNormalization": 5,
     "InstanceNormalization": 5,
@@ -81,7 +86,7 @@ _BY_INPUT: Mapping[str, int] = {
 
 
 def _window(node: Node) -> int:
-    return node.output_elements * math.prod(int(size) for size in node.attributes["kernel_shape"])
+    return node.output_elements * math.prod(node.integers("kernel_shape", len(node.shape(0)) - 2, 1))
 
 
 def _fold(node: Node) -> int:
@@ -98,23 +103,7 @@ def _resize(node: Node) -> int:
 
 def _local_response(node: Node) -> int:
     """Squares of `size` channels, and then scale, power and division."""
-    return node.output_elements * (int(node.attributes.get("size", 1)) + 3)
-
-
-def _deformed(node: Node) -> int:
-    """DeformConv: its multiply-accumulates. The input is gathered where data says, which no affine access can."""
-    return node.output_elements * math.prod(node.shape(1)[1:])
-
-
-def _recurrent(gates: int) -> Callable[[Node], int]:
-    """Multiply-accumulates of a recurrent layer: every step reads its input and its last state."""
-
-    def operations(node: Node) -> int:
-        steps, batch, features = node.shape(0)
-        directions, _, hidden = node.shape(2)
-        return steps * batch * directions * gates * hidden * (features + hidden)
-
-    return operations
+    return node.output_elements * (node.integer("size", 1) + 3)
 
 
 _SPECIAL: Mapping[str, tuple[Callable[[Node], int], str]] = {
@@ -122,10 +111,6 @@ _SPECIAL: Mapping[str, tuple[Callable[[Node], int], str]] = {
     **dict.fromkeys(("Sum", "Max", "Min", "Mean"), (_fold, "1 an element of each operand but the first")),
     **dict.fromkeys(("Resize", "Upsample"), (_resize, "taps of the interpolation")),
     "LRN": (_local_response, "window of channels and 3 an element"),
-    "DeformConv": (_deformed, "multiply-accumulates"),
-    "LSTM": (_recurrent(4), "multiply-accumulates"),
-    "GRU": (_recurrent(3), "multiply-accumulates"),
-    "RNN": (_recurrent(1), "multiply-accumulates"),
 }
 _UNCOUNTED = frozenset(("If", "Loop", "Scan", "SequenceMap"))
 
@@ -137,19 +122,21 @@ def passed_node(node: Node) -> PassedThrough:
 
 
 def _counted(node: Node) -> tuple[int | None, str]:
-    if node.op in _UNCOUNTED:
-        return None, NOT_COUNTED
+    if node.op in _UNCOUNTED and not node.domain:
+        return None, f"{NOT_COUNTED}; it holds {', '.join(dict.fromkeys(node.inner))}" if node.inner else NOT_COUNTED
     if node.outputs and all(value.constant for value in node.outputs):
         return 0, FOLDED
     if node.op in _MOVING.split() and not node.domain:
         return 0, MOVES
+    if node.domain:
+        return None, UNKNOWN
     try:
-        return _known_count(node) if not node.domain else (node.output_elements, ASSUMED)
+        return _known_count(node)
     except ProblemError:
         return None, "not counted: its shape is known only at run time"
 
 
-def _known_count(node: Node) -> tuple[int, str]:
+def _known_count(node: Node) -> tuple[int | None, str]:
     if node.op in _BY_OUTPUT:
         return _BY_OUTPUT[node.op] * node.output_elements, f"{_BY_OUTPUT[node.op]} an element of the output"
     if node.op in _BY_INPUT:
@@ -157,7 +144,7 @@ def _known_count(node: Node) -> tuple[int, str]:
     if node.op in _SPECIAL:
         count, how = _SPECIAL[node.op]
         return count(node), how
-    return node.output_elements, ASSUMED
+    return None, UNKNOWN
 
 
 def summed(found: Iterable[PassedThrough]) -> tuple[PassedThrough, ...]:

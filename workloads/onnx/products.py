@@ -43,9 +43,9 @@ def gemm_node(node: Node) -> Dense:
     for shape in (left, right):
         if len(shape) != 2:
             raise ProblemError(f"an operand of {len(shape)} axes, expected a matrix", where=node.where)
-    if node.attributes.get("transA", 0):
+    if node.integer("transA", 0):
         left = left[::-1]
-    if node.attributes.get("transB", 0):
+    if node.integer("transB", 0):
         right = right[::-1]
     outputs = node.output_elements
     scalings = (node.attributes.get("alpha", 1.0) != 1.0) + (node.has(2) and node.attributes.get("beta", 1.0) != 1.0)

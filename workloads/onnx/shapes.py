@@ -25,37 +25,55 @@ if TYPE_CHECKING:
 
 TypeAndShape = tuple[int, tuple[int, ...] | None]
 
+FEW = 16
+"""Elements up to which floats are computed."""
+
 # What these compute is not a function of their inputs.
 RANDOM = frozenset(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"))
 
 
 def infer(model: onnx.ModelProto) -> dict[str, TypeAndShape]:
-    """Element type and shape of every tensor, by name; the shape is None where it is not known."""
-    from onnx import shape_inference
+    """Element type and shape of every tensor, by name; the shape is None where it is not known.
 
+    Raises ProblemError for a model that onnx finds malformed.
+    """
     while True:
-        model = shape_inference.infer_shapes(model, check_type=False, strict_mode=False, data_prop=True)
+        model = _inferred(model)
         known = dict(_stated(model))
         if not _fold(model, known) | _shape_einsums(model, known):
             return known
+
+
+def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
+    from onnx import shape_inference
+
+    try:
+        return shape_inference.infer_shapes(model, check_type=False, strict_mode=False, data_prop=True)
+    except (shape_inference.InferenceError, RuntimeError, ValueError) as error:
+        raise ProblemError(f"onnx cannot infer its shapes: {' '.join(str(error).split())}") from None
 
 
 def _stated(model: onnx.ModelProto) -> Iterator[tuple[str, TypeAndShape]]:
     for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
         tensor = value.type.tensor_type
         sizes = [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
-        known = tensor.HasField("shape") and None not in sizes
+        known = tensor.HasField("shape") and all(size is not None and size >= 0 for size in sizes)
         yield value.name, (tensor.elem_type, tuple(size for size in sizes if size is not None) if known else None)
     for stored in model.graph.initializer:
-        yield stored.name, (stored.data_type, tuple(stored.dims))
+        yield stored.name, (stored.data_type, tuple(stored.dims) if min(stored.dims, default=0) >= 0 else None)
 
 
 def type_bits(data_type: int) -> int | None:
     """Width of an element of an ONNX type, by its number."""
+    return element_bits(type_name(data_type))
+
+
+def type_name(data_type: int) -> str:
+    """The name of an ONNX type, FLOAT16 or INT8; UNDEFINED for numbers that onnx does not know."""
     from onnx import TensorProto
 
     names = TensorProto.DataType.items()
-    return next((element_bits(name) for name, number in names if number == data_type), None)
+    return next((name for name, number in names if number == data_type), "UNDEFINED")
 
 
 def _fold(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
@@ -84,12 +102,19 @@ def _shape_einsums(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bo
 
     found = False
     for node in model.graph.node:
-        if node.op_type != "Einsum" or node.domain or known.get(node.output[0], (0, None))[1] is not None:
+        if (
+            node.op_type != "Einsum"
+            or node.domain
+            or not node.output
+            or known.get(node.output[0], (0, None))[1] is not None
+        ):
             continue
         shapes = [known[name][1] for name in node.input if name in known]
         if None in shapes or len(shapes) != len(node.input):
             continue
-        equation = next((attribute.s.decode() for attribute in node.attribute if attribute.name == "equation"), "")
+        equation = next(
+            (attribute.s.decode(errors="replace") for attribute in node.attribute if attribute.name == "equation"), ""
+        )
         with suppress(ProblemError):  # it is raised again where the node becomes a problem
             shape = einsum_shape(equation, [shape for shape in shapes if shape is not None], node.name)
             _state(model, make_tensor_value_info(node.output[0], known[node.input[0]][0], shape))
@@ -114,7 +139,7 @@ def _small_arrays(model: onnx.ModelProto) -> Arrays:
     arrays: Arrays = {}
     for tensor in inside:
         if math.prod(tensor.dims) <= SMALL:
-            with suppress(ValueError, TypeError):  # data that is missing, or not what the type says
+            with suppress(Exception):  # data that is missing, or not what its type says: onnx fails in many ways
                 arrays[tensor.name] = numpy_helper.to_array(tensor)
     return arrays
 
@@ -125,10 +150,9 @@ def _computed(
     """The outputs of a node, if they can be computed, and are small."""
     import numpy as np
 
-    shapes = [known.get(name, (0, None))[1] for name in node.output]
-    if any(shape is None or math.prod(shape) > SMALL for shape in shapes):
+    if not all(_may_be_a_shape(*known.get(name, (0, None))) for name in node.output):
         return None
-    if node.op_type in ("Shape", "Size") and not node.domain:
+    if node.op_type in ("Shape", "Size") and not node.domain and node.input:
         shape = known.get(node.input[0], (0, None))[1]
         if shape is None:
             return None
@@ -137,6 +161,12 @@ def _computed(
     if node.domain or node.op_type in RANDOM or any(name and name not in arrays for name in node.input):
         return None
     return _evaluated(model, node, {name: arrays[name] for name in node.input if name})
+
+
+def _may_be_a_shape(data_type: int, shape: tuple[int, ...] | None) -> bool:
+    """Whether a tensor is known to be small; one of floats, such as the scales of a Resize, has an entry an axis."""
+    limit = FEW if type_name(data_type).endswith(("FLOAT", "FLOAT16", "DOUBLE")) else SMALL
+    return shape is not None and math.prod(shape) <= limit
 
 
 def _evaluated(model: onnx.ModelProto, node: onnx.NodeProto, operands: Arrays) -> Arrays | None:

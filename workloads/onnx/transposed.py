@@ -15,7 +15,7 @@ from collections import Counter
 
 from ...ir import ProblemError
 from ..layers import convolution
-from .convolutions import Window, auto_pad_of, numbers, pads_of, spatial_shapes, window_of
+from .convolutions import Window, auto_pad_of, pads_of, spatial_shapes, window_of
 from .nodes import Dense, Node, Part, widths
 
 Phase = tuple[int, int]
@@ -25,7 +25,9 @@ Phase = tuple[int, int]
 def conv_transpose(node: Node) -> Dense:
     """ConvTranspose: inputs X, W (C x K/groups x taps) and optionally a bias."""
     (batch, channels, *sizes), (read, per_group, *_) = spatial_shapes(node, 0, 1)
-    window, groups = window_of(node, node.shape(1)), int(node.attributes.get("group", 1))
+    window, groups = window_of(node, node.shape(1)), node.integer("group", 1, minimum=1)
+    if node.output.shape is None or len(node.output.shape) != len(sizes) + 2:
+        raise ProblemError(f"the output has the shape {node.output.shape}", where=node.where)
     if channels != read:
         raise ProblemError(f"{channels} channels, and a filter that reads {read}", where=node.where)
     by_axis = [phases(*_extent(node, axis, size, window), window, axis) for axis, size in enumerate(sizes)]
@@ -45,27 +47,26 @@ def phases(outputs: int, begin: int, window: Window, axis: int) -> list[Phase]:
     """Outputs and taps of every phase of an axis that has both; `begin` is what is cut off at the front."""
     stride, dilation, size = window.stride[axis], window.dilation[axis], window.size[axis]
     found = []
-    for phase in range(stride):
-        first = (phase - begin) % stride
-        count = len(range(first, outputs, stride))
+    for first in range(min(stride, outputs)):
+        phase = (first + begin) % stride
         taps = sum((phase - dilation * tap) % stride == 0 for tap in range(size))
-        if count and taps:
-            found.append((count, taps))
+        if taps:
+            found.append((len(range(first, outputs, stride)), taps))
     return found
 
 
 def _extent(node: Node, axis: int, size: int, window: Window) -> tuple[int, int]:
-    """Output positions of an axis, and what is cut off at its front (the specification of ConvTranspose)."""
+    """Output positions of an axis, and what is cut off at its front (the specification of ConvTranspose).
+
+    With auto_pad and output padding together, or filters shorter than the stride, the specification's text and ONNX's
+    shape inference part; the output is as long as inference says, so that it fits what reads it.
+    """
     stride, mode = window.stride[axis], auto_pad_of(node)
-    grown = numbers(node, "output_padding", window.size, 0)[axis]
+    grown = node.integers("output_padding", len(window.size), 0)[axis]
     full = stride * (size - 1) + grown + window.reach[axis]
-    wanted = node.attributes.get("output_shape")
-    if wanted:
-        outputs = int(wanted[axis - len(window.size)])  # some exporters give batch and channels too
-    elif mode.startswith("SAME"):
-        outputs = size * stride + grown
-    else:
-        begin, end = pads_of(node, window.size)[axis] if mode == "NOTSET" else (0, 0)
-        return max(0, full - begin - end), begin
-    cut = max(0, full - outputs)
-    return outputs, cut // 2 if mode == "SAME_UPPER" else cut - cut // 2
+    if mode.startswith("SAME") or node.attributes.get("output_shape"):
+        outputs = (node.output.shape or ())[2:][axis]
+        cut = max(0, full - outputs)
+        return outputs, cut // 2 if mode == "SAME_UPPER" else cut - cut // 2
+    begin, end = pads_of(node, len(window.size))[axis] if mode == "NOTSET" else (0, 0)
+    return max(0, full - begin - end), begin

@@ -63,7 +63,9 @@ def change(path: Path, statement: str, *values: object) -> None:
 
 def test_names_do_not_matter() -> None:
     arch = question().arch
-    renamed = arch.model_copy(update={"name": "other", "description": "x", "source": "y", "technology": "z"})
+    renamed = arch.model_copy(
+        update={"name": "other", "description": "x", "source": "y", "technology": "z", "settings": {"a": "b"}}
+    )
     named = Constraints(name="anything")
     assert question().key == question(name="other", arch=renamed, constraints=named).key
 
@@ -182,6 +184,13 @@ def test_another_cost_model_has_results_of_its_own(path: Path, monkeypatch: pyte
         assert store.recall(question()) is None
         (record,) = store.records()
         assert not record.is_current
+
+
+def test_another_format_has_results_of_its_own(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(path) as store:
+        store.keep(question(), solution())
+        monkeypatch.setattr(question_module, "FORMAT", "other")
+        assert store.recall(question()) is None
 
 
 def test_records_are_filtered(path: Path) -> None:
@@ -348,7 +357,7 @@ def test_ten_thousand_results_are_listed_and_filtered_in_two_seconds(path: Path)
         with store._transaction():
             for number in range(10_000):
                 parts = [getattr(record, column) for column in record_module.COLUMNS]
-                parts[0], parts[2] = f"{number:064x}", f"net{number % 10}:layer{number}"
+                parts[0], parts[3] = f"{number:064x}", f"net{number % 10}:layer{number}"
                 parts[-1] = record_module._checksum(tuple(parts[:-1]))
                 store._connection.execute(f"INSERT INTO results VALUES ({', '.join('?' * len(parts))})", parts)
         started = time.process_time()
