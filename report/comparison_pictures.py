@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arch import Architecture
 from .comparison import FREE, Comparison
-from .costs import MAC, OTHER
+from .costs import LEAKAGE, MAC
 from .figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure_style, new_panels, save_figure
 from .summaries import Summary, network_objective
 
@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, BLACK)
-_LEVELS = {"outermost memory": BLUE, "between": ORANGE, "innermost memory": GREEN, MAC: PURPLE, OTHER: GREY}
+_NETWORK = "hops"
+_LEVELS = {
+    "outermost memory": BLUE,
+    "between": ORANGE,
+    "innermost memory": GREEN,
+    _NETWORK: SKY,
+    MAC: PURPLE,
+    LEAKAGE: GREY,
+}
 _MANY = 10.0
 """Factors beyond this make an axis logarithmic."""
 
@@ -33,7 +41,9 @@ def write_pictures(comparison: Comparison, folder: Path) -> tuple[Path, ...]:
         if FREE in comparison.dataflows and len(comparison.dataflows) > 1:
             pictures["dataflows"] = dataflow_picture(comparison)
     return tuple(
-        save_figure(figure, folder / f"{name}.{ending}") for name, figure in pictures.items() for ending in ("svg", "png")
+        save_figure(figure, folder / f"{name}.{ending}")
+        for name, figure in pictures.items()
+        for ending in ("svg", "png")
     )
 
 
@@ -55,7 +65,9 @@ def dataflow_picture(comparison: Comparison) -> Figure:
         panel.set_title(network, loc="left")
         panel.set_xticks(range(len(comparison.archs)), comparison.archs)
     _legend(panels[0], len(fixed))
-    _caption(figure, comparison, "Whole networks under fixed dataflows, over the free choice of mapping; x: no mapping.")
+    _caption(
+        figure, comparison, "Whole networks under fixed dataflows, over the free choice of mapping; x: no mapping."
+    )
     return figure
 
 
@@ -101,8 +113,10 @@ def _by_level(comparison: Comparison, network: str, arch: str, dataflow: str) ->
 
 def _level(arch: Architecture, place: str) -> str:
     """Which of the levels a part of the energy belongs to."""
-    if place in (MAC, OTHER):
+    if place in (MAC, LEAKAGE):
         return place
+    if place in [fanout.name for fanout in arch.fanouts]:
+        return _NETWORK
     names = [memory.name for memory in arch.memories]
     if place == names[0]:
         return "outermost memory"
@@ -121,10 +135,10 @@ def _legend(panel: Axes, columns: int) -> None:
 
 def _caption(figure: Figure, comparison: Comparison, text: str) -> None:
     settings = comparison.settings
-    made = f"Objective {settings.objective.name}, {settings.space} space, {settings.tiling} tilings; {comparison.written_by}."
+    asked = f"Objective {settings.objective.name}, {settings.space} space, {settings.tiling} tilings"
     machines = f"Architectures: {', '.join(comparison.archs)}."
-    width = int(figure.get_figwidth() * 16)
-    figure.supxlabel(textwrap.fill(f"{text} {machines} {made}", width), fontsize="small", x=0.01, ha="left")
+    lines = textwrap.fill(f"{text} {machines} {asked}; {comparison.written_by}.", int(figure.get_figwidth() * 16))
+    figure.supxlabel(lines, fontsize="small", x=0.01, ha="left")
 
 
 def _goal(comparison: Comparison) -> str:
