@@ -8,7 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..arch import Architecture
 from .comparison import FREE, Comparison
@@ -64,7 +64,7 @@ def dataflow_picture(comparison: Comparison) -> Figure:
         panel.set_ylabel(f"{_goal(comparison)} / free")
         panel.set_title(network, loc="left")
         panel.set_xticks(range(len(comparison.archs)), comparison.archs)
-    _legend(panels[0], len(fixed))
+    _legend(figure, panels[0])
     _caption(
         figure, comparison, "Whole networks under fixed dataflows, over the free choice of mapping; x: no mapping."
     )
@@ -96,7 +96,7 @@ def energy_picture(comparison: Comparison) -> Figure:
         panel.set_ylabel("energy (mJ)")
         panel.set_title(network, loc="left")
         panel.set_xticks(range(len(comparison.archs)), comparison.archs)
-    _legend(panels[0], len(_LEVELS))
+    _legend(figure, panels[0])
     _caption(figure, comparison, f"Energy of whole networks by level, dataflow: {dataflow}.")
     return figure
 
@@ -125,19 +125,19 @@ def _level(arch: Architecture, place: str) -> str:
 
 def _panels(comparison: Comparison) -> tuple[Figure, list[Axes]]:
     wide = max(5.0, 1.3 * len(comparison.archs))
-    return new_panels(wide, 0.9 + 1.9 * len(comparison.networks), len(comparison.networks))
+    return new_panels(wide, 1.2 + 1.9 * len(comparison.networks), len(comparison.networks))
 
 
-def _legend(panel: Axes, columns: int) -> None:
-    where: Any = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.3}
-    panel.legend(ncols=columns, columnspacing=1.0, handlelength=1.0, fontsize="small", **where)
+def _legend(figure: Figure, panel: Axes) -> None:
+    handles, labels = panel.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), columnspacing=1.0, handlelength=1.0)
 
 
 def _caption(figure: Figure, comparison: Comparison, text: str) -> None:
     settings = comparison.settings
     asked = f"Objective {settings.objective.name}, {settings.space} space, {settings.tiling} tilings"
     machines = f"Architectures: {', '.join(comparison.archs)}."
-    lines = textwrap.fill(f"{text} {machines} {asked}; {comparison.written_by}.", int(figure.get_figwidth() * 16))
+    lines = textwrap.fill(f"{text} {machines} {asked}; {comparison.written_by}.", int(figure.get_figwidth() * 17))
     figure.supxlabel(lines, fontsize="small", x=0.01, ha="left")
 
 
