@@ -124,13 +124,13 @@ def _level(arch: Architecture, place: str) -> str:
 
 
 def _panels(comparison: Comparison) -> tuple[Figure, list[Axes]]:
-    wide = max(5.0, 1.3 * len(comparison.archs))
+    wide = max(6.0, 1.3 * len(comparison.archs))
     return new_panels(wide, 1.2 + 1.9 * len(comparison.networks), len(comparison.networks))
 
 
 def _legend(figure: Figure, panel: Axes) -> None:
     handles, labels = panel.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), columnspacing=1.0, handlelength=1.0)
+    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), fontsize="small", handlelength=1.0)
 
 
 def _caption(figure: Figure, comparison: Comparison, text: str) -> None:
