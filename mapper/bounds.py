@@ -23,7 +23,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,13 @@ from .lattice import Lattice
 from .ledger import Ledger
 from .rows import Floats, Ints
 from .tilings import Tiling
+
+
+GROUPS_IN_USE = 24
+"""Groups of arrays whose tables are kept."""
+
+GROUP_CELLS = 4000
+"""Cells of the lattice of a group of ragged arrays, at most: there are many groups."""
 
 
 @dataclass(frozen=True)
@@ -96,13 +103,11 @@ class Bounds:
         loop_moves = hierarchy.arch.loop_moves  # with `reuse: at_node` every loop charges what waits
         self.moving = [frozenset(i for i, d in enumerate(self.dims) if loop_moves(d, t)) for t in self.tensors]
         self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
-        self._tables: dict[State, Floats] = {}
-        self._ends: dict[tuple[State, Block, tuple[Crossing, ...]], Floats] = {}
-        self._costs: dict[tuple[Crossing, int], Floats] = {}
-        self._beyond: dict[State, Floats] = {}
-        self._stops: dict[State, Floats] = {}
+        self._outside: Bounds | None = None
+        self._coarse: Bounds | None = None
+        self._in_use: list[Bounds] = []
+        self.forget()
         self._moves: dict[tuple[Crossing, ...], tuple[Move, ...]] = {}
-        self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
         self._words: dict[tuple[int, bool], np.ndarray] = {}
         self._fits: dict[tuple[int, tuple[int, ...]], np.ndarray] = {}
         self._limits = [
@@ -110,19 +115,57 @@ class Bounds:
             for fanout in hierarchy.fanouts
         ]
 
+    def forget(self) -> None:
+        """Drop all tables; they are made again when they are asked for."""
+        self._tables: dict[State, Floats] = {}
+        self._ends: dict[tuple[State, Block, tuple[Crossing, ...]], Floats] = {}
+        self._costs: dict[tuple[Crossing, int], Floats] = {}
+        self._beyond: dict[State, Floats] = {}
+        self._stops: dict[State, Floats] = {}
+        self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
+
+    def keep(self, group: Bounds) -> None:
+        """Keep the tables of the groups that were used last, and drop those of the others."""
+        for bounds in (group, group._outside):
+            if bounds is not None and bounds is not self:
+                if bounds in self._in_use:
+                    self._in_use.remove(bounds)
+                self._in_use.append(bounds)
+        while len(self._in_use) > GROUPS_IN_USE:
+            self._in_use.pop(0).forget()
+
     def for_arrays(self, arrays: ArrayGroup) -> Bounds:
-        """Bounds for rows with arrays of a group only."""
-        bounds = Bounds(self.hierarchy, self.footprints, self.lattice, self.ledger, arrays)
-        bounds._words, bounds._fits, bounds._moves = self._words, self._fits, self._moves
+        """Bounds for rows with arrays of a group only; with ragged tiles, over fewer cells."""
+        like = self._coarser() if self.lattice.tiling == "ragged" else self
+        bounds = Bounds(self.hierarchy, self.footprints, like.lattice, self.ledger, arrays)
+        bounds._words, bounds._fits, bounds._moves = like._words, like._fits, like._moves
         return bounds
+
+    def _coarser(self) -> Bounds:
+        if self._coarse is None:
+            lattice = Lattice(self.lattice.sizes, self.lattice.tiling, self.lattice.even, GROUP_CELLS)
+            self._coarse = Bounds(self.hierarchy, self.footprints, lattice, self.ledger)
+        return self._coarse
+
+    def for_one(self, arrays: Sequence[Ints]) -> Bounds:
+        """Bounds for one member of the group: its own arrays, and the group's tables of all that lies outside them."""
+        one = Bounds(self.hierarchy, self.footprints, self.lattice, self.ledger, replace(self.arrays, array=tuple(arrays)))
+        one._words, one._fits, one._moves = self._words, self._fits, self._moves
+        one._outside = self
+        return one
+
+    def _shares(self, state: State) -> Bounds:
+        """Whose tables of a state these are."""
+        return self if self._outside is None or state.passed < len(self.hierarchy.fanouts) else self._outside
 
     # ---- states --------------------------------------------------------------------------------------------
 
     def table(self, state: State) -> Floats:
         """(columns, lattice) least cost of all that lies above a tile: temporal loops come next, or a fanout."""
-        if state not in self._tables:
-            self._tables[state] = self._fanout(state) if self.hierarchy.at_fanout(state) else self._loops(state)
-        return self._tables[state]
+        known = self._shares(state)._tables
+        if state not in known:
+            known[state] = self._fanout(state) if self.hierarchy.at_fanout(state) else self._loops(state)
+        return known[state]
 
     def _fanout(self, state: State) -> Floats:
         table, array = self.table(self.hierarchy.passing(state)), self.arrays.array[state.passed]
@@ -157,7 +200,8 @@ class Bounds:
 
     def _stopped(self, state: State) -> Floats:
         """The least cost if the next loop, should there be one, charges something."""
-        if state not in self._stops:
+        known = self._shares(state)._stops
+        if state not in known:
             least: Floats | None = None
             for block in self.hierarchy.next_blocks(state):
                 end = self.end(state, block, state.waiting)
@@ -165,8 +209,8 @@ class Bounds:
             assert least is not None
             for move in self.moves(state.waiting):
                 least = np.minimum(least, self._moved(state, move))
-            self._stops[state] = least
-        return self._stops[state]
+            known[state] = least
+        return known[state]
 
     def _moved(self, state: State, move: Move) -> Floats:
         still = tuple(c for c in state.waiting if c not in move.moved)
@@ -203,18 +247,18 @@ class Bounds:
 
         later  free dimensions that may grow after them
         """
-        key = (state, dims, later)
-        if key not in self._growing:
+        key, known = (state, dims, later), self._shares(state)._growing
+        if key not in known:
             nothing: list[Floats | None] = [None] * (len(dims) + 1)
             blocks = self.hierarchy.next_blocks(state)
             if not state.waiting and len(blocks) == 1 and self.fanouts_after(state):
                 above, _ = self.after(state, blocks[0], ())
                 table = self.lattice.around(self.table(above), later)
-                self._growing[key] = Growing(nothing, self._decided(table, dims))
+                known[key] = Growing(nothing, self._decided(table, dims))
             else:
                 table = self.lattice.around(self._stopped(state), later)
-                self._growing[key] = Growing(self._decided(table, dims), nothing)
-        return self._growing[key]
+                known[key] = Growing(self._decided(table, dims), nothing)
+        return known[key]
 
     def _decided(self, table: Floats, dims: tuple[int, ...]) -> list[Floats | None]:
         tables: list[Floats | None] = [table]
@@ -236,10 +280,10 @@ class Bounds:
 
     def end(self, state: State, block: Block, still: tuple[Crossing, ...]) -> Floats:
         """(columns, lattice) least cost from a block's tile on, where the crossings `still` go on waiting."""
-        key = (state, block, still)
-        if key not in self._ends:
-            self._ends[key] = self._end(state, block, still)
-        return self._ends[key]
+        key, known = (state, block, still), self._shares(state)._ends
+        if key not in known:
+            known[key] = self._end(state, block, still)
+        return known[key]
 
     def _end(self, state: State, block: Block, still: tuple[Crossing, ...]) -> Floats:
         if self.hierarchy.is_last(block):
@@ -334,7 +378,9 @@ class Bounds:
         outer_instances = np.array([self._most_instances(crossing.outer)])
         inner_instances = np.array([self._most_instances(crossing.inner)]) if inner else nothing
         copies, apart, shared = self._copies(crossing, passed)
-        filled, served = words * copies, words * apart / shared
+        # However many instances share a serving, every word of the tensor is served once.
+        distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
+        filled, served = words * copies, np.maximum(words * apart / shared, distinct)
         if not tensor.is_output:
             bits = self.ledger.arch.width_bits(tensor)
             self.ledger.book(costs, outer, served * bits, nothing, outer_instances)
@@ -344,7 +390,6 @@ class Bounds:
         # A word's first visit is free on the way in, once per instance that holds a part of its sum. Instances inside
         # the charge repeat visits alike, so the visits after the first are at least those at one of them; and at least
         # all visits, less one to as many instances as there may be.
-        distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
         wide = self.ledger.arch.partial_width_bits(tensor)
         narrow = min(wide, self.ledger.arch.width_bits(tensor))
         again = np.maximum(served - distinct * self._parts(crossing.outer, passed), 0.0)

@@ -95,9 +95,8 @@ def bounded(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch
     """Rows of which nothing but the arrays is decided, with bounds by some tables, as far as they stay below the
     cutoff."""
     tile = np.ones((len(batch), len(growth.sizes)), dtype=np.int64)
-    found = np.zeros(len(batch))
-    if not growth.hierarchy.fanouts:
-        found = growth.value(batch.costs + at(bounds.table(batch.state), bounds.lattice.place(tile)), batch.steps)
+    start = at(bounds.table(batch.state), bounds.lattice.place(tile))
+    found = growth.value(batch.costs + start, batch.steps)
     for fanout, array in enumerate(batch.rows.arrays):
         tile = np.minimum(tile * array, np.array(growth.sizes, dtype=np.int64))
         beyond = at(bounds.beyond(batch.state, fanout), bounds.lattice.place(tile))
@@ -112,10 +111,19 @@ def grouped(growth: Growth, batch: Batch) -> Iterator[Batch]:
         yield batch.take(index)
 
 
-def refined(growth: Growth, batch: Batch, below: float) -> Batch:
-    """The rows with bounds by tables of their own."""
+def refined(growth: Growth, batch: Batch, below: float) -> Iterator[Batch]:
+    """The rows with bounds by tables of their own; where the group's tables are for any of several arrays, each row by
+    itself."""
     group = group_of(growth.hierarchy, growth.tiling, batch.rows.arrays)
-    return bounded(growth, batch, growth.bounds.for_arrays(group), below)
+    bounds = growth.bounds.for_arrays(group)
+    if growth.tiling == "perfect" or all(array is not None for array in group.array):
+        yield bounded(growth, batch, bounds, below)
+        return
+    for row in range(len(batch)):
+        one = batch.take(np.array([row]))
+        own = bounds.for_one([array[0] for array in one.rows.arrays])
+        yield bounded(growth, one, own, below)
+        growth.bounds.keep(own)
 
 
 def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:

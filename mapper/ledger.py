@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arch import Architecture, Memory
-from ..cost_models import EDP, Objective
+from ..cost_models import EDP, ENERGY, Objective
 from .hierarchy import MAC, Crossing, Hierarchy
 from .rows import Floats, Rows
 from .traffic import Charge, TrafficModel
@@ -53,9 +53,10 @@ class Ledger:
     exchange_rate: float | None = None
 
     @classmethod
-    def of(cls, arch: Architecture, exchange_rate: float | None = None) -> Ledger:
-        """A ledger for an architecture; `exchange_rate` in pJ per cycle."""
-        return cls(arch, ports_of(arch), exchange_rate)
+    def of(cls, arch: Architecture, exchange_rate: float | None = None, objective: Objective | None = None) -> Ledger:
+        """A ledger for an architecture; `exchange_rate` in pJ per cycle. Where energy alone is minimized, no port has a
+        column."""
+        return cls(arch, () if objective == ENERGY else ports_of(arch), exchange_rate)
 
     @property
     def columns(self) -> int:
@@ -127,7 +128,7 @@ class CrossingCosts:
             # An exact halo keeps words at wraps and ragged edges that depend on all loops above: bounded here,
             # and counted once the mapping is complete.
             distinct = np.full(len(rows), float(model.distinct_words(tensor)))
-            return distinct, distinct / model.shared_later(rows, crossing)
+            return distinct, distinct
         return model.filled(rows, crossing, charge), model.served(rows, crossing, charge)
 
     def of(self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None) -> Floats:

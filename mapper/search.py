@@ -46,7 +46,7 @@ from .certificate import RELATIVE_TOLERANCE, Certificate
 from .conflicts import conflict_error, smallest_conflict
 from .constraints import Constraints
 from .diagnosis import diagnose
-from .fanouts import Plans, grouped, pass_fanout, refined
+from .fanouts import Plans, grouped, pass_fanout, refined as refined_rows
 from .footprints import Footprints
 from .hierarchy import SPACES, Hierarchy, Holders, Space
 from .ledger import CrossingCosts, Ledger
@@ -166,7 +166,8 @@ class ExactSearch:
             if isinstance(item, tuple):
                 self._push_batch(self._open(item))
             elif isinstance(item, _Group):
-                self._push_batch(self._at_loops(refined(self.growth, item.batch, self._cutoff())))
+                for refined in refined_rows(self.growth, item.batch, self._cutoff()):
+                    self._push_batch(self._at_loops(refined))
             else:
                 self._work_on(item)
             self._working_on = float("inf")
@@ -198,7 +199,7 @@ class ExactSearch:
         # Constraints may ask for more trips, or instances, than anyone needs.
         fewest = not wants_more(self.constraints)
         even = tuple(fewest and even_growth(self.problem, dim) for dim in self.problem.dim_names)
-        ledger, footprints = Ledger.of(self.arch, exchange_rate), Footprints(hierarchy)
+        ledger, footprints = Ledger.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
         bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), ledger)
         costs = CrossingCosts(hierarchy, ledger)
         limits = SearchLimits(hierarchy, self.constraints)
@@ -296,19 +297,23 @@ class ExactSearch:
     def _open(self, holders: Holders) -> Batch:
         return self._at_loops(self.plans.start(holders, self._cutoff()))
 
+    def _undecided(self, head: Batch) -> bool:
+        """Whether nothing but the arrays of the rows is decided, and their bounds are those of any arrays."""
+        decided = head.path.blocks or head.path.gaps
+        return not decided and bool(head.rows.arrays) and head.bounds is self.growth.bounds
+
     def _pays_to_group(self, head: Batch, grown: list[Batch]) -> bool:
         """Whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
         which bound them better, are made in less time than it takes to look at them all."""
-        decided = head.path.blocks or head.path.gaps
-        if decided or not head.rows.arrays or head.bounds is not self.growth.bounds:
-            return False
-        if self.tiling == "ragged":  # lattices are large there, and groups many: the tables would take gigabytes
+        if not self._undecided(head):
             return False
         groups = sum(1 for _ in grouped(self.growth, head))
         return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.space] * groups
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""
+        if self.tiling == "ragged" and self._undecided(batch):
+            batch = batch.take(np.arange(min(1, len(batch))))
         while len(batch) and not batch.complete:
             batch = batch.take(np.arange(min(DIVE_WIDTH, len(batch))))
             grown = [b for b in self._expand(batch) if len(b)]
@@ -319,13 +324,15 @@ class ExactSearch:
 
     def _work_on(self, batch: Batch) -> None:
         """Grow the best rows of a batch by one step, or evaluate them where none is left."""
+        self.growth.bounds.keep(batch.bounds)
         if batch.complete:
             self._finish(batch)
             return
         head = batch.take(np.arange(min(ROWS_AT_ONCE[self.tiling], len(batch))))
         self._push_batch(batch.take(np.arange(len(head), len(batch))))
-        grown = list(self._expand(head))
-        if self._pays_to_group(head, grown):
+        first = self.tiling == "ragged" and self._undecided(head)
+        grown = [] if first else list(self._expand(head))
+        if first or self._pays_to_group(head, grown):
             for group in grouped(self.growth, head):
                 self._push(float(group.bound[0]), _Group(group))
             return

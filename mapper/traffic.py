@@ -106,7 +106,7 @@ class TrafficModel:
         """(rows,) words read from, or arriving at, the outer memory."""
         words = self._charged(rows, crossing, charge, lambda fanout: self.hierarchy.joins(fanout, crossing))
         shared = self._shared_windows(rows, crossing, charge.gap, charge.tile)
-        return words / (shared * self.shared_later(rows, crossing))
+        return self._shared_out(crossing, words, shared * self.shared_later(rows, crossing))
 
     def computed(self, rows: Rows, crossing: Crossing) -> Floats:
         """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor."""
@@ -122,7 +122,7 @@ class TrafficModel:
         for rank in tensor.ranks:
             words = words * self._computed_along(rows, rank, joins)
         shared = self._shared_windows(rows, crossing, self.path.gap, self.array_tile(rows, self.path.gap))
-        return words / (shared * self.shared_later(rows, crossing))
+        return self._shared_out(crossing, words, shared * self.shared_later(rows, crossing))
 
     def steps(self, rows: Rows) -> Floats:
         """(rows,) time steps; at least, where fanouts are not passed yet."""
@@ -166,11 +166,17 @@ class TrafficModel:
                 shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
         return shared
 
+    def _shared_out(self, crossing: Crossing, words: Ints, shared: Floats) -> Floats:
+        """(rows,) words that are served, where so many instances share one: every word of the tensor at least once."""
+        return np.maximum(words / shared, self.distinct_words(self.problem.tensors[crossing.tensor]))
+
     def _shared_windows(self, rows: Rows, crossing: Crossing, gap: int, tile: Ints) -> Floats:
         """(rows,) instances of fanouts above a gap, passed or not, that may share a word of a window; at most.
 
         Along one dimension, instances stand at least a tile apart, and a word lies in those that the window of the
-        tile (rows, dims) covers; along the others, it may lie in all.
+        tile (rows, dims) covers; along the others, it may lie in all. And n instances along a dimension make the
+        window longer by n - 1 words at least, whatever their distance: a set of sums A + B has |A| + |B| - 1 elements
+        at least.
         """
         shared = np.ones(len(rows))
         gaps = self.path.gaps
@@ -186,7 +192,9 @@ class TrafficModel:
                 spread = [np.prod([rows.arrays[f][:, i] for f in above], axis=0) for i, _ in dims]
                 apart = [c * tile[:, i] for i, c in dims]
                 near = [np.minimum(n, -(-span // step)) / n for n, step in zip(spread, apart, strict=True)]
-                shared = shared * np.prod(spread, axis=0) * np.min(near, axis=0)
+                every = np.prod(spread, axis=0)
+                longer = span + np.sum(spread, axis=0) - len(dims)
+                shared = shared * every * np.minimum(np.min(near, axis=0), span / longer)
         return shared
 
     def _charged(self, rows: Rows, crossing: Crossing, charge: Charge, joins: Skip) -> Ints:
