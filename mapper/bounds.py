@@ -41,11 +41,8 @@ from .rows import Floats, Ints
 from .tilings import Tiling
 
 
-GROUPS_IN_USE = 24
-"""Groups of arrays whose tables are kept."""
-
-GROUP_CELLS = 4000
-"""Cells of the lattice of a group of ragged arrays, at most: there are many groups."""
+CELLS_IN_USE = 100_000
+"""Cells of the lattices of all groups of arrays whose tables are kept, about."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +91,7 @@ class Bounds:
     ) -> None:
         self.hierarchy = hierarchy
         self.footprints = footprints
+        self._made_of = (hierarchy, footprints)
         self.lattice = lattice
         self.ledger = ledger
         self.arrays = arrays or any_arrays(hierarchy)
@@ -104,7 +102,9 @@ class Bounds:
         self.moving = [frozenset(i for i, d in enumerate(self.dims) if loop_moves(d, t)) for t in self.tensors]
         self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
         self._outside: Bounds | None = None
-        self._coarse: Bounds | None = None
+        self._likes: dict[int, Bounds] = {}
+        self.level = -1
+        self.settled = False  # whether finer tables would add little
         self._in_use: list[Bounds] = []
         self.forget()
         self._moves: dict[tuple[Crossing, ...], tuple[Move, ...]] = {}
@@ -126,33 +126,44 @@ class Bounds:
 
     def keep(self, group: Bounds) -> None:
         """Keep the tables of the groups that were used last, and drop those of the others."""
-        for bounds in (group, group._outside):
-            if bounds is not None and bounds is not self:
-                if bounds in self._in_use:
-                    self._in_use.remove(bounds)
-                self._in_use.append(bounds)
-        while len(self._in_use) > GROUPS_IN_USE:
+        if group is self:
+            return
+        if group in self._in_use:
+            self._in_use.remove(group)
+        self._in_use.append(group)
+        while sum(math.prod(bounds.lattice.shape) for bounds in self._in_use) > CELLS_IN_USE and self._in_use[1:]:
             self._in_use.pop(0).forget()
 
-    def for_arrays(self, arrays: ArrayGroup) -> Bounds:
-        """Bounds for rows with arrays of a group only; with ragged tiles, over fewer cells."""
-        like = self._coarser() if self.lattice.tiling == "ragged" else self
-        bounds = Bounds(self.hierarchy, self.footprints, like.lattice, self.ledger, arrays)
-        bounds._words, bounds._fits, bounds._moves = like._words, like._fits, like._moves
+    def for_arrays(self, arrays: ArrayGroup, level: int = 0) -> Bounds:
+        """Bounds for rows with arrays of a group only, over a lattice of `Lattice.for_groups`."""
+        bounds = Bounds(*self._made_of, self.lattice.for_groups[level], self.ledger, arrays)
+        bounds._share(self.rough(level))
+        bounds.level = level
         return bounds
 
-    def _coarser(self) -> Bounds:
-        if self._coarse is None:
-            lattice = Lattice(self.lattice.sizes, self.lattice.tiling, self.lattice.even, GROUP_CELLS)
-            self._coarse = Bounds(self.hierarchy, self.footprints, lattice, self.ledger)
-        return self._coarse
+    def rough(self, level: int = 0) -> Bounds:
+        """Bounds for any arrays over a lattice of `Lattice.for_groups`."""
+        lattice = self.lattice.for_groups[level]
+        if level not in self._likes:
+            self._likes[level] = self if lattice is self.lattice else Bounds(*self._made_of, lattice, self.ledger)
+        return self._likes[level]
+
+    def finer(self, group: Bounds) -> Bounds | None:
+        """Bounds for the same group over the next lattice; None: there is none."""
+        level = group.level + 1
+        return self.for_arrays(group.arrays, level) if level < len(self.lattice.for_groups) else None
 
     def for_one(self, arrays: Sequence[Ints]) -> Bounds:
         """Bounds for one member of the group: its own arrays, and the group's tables of all that lies outside them."""
-        one = Bounds(self.hierarchy, self.footprints, self.lattice, self.ledger, replace(self.arrays, array=tuple(arrays)))
-        one._words, one._fits, one._moves = self._words, self._fits, self._moves
+        own = replace(self.arrays, array=tuple(arrays))
+        one = Bounds(*self._made_of, self.lattice, self.ledger, own)
+        one._share(self)
         one._outside = self
         return one
+
+    def _share(self, other: Bounds) -> None:
+        """Take over what does not depend on arrays."""
+        self._words, self._fits, self._moves = other._words, other._fits, other._moves
 
     def _shares(self, state: State) -> Bounds:
         """Whose tables of a state these are."""
@@ -187,13 +198,10 @@ class Bounds:
             return spread
         # Tiles of one cell may cover tiles of several.
         most = np.minimum(np.append(size + 1, least[:-1]) - 1, size) * instances
-        reach = [
-            table.take(np.arange(first, last + 1), axis=dim + 1).min(axis=dim + 1)
-            for first, last in zip(
-                self.lattice.places[dim][np.minimum(most, size)], self.lattice.places[dim][covered], strict=True
-            )
-        ]
-        return np.stack(reach, axis=dim + 1)
+        first, last = self.lattice.places[dim][np.minimum(most, size)], self.lattice.places[dim][covered]
+        for back in range(1, int((last - first).max()) + 1):
+            np.minimum(taken, np.take(table, np.maximum(last - back, first), axis=dim + 1), out=taken)
+        return taken
 
     def _loops(self, state: State) -> Floats:
         return self.lattice.around(self._stopped(state), self.free(state.waiting))

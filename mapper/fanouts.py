@@ -88,15 +88,15 @@ class Plans:
         path, state, costs = Path(growth.hierarchy, holders), growth.hierarchy.start(holders), self.fed(holders)
         batch = Batch(path, state, growth.bounds, self.rows, costs, self.steps, bound, orders, pending)
         batch = batch.take(np.flatnonzero(growth.limits.enough_at_work(self.steps)))
-        return bounded(growth, batch, growth.bounds, below)
+        return bounded(growth, batch, growth.bounds.rough(), below)
 
 
 def bounded(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch:
     """Rows of which nothing but the arrays is decided, with bounds by some tables, as far as they stay below the
     cutoff."""
-    tile = np.ones((len(batch), len(growth.sizes)), dtype=np.int64)
-    start = at(bounds.table(batch.state), bounds.lattice.place(tile))
-    found = growth.value(batch.costs + start, batch.steps)
+    tile, found = np.ones((len(batch), len(growth.sizes)), dtype=np.int64), np.zeros(len(batch))
+    if all(array is not None for array in bounds.arrays.array):  # which tiles fit inside known arrays says most
+        found = growth.value(batch.costs + at(bounds.table(batch.state), bounds.lattice.place(tile)), batch.steps)
     for fanout, array in enumerate(batch.rows.arrays):
         tile = np.minimum(tile * array, np.array(growth.sizes, dtype=np.int64))
         beyond = at(bounds.beyond(batch.state, fanout), bounds.lattice.place(tile))
@@ -111,19 +111,28 @@ def grouped(growth: Growth, batch: Batch) -> Iterator[Batch]:
         yield batch.take(index)
 
 
-def refined(growth: Growth, batch: Batch, below: float) -> Iterator[Batch]:
-    """The rows with bounds by tables of their own; where the group's tables are for any of several arrays, each row by
-    itself."""
-    group = group_of(growth.hierarchy, growth.tiling, batch.rows.arrays)
-    bounds = growth.bounds.for_arrays(group)
-    if growth.tiling == "perfect" or all(array is not None for array in group.array):
-        yield bounded(growth, batch, bounds, below)
-        return
+def refined(growth: Growth, batch: Batch, below: float) -> Batch:
+    """The rows with better bounds, by tables of their own group; or by finer ones, where they have such tables."""
+    bounds: Bounds | None
+    if batch.bounds.level < 0:
+        bounds = growth.bounds.for_arrays(group_of(growth.hierarchy, growth.tiling, batch.rows.arrays))
+    else:
+        bounds = growth.bounds.finer(batch.bounds)
+    assert bounds is not None
+    growth.bounds.keep(bounds)
+    if growth.tiling == "perfect":
+        return bounded(growth, batch, bounds, below)
+    # Tables for what lies outside the arrays are the same for all of the group.
+    found = np.empty(len(batch))
+    place = bounds.lattice.place(np.ones((1, len(growth.sizes)), dtype=np.int64))
     for row in range(len(batch)):
-        one = batch.take(np.array([row]))
-        own = bounds.for_one([array[0] for array in one.rows.arrays])
-        yield bounded(growth, one, own, below)
-        growth.bounds.keep(own)
+        own = bounds.for_one([array[row] for array in batch.rows.arrays])
+        found[row] = growth.value(batch.costs[:, row] + at(own.table(batch.state), place)[:, 0], batch.steps[row])
+    found = np.maximum(found, batch.bound)
+    if np.isfinite(below):
+        bounds.settled = growth.add_little(bounds.level, np.minimum(found, below) - batch.bound, below - batch.bound)
+    batch = replace(batch, bounds=bounds, bound=found)
+    return batch.take(np.flatnonzero(growth.below(batch.bound, below))).sorted()
 
 
 def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:

@@ -46,7 +46,7 @@ from .certificate import RELATIVE_TOLERANCE, Certificate
 from .conflicts import conflict_error, smallest_conflict
 from .constraints import Constraints
 from .diagnosis import diagnose
-from .fanouts import Plans, grouped, pass_fanout, refined as refined_rows
+from .fanouts import Plans, grouped, pass_fanout, refined
 from .footprints import Footprints
 from .hierarchy import SPACES, Hierarchy, Holders, Space
 from .ledger import CrossingCosts, Ledger
@@ -65,6 +65,9 @@ ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 512, "ragged": 96}
 ROWS_PER_GROUP: dict[Space, int] = {"even": 400, "uneven": 20}
 """Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays take
 to make."""
+
+LOOKED_AT_ONCE = 200_000
+"""Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
 
 DIVES = 4
 """Placements that are dived into before the search proper."""
@@ -117,6 +120,7 @@ class ExactSearch:
     placements: int = 0
     found: list[Found] = field(default_factory=list)
     interrupted: bool = False
+    _made: dict[int, float] = field(default_factory=dict)
     _working_on: float = float("inf")
     _all_bounded: bool = False
     _queue: list[tuple[float, int, Holders | _Group | Batch]] = field(default_factory=list)
@@ -166,8 +170,7 @@ class ExactSearch:
             if isinstance(item, tuple):
                 self._push_batch(self._open(item))
             elif isinstance(item, _Group):
-                for refined in refined_rows(self.growth, item.batch, self._cutoff()):
-                    self._push_batch(self._at_loops(refined))
+                self._push_batch(self._at_loops(refined(self.growth, item.batch, self._cutoff())))
             else:
                 self._work_on(item)
             self._working_on = float("inf")
@@ -297,15 +300,19 @@ class ExactSearch:
     def _open(self, holders: Holders) -> Batch:
         return self._at_loops(self.plans.start(holders, self._cutoff()))
 
-    def _undecided(self, head: Batch) -> bool:
-        """Whether nothing but the arrays of the rows is decided, and their bounds are those of any arrays."""
-        decided = head.path.blocks or head.path.gaps
-        return not decided and bool(head.rows.arrays) and head.bounds is self.growth.bounds
+    def _undecided(self, batch: Batch) -> bool:
+        """Whether nothing but the arrays of the rows is decided."""
+        return not batch.path.blocks and not batch.path.gaps and bool(batch.rows.arrays)
+
+    def _is_bounded_best(self, batch: Batch) -> bool:
+        """Whether there are no better bounds for rows of which only the arrays are decided."""
+        bounds = batch.bounds
+        return bounds.settled or bounds.level == len(self.growth.bounds.lattice.for_groups) - 1
 
     def _pays_to_group(self, head: Batch, grown: list[Batch]) -> bool:
         """Whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
         which bound them better, are made in less time than it takes to look at them all."""
-        if not self._undecided(head):
+        if not self._undecided(head) or head.bounds.level >= 0:
             return False
         groups = sum(1 for _ in grouped(self.growth, head))
         return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.space] * groups
@@ -328,16 +335,46 @@ class ExactSearch:
         if batch.complete:
             self._finish(batch)
             return
-        head = batch.take(np.arange(min(ROWS_AT_ONCE[self.tiling], len(batch))))
-        self._push_batch(batch.take(np.arange(len(head), len(batch))))
-        first = self.tiling == "ragged" and self._undecided(head)
-        grown = [] if first else list(self._expand(head))
-        if first or self._pays_to_group(head, grown):
+        if self.tiling == "ragged" and self._undecided(batch) and not self._is_bounded_best(batch):
+            self._refine(batch)
+            return
+        head = self._head(batch, self._rows_at_once(batch))
+        grown = self._measured(head)
+        if self._pays_to_group(head, grown):
             for group in grouped(self.growth, head):
                 self._push(float(group.bound[0]), _Group(group))
             return
         for batch in grown:
             self._push_batch(batch)
+
+    def _refine(self, batch: Batch) -> None:
+        """Give better bounds to the best rows of a batch of arrays."""
+        if batch.bounds.level < 0:
+            head = self._head(batch, ROWS_AT_ONCE[self.tiling])
+            for group in grouped(self.growth, head):
+                self._push(float(group.bound[0]), _Group(group))
+            return
+        head = self._head(batch, 8)
+        self._push_batch(refined(self.growth, head, self._cutoff()))
+
+    def _head(self, batch: Batch, count: int) -> Batch:
+        """The best rows of a batch; the others go back into the queue."""
+        self._push_batch(batch.take(np.arange(min(count, len(batch)), len(batch))))
+        return batch.take(np.arange(min(count, len(batch))))
+
+    def _rows_at_once(self, batch: Batch) -> int:
+        """As many rows as make about `LOOKED_AT_ONCE` others, by what rows like them have made."""
+        each = self._made.get(len(batch.path.blocks), 0.0)
+        return min(ROWS_AT_ONCE[self.tiling], max(1, int(LOOKED_AT_ONCE / (each + 1))))
+
+    def _measured(self, head: Batch) -> list[Batch]:
+        """Grow rows, and remember how many others each of them made, left aside at once or not."""
+        before = self.pruned.total()
+        grown = list(self._expand(head))
+        each = (self.pruned.total() - before + sum(len(batch) for batch in grown)) / len(head)
+        depth = len(head.path.blocks)
+        self._made[depth] = max(each, self._made.get(depth, each) * 0.8)
+        return grown
 
     def _finish(self, batch: Batch) -> None:
         """Evaluate complete rows by the cost model, in the order of their bounds, while they may be better."""

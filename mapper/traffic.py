@@ -176,7 +176,7 @@ class TrafficModel:
         Along one dimension, instances stand at least a tile apart, and a word lies in those that the window of the
         tile (rows, dims) covers; along the others, it may lie in all. And n instances along a dimension make the
         window longer by n - 1 words at least, whatever their distance: a set of sums A + B has |A| + |B| - 1 elements
-        at least.
+        at least. Of windows of one word, the fewest words that one array of them may want are known.
         """
         shared = np.ones(len(rows))
         gaps = self.path.gaps
@@ -194,8 +194,17 @@ class TrafficModel:
                 near = [np.minimum(n, -(-span // step)) / n for n, step in zip(spread, apart, strict=True)]
                 every = np.prod(spread, axis=0)
                 longer = span + np.sum(spread, axis=0) - len(dims)
+                if len(above) == 1 and len(dims) == 2:
+                    longer = np.where(span == 1, self._least_union(rank, spread), longer)
                 shared = shared * every * np.minimum(np.min(near, axis=0), span / longer)
         return shared
+
+    def _least_union(self, rank: Rank, spread: Sequence[Ints]) -> Ints:
+        """(rows,) words that so many instances along the two dimensions of a rank want together, at least, if each
+        wants one."""
+        sizes = tuple(int(self.sizes[self.dim_index[dim]]) for dim, _ in rank)
+        coefficients = tuple(coefficient for _, coefficient in rank)
+        return per_distinct_row(spread, lambda counts: (_fewest_sums(coefficients, sizes, counts), 0))[:, 0]
 
     def _charged(self, rows: Rows, crossing: Crossing, charge: Charge, joins: Skip) -> Ints:
         tensor = self.problem.tensors[crossing.tensor]
@@ -318,6 +327,26 @@ class TrafficModel:
             return _every_step_total(coefficients, sizes, key, tuple(shapes)), 0
 
         return per_distinct_row(columns, count)[:, 0]
+
+
+@lru_cache(maxsize=1 << 14)
+def _fewest_sums(coefficients: tuple[int, ...], sizes: tuple[int, ...], counts: tuple[int, ...]) -> int:
+    """The fewest distinct sums of two arithmetic progressions with so many elements, for any tile that stands between
+    neighbours.
+
+    Sums a*i + b*j are equal along one direction only: (b, -a) / gcd(a, b).
+    """
+    one, other = counts
+    apart = [
+        [c * tile for tile in range(1, (size - 1) // max(n - 1, 1) + 1)] or [c]
+        for c, size, n in zip(coefficients, sizes, counts, strict=True)
+    ]
+    equal = 0
+    for a in apart[0]:
+        for b in apart[1]:
+            common = math.gcd(a, b)
+            equal = max(equal, max(one - b // common, 0) * max(other - a // common, 0))
+    return one * other - equal
 
 
 @lru_cache(maxsize=1 << 17)
