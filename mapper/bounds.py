@@ -40,7 +40,6 @@ from .ledger import Ledger
 from .rows import Floats, Ints
 from .tilings import Tiling
 
-
 CELLS_IN_USE = 100_000
 """Cells of the lattices of all groups of arrays whose tables are kept, about."""
 
