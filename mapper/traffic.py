@@ -204,7 +204,7 @@ class TrafficModel:
         wants one."""
         sizes = tuple(int(self.sizes[self.dim_index[dim]]) for dim, _ in rank)
         coefficients = tuple(coefficient for _, coefficient in rank)
-        return per_distinct_row(spread, lambda counts: (_fewest_sums(coefficients, sizes, counts), 0))[:, 0]
+        return per_distinct_row(spread, lambda counts: (fewest_sums(coefficients, sizes, counts), 0))[:, 0]
 
     def _charged(self, rows: Rows, crossing: Crossing, charge: Charge, joins: Skip) -> Ints:
         tensor = self.problem.tensors[crossing.tensor]
@@ -330,7 +330,7 @@ class TrafficModel:
 
 
 @lru_cache(maxsize=1 << 14)
-def _fewest_sums(coefficients: tuple[int, ...], sizes: tuple[int, ...], counts: tuple[int, ...]) -> int:
+def fewest_sums(coefficients: tuple[int, ...], sizes: tuple[int, ...], counts: tuple[int, ...]) -> int:
     """The fewest distinct sums of two arithmetic progressions with so many elements, for any tile that stands between
     neighbours.
 

@@ -66,9 +66,14 @@ def bounds_at(step: Step, last: bool, growth: Growth, bounds: Bounds, rng: rando
 
 
 def check_path(mapping: Mapping, cost: Cost, growth: Growth, rng: random.Random) -> list[Step]:
-    """All tables along a mapping's path: those for any arrays, and those for its own."""
+    """All tables along a mapping's path: those for any arrays, and, over every lattice, those for its own."""
     steps, most = list(steps_to(mapping, growth)), columns_of(cost, growth) * SLACK
-    groups = (growth.bounds, growth.bounds.for_arrays(group_of(growth.hierarchy, growth.tiling, steps[0].rows.arrays)))
+    arrays, root = steps[0].rows.arrays, growth.bounds
+    groups = [root, root.rough()]
+    group: Bounds | None = root.for_arrays(group_of(growth.hierarchy, growth.tiling, arrays))
+    while group is not None:
+        groups += [group, group.for_one([array[0] for array in arrays])]
+        group = root.finer(group)
     for step, after in zip(steps, [*steps[1:], None], strict=True):
         costs = step.costs(growth)
         if after is None:
@@ -158,8 +163,9 @@ def windows_below_arrays(rng: random.Random) -> tuple[Problem, Architecture]:
 
 @pytest.mark.parametrize("block", range(8))
 @pytest.mark.parametrize("most_cells", [30, 100_000])
-def test_random_mappings_of_larger_spaces(block: int, most_cells: int) -> None:
+def test_random_mappings_of_larger_spaces(block: int, most_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lattices whose cells hold several tiles, too."""
+    monkeypatch.setattr("tilewright.mapper.lattice.GROUP_CELLS", (20, 80))
     checked = coarse = 0
     for seed in range(block * 12, block * 12 + 12):
         rng = random.Random(seed)
