@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,14 +31,17 @@ import numpy as np
 from ..cost_models.cost import tensor_tile_words
 from ..cost_models.sets import distinct_sums
 from ..ir import Rank, Tensor
-from .array_groups import ArrayGroup, any_arrays
+from .array_groups import ArrayGroup, Limit, any_arrays, stacked
 from .arrays import axis_limits
 from .footprints import Footprints
-from .hierarchy import MAC, Block, Crossing, Hierarchy, State
+from .hierarchy import MAC, Block, Crossing, Hierarchy, Holders, State
 from .lattice import Lattice
 from .ledger import Ledger
 from .rows import Floats, Ints
 from .tilings import Tiling
+
+CELLS_AT_ONCE = 100_000
+"""Numbers in a table for several groups of arrays at once, about."""
 
 CELLS_IN_USE = 100_000
 """Cells of the lattices of all groups of arrays whose tables are kept, about."""
@@ -147,6 +150,28 @@ class Bounds:
             self._likes[level] = self if lattice is self.lattice else Bounds(*self._made_of, lattice, self.ledger)
         return self._likes[level]
 
+    def for_several(self, groups: Sequence[ArrayGroup], holders: Holders) -> Iterator[Bounds]:
+        """Bounds for each of several groups over the first of the lattices, with what their first bounds on a placement
+        take made for many groups at once."""
+        cells = math.prod(self.lattice.for_groups[0].shape) * self.ledger.columns
+        for several in _in_batches(groups, max(1, CELLS_AT_ONCE // cells)):
+            all_of_them = self.for_arrays(stacked(several, len(self.dims)))
+            all_of_them.prepare(self.hierarchy.start(holders))
+            for i, group in enumerate(several):
+                one = self.for_arrays(group)
+                one._take_over(all_of_them, slice(i * self.ledger.columns, (i + 1) * self.ledger.columns))
+                yield one
+
+    def prepare(self, state: State) -> None:
+        """Make the tables that a bound on rows with nothing but arrays decided takes."""
+        self.table(state)
+        for fanout in range(len(self.hierarchy.fanouts)):
+            self.beyond(state, fanout)
+
+    def _take_over(self, other: Bounds, part: slice) -> None:
+        self._tables = {state: table[part] for state, table in other._tables.items()}
+        self._beyond = {state: table[part] for state, table in other._beyond.items()}
+
     def finer(self, group: Bounds) -> Bounds | None:
         """Bounds for the same group over the next lattice; None: there is none."""
         level = group.level + 1
@@ -178,10 +203,18 @@ class Bounds:
         return known[state]
 
     def _fanout(self, state: State) -> Floats:
-        table, array = self.table(self.hierarchy.passing(state)), self.arrays.array[state.passed]
+        table, arrays = self.table(self.hierarchy.passing(state)), self.arrays.array[state.passed]
+        if arrays is None:
+            return self._grown(table, state.passed, np.zeros(len(self.dims), dtype=np.int64))
+        groups = np.split(table, self.arrays.stacked)
+        grown = [self._grown(t, state.passed, a) for t, a in zip(groups, np.atleast_2d(arrays), strict=True)]
+        return grown[0] if len(grown) == 1 else np.concatenate(grown)
+
+    def _grown(self, table: Floats, fanout: int, array: Ints) -> Floats:
+        """The table inside a fanout; an array of 0 instances is any that the axes allow."""
         for d in self.every_dim:
-            if array is None:
-                table = self._within(table, d, self._limits[state.passed][d])
+            if array[d] == 0:
+                table = self._within(table, d, self._limits[fanout][d])
             elif array[d] > 1:
                 table = self._spread(table, d, int(array[d]))
         return table
@@ -294,8 +327,9 @@ class Bounds:
 
     def _end(self, state: State, block: Block, still: tuple[Crossing, ...]) -> Floats:
         if self.hierarchy.is_last(block):
-            table = np.full((self.ledger.columns, *self.lattice.shape), np.inf)
-            once = sum((self.at_whole(c, state.passed) for c in still), np.zeros(self.ledger.columns))
+            columns = self.ledger.columns * self.arrays.stacked
+            table = np.full((columns, *self.lattice.shape), np.inf)
+            once = sum((self.at_whole(c, state.passed) for c in still), np.zeros(columns))
             table[:, *self._whole] = once.reshape(-1, *(1,) * len(self.dims))
             return table
         beyond = self.table(self.hierarchy.place(state, block, still))
@@ -364,7 +398,8 @@ class Bounds:
             exact = not tensor.is_output and self.hierarchy.memories[crossing.inner].halo == "exact"
             words = np.broadcast_to(self._words_at_tiles(crossing.tensor, exact), self.lattice.shape)
             flat = np.ascontiguousarray(words).ravel()
-            self._costs[key] = self.book(crossing, passed, flat).reshape(-1, *self.lattice.shape)
+            costs = np.moveaxis(self.book(crossing, passed, flat), 1, 0)
+            self._costs[key] = costs.reshape(-1, *self.lattice.shape)
         return self._costs[key]
 
     def at_whole(self, crossing: Crossing, passed: int) -> Floats:
@@ -377,13 +412,14 @@ class Bounds:
         return self.book(crossing, len(self.hierarchy.fanouts), words).reshape(-1)
 
     def book(self, crossing: Crossing, passed: int, words: Floats) -> Floats:
-        """(columns, n) least cost of a crossing whose charge moves so many different words, inside fanout `passed`."""
+        """(columns, groups, n) least cost of a crossing whose charge moves so many different words, inside fanout
+        `passed`."""
         tensor = self.tensors[crossing.tensor]
-        costs = np.zeros((self.ledger.columns, len(words)))
+        costs = np.zeros((self.ledger.columns, self.arrays.stacked, len(words)))
         nothing = np.zeros(1)
         outer, inner = self.hierarchy.memories[crossing.outer], self._memory(crossing.inner)
-        outer_instances = np.array([self._most_instances(crossing.outer)])
-        inner_instances = np.array([self._most_instances(crossing.inner)]) if inner else nothing
+        outer_instances = np.asarray(self._most_instances(crossing.outer))
+        inner_instances = np.asarray(self._most_instances(crossing.inner)) if inner else nothing
         copies, apart, shared = self._copies(crossing, passed)
         # However many instances share a serving, every word of the tensor is served once.
         distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
@@ -409,37 +445,39 @@ class Bounds:
             self.ledger.book(costs, inner, reads, again * wide, inner_instances)
         return costs
 
-    def _copies(self, crossing: Crossing, passed: int) -> tuple[float, float, float]:
+    def _copies(self, crossing: Crossing, passed: int) -> tuple[Limit, Limit, Limit]:
         """Over the fanouts between the holders: below the charge, how many instances want a word, and how many times
         it is served to them; above the charge, how many may share a serving."""
-        copies = apart = shared = 1.0
+        copies: Limit = 1.0
+        apart: Limit = 1.0
+        shared: Limit = 1.0
         for fanout in range(len(self.hierarchy.fanouts)):
             if not self.hierarchy.between(fanout, crossing):
                 continue
             joins = self.hierarchy.joins(fanout, crossing)
             if fanout >= passed:
-                shared *= self.arrays.shared[fanout][crossing.tensor] if joins else 1.0
+                shared = shared * (self.arrays.shared[fanout][crossing.tensor] if joins else 1.0)
             else:
-                copies *= self.arrays.copies[fanout][crossing.tensor]
-                apart *= 1.0 if joins else self.arrays.copies[fanout][crossing.tensor]
+                copies = copies * self.arrays.copies[fanout][crossing.tensor]
+                apart = apart * (1.0 if joins else self.arrays.copies[fanout][crossing.tensor])
         return copies, apart, shared
 
-    def _most_instances(self, memory: int) -> float:
+    def _most_instances(self, memory: int) -> Limit:
         outside = (f for f, inside in enumerate(self.hierarchy.inside) if inside > memory)
         return math.prod(self.arrays.instances[f] for f in outside)
 
     def _memory(self, memory: int) -> Any:
         return None if memory == MAC else self.hierarchy.memories[memory]
 
-    def _parts(self, memory: int, passed: int) -> float:
+    def _parts(self, memory: int, passed: int) -> Limit:
         """Most instances of a memory, over fanouts from `passed` on, that hold parts of the same sums."""
-        parts = 1.0
+        parts: Limit = 1.0
         for fanout in range(passed, len(self.hierarchy.fanouts)):
             if self.hierarchy.inside[fanout] > memory:
-                parts *= self.arrays.parts[fanout]
+                parts = parts * self.arrays.parts[fanout]
         return parts
 
-    def _parts_inside(self, crossing: Crossing, passed: int) -> float:
+    def _parts_inside(self, crossing: Crossing, passed: int) -> Limit:
         """Most instances, over fanouts between the holders and below the charge, that hold parts of the same sums."""
         inside = (f for f in range(passed) if self.hierarchy.between(f, crossing))
         return math.prod(self.arrays.parts[f] for f in inside)
@@ -483,6 +521,11 @@ class Bounds:
 def lattice_of(hierarchy: Hierarchy, tiling: Tiling, even: Sequence[bool]) -> Lattice:
     """The lattice of a problem's tiles."""
     return Lattice([size for _, size in hierarchy.problem.dims], tiling, even)
+
+
+def _in_batches(groups: Sequence[ArrayGroup], count: int) -> Iterator[Sequence[ArrayGroup]]:
+    for first in range(0, len(groups), count):
+        yield groups[first : first + count]
 
 
 def _all_tiles(coefficients: tuple[int, ...], tiles: Sequence[int], sizes: Sequence[int]) -> float:

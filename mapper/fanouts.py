@@ -8,7 +8,7 @@ fanout, the array that was planned is put there.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -111,15 +111,26 @@ def grouped(growth: Growth, batch: Batch) -> Iterator[Batch]:
         yield batch.take(index)
 
 
-def refined(growth: Growth, batch: Batch, below: float) -> Batch:
-    """The rows with better bounds, by tables of their own group; or by finer ones, where they have such tables."""
-    bounds: Bounds | None
-    if batch.bounds.level < 0:
-        bounds = growth.bounds.for_arrays(group_of(growth.hierarchy, growth.tiling, batch.rows.arrays))
-    else:
-        bounds = growth.bounds.finer(batch.bounds)
+def refined_groups(growth: Growth, groups: Sequence[Batch], below: float) -> Iterator[Batch]:
+    """The rows of several groups with better bounds, each by tables of its own."""
+    alike = [group_of(growth.hierarchy, growth.tiling, group.rows.arrays) for group in groups]
+    own = growth.bounds.for_several(alike, groups[0].path.holders)
+    for batch, bounds in zip(groups, own, strict=True):
+        better = _with(growth, batch, bounds, below)
+        bounds.forget()
+        yield better
+
+
+def finer(growth: Growth, batch: Batch, below: float) -> Batch:
+    """The rows of a group with better bounds, by finer tables."""
+    bounds = growth.bounds.finer(batch.bounds)
     assert bounds is not None
     growth.bounds.keep(bounds)
+    return _with(growth, batch, bounds, below)
+
+
+def _with(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch:
+    """The rows of a group with bounds by tables of the group, as far as they stay below the cutoff."""
     if growth.tiling == "perfect":
         return bounded(growth, batch, bounds, below)
     # Tables for what lies outside the arrays are the same for all of the group.

@@ -46,7 +46,7 @@ from .certificate import RELATIVE_TOLERANCE, Certificate
 from .conflicts import conflict_error, smallest_conflict
 from .constraints import Constraints
 from .diagnosis import diagnose
-from .fanouts import Plans, grouped, pass_fanout, refined
+from .fanouts import Plans, finer, grouped, pass_fanout, refined_groups
 from .footprints import Footprints
 from .hierarchy import SPACES, Hierarchy, Holders, Space
 from .ledger import CrossingCosts, Ledger
@@ -89,13 +89,6 @@ class Found:
 
 
 @dataclass
-class _Group:
-    """Rows of which nothing but the arrays is decided, to be given tables of their own."""
-
-    batch: Batch
-
-
-@dataclass
 class ExactSearch:
     """One search. Raises InfeasibleError, with a diagnosis, when no mapping of the space fits.
 
@@ -123,7 +116,7 @@ class ExactSearch:
     _made: dict[int, float] = field(default_factory=dict)
     _working_on: float = float("inf")
     _all_bounded: bool = False
-    _queue: list[tuple[float, int, Holders | _Group | Batch]] = field(default_factory=list)
+    _queue: list[tuple[float, int, Holders | Batch]] = field(default_factory=list)
     _ticket: Iterator[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -169,8 +162,6 @@ class ExactSearch:
             self._working_on, _, item = heapq.heappop(self._queue)
             if isinstance(item, tuple):
                 self._push_batch(self._open(item))
-            elif isinstance(item, _Group):
-                self._push_batch(self._at_loops(refined(self.growth, item.batch, self._cutoff())))
             else:
                 self._work_on(item)
             self._working_on = float("inf")
@@ -279,7 +270,7 @@ class ExactSearch:
             return float("inf")
         return self.found[-1].value * (1 - RELATIVE_TOLERANCE)
 
-    def _push(self, bound: float, item: Holders | _Group | Batch) -> None:
+    def _push(self, bound: float, item: Holders | Batch) -> None:
         if bound < self._cutoff():
             heapq.heappush(self._queue, (bound, next(self._ticket), item))
 
@@ -341,8 +332,7 @@ class ExactSearch:
         head = self._head(batch, self._rows_at_once(batch))
         grown = self._measured(head)
         if self._pays_to_group(head, grown):
-            for group in grouped(self.growth, head):
-                self._push(float(group.bound[0]), _Group(group))
+            self._group(head)
             return
         for batch in grown:
             self._push_batch(batch)
@@ -350,12 +340,14 @@ class ExactSearch:
     def _refine(self, batch: Batch) -> None:
         """Give better bounds to the best rows of a batch of arrays."""
         if batch.bounds.level < 0:
-            head = self._head(batch, ROWS_AT_ONCE[self.tiling])
-            for group in grouped(self.growth, head):
-                self._push(float(group.bound[0]), _Group(group))
-            return
-        head = self._head(batch, 8)
-        self._push_batch(refined(self.growth, head, self._cutoff()))
+            self._group(self._head(batch, ROWS_AT_ONCE[self.tiling]))
+        else:
+            self._push_batch(finer(self.growth, self._head(batch, 8), self._cutoff()))
+
+    def _group(self, batch: Batch) -> None:
+        """Put the rows back in groups of alike arrays, with bounds by tables of each group."""
+        for group in refined_groups(self.growth, list(grouped(self.growth, batch)), self._cutoff()):
+            self._push_batch(group)
 
     def _head(self, batch: Batch, count: int) -> Batch:
         """The best rows of a batch; the others go back into the queue."""

@@ -18,7 +18,7 @@ from tilewright.ir import Mapping, MappingError, Problem
 from tilewright.mapper.array_groups import group_of
 from tilewright.mapper.batch import Growth
 from tilewright.mapper.bounds import Bounds, at
-from tilewright.mapper.fanouts import Plans
+from tilewright.mapper.fanouts import Plans, grouped
 from tilewright.mapper.hierarchy import SPACES
 from tilewright.mapper.reduction import reduce_problem
 from tilewright.mapper.rows import Flags, Floats, Rows
@@ -159,6 +159,27 @@ def windows_below_arrays(rng: random.Random) -> tuple[Problem, Architecture]:
         problem = random_problem(rng, 9)
         if any(len(rank) > 1 for t in problem.tensors for rank in t.ranks):
             return problem, arch
+
+
+def test_groups_at_once_are_bounded_as_one_by_one() -> None:
+    """Tables of several groups of arrays in one go are those of each group, bit for bit."""
+    compared = 0
+    for seed in range(40):
+        rng = random.Random(seed)
+        problem, arch = random_problem(rng, 8), random_architecture(rng)
+        growth = growth_of(problem, arch, TILINGS[seed % 2], SPACES[seed % 3 > 0], rng.choice([None, 3.0]))
+        plans = Plans(growth)
+        for holders in list(growth.hierarchy.placements())[:2] if arch.fanouts else ():
+            rows = list(grouped(growth, plans.start(holders, float("inf"))))[:6]
+            groups = [group_of(growth.hierarchy, growth.tiling, batch.rows.arrays) for batch in rows]
+            state = growth.hierarchy.start(holders)
+            for group, bounds in zip(groups, growth.bounds.for_several(groups, holders), strict=True):
+                alone = growth.bounds.for_arrays(group)
+                assert bounds._tables, "made already"
+                assert (bounds.table(state) == alone.table(state)).all(), seed
+                assert (bounds.beyond(state, 0) == alone.beyond(state, 0)).all(), seed
+                compared += 1
+    assert compared > 60
 
 
 @pytest.mark.parametrize("block", range(8))
