@@ -113,6 +113,7 @@ class ExactSearch:
     placements: int = 0
     found: list[Found] = field(default_factory=list)
     interrupted: bool = False
+    _group_dives: int = 0
     _made: dict[int, float] = field(default_factory=dict)
     _working_on: float = float("inf")
     _all_bounded: bool = False
@@ -326,7 +327,7 @@ class ExactSearch:
         if batch.complete:
             self._finish(batch)
             return
-        if self.tiling == "ragged" and self._undecided(batch) and not self._is_bounded_best(batch):
+        if self._steps_are_long and self._undecided(batch) and not self._is_bounded_best(batch):
             self._refine(batch)
             return
         head = self._head(batch, self._rows_at_once(batch))
@@ -337,6 +338,11 @@ class ExactSearch:
         for batch in grown:
             self._push_batch(batch)
 
+    @property
+    def _steps_are_long(self) -> bool:
+        """Whether rows grow to so many that tables for each group of arrays, which bound them better, always pay."""
+        return self.tiling == "ragged" or self.space == "uneven"
+
     def _refine(self, batch: Batch) -> None:
         """Give better bounds to the best rows of a batch of arrays."""
         if batch.bounds.level < 0:
@@ -346,8 +352,13 @@ class ExactSearch:
 
     def _group(self, batch: Batch) -> None:
         """Put the rows back in groups of alike arrays, with bounds by tables of each group."""
-        for group in refined_groups(self.growth, list(grouped(self.growth, batch)), self._cutoff()):
+        groups = list(refined_groups(self.growth, list(grouped(self.growth, batch)), self._cutoff()))
+        for group in groups:
             self._push_batch(group)
+        best = min((group for group in groups if len(group)), key=lambda group: float(group.bound[0]), default=None)
+        if best is not None and self._group_dives < DIVES:  # these bounds are a better guide than those before them
+            self._group_dives += 1
+            self._dive(best.take(np.arange(1)))
 
     def _head(self, batch: Batch, count: int) -> Batch:
         """The best rows of a batch; the others go back into the queue."""
