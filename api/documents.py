@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from .arch import Architecture, Fanout, Memory
-from .cost_models import Cost, MemoryUse, TensorTraffic, parse_objective
+from .cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic, parse_objective
 from .ir import (
     Axis,
     Loop,
@@ -175,25 +175,35 @@ def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None)
     if isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{"):
         return parse_mapping(text_or_path, where or "<text>")
     place = where or os.fspath(text_or_path)
-    return parse_mapping(_read(Path(text_or_path), place), place)
+    return parse_mapping(read_text(Path(text_or_path), place), place)
 
 
 def parse_mapping(text: str, where: str) -> LoadedMapping:
     """As `load_mapping`, of a text; `where` is what messages call it."""
     document = _parse(text, where)
+    problem, nest = _problem_and_nest(document, where)
     try:
-        problem = _problem_of(document.problem)
-        check_countable(problem)
-    except ProblemError as error:
-        raise MappingError(error.message, where=f"{where}: problem: {error.where}", hint=error.hint) from None
-    try:
-        mapping = Mapping(problem, LoopNest(tuple(_item_of(part) for part in document.nest)))
+        mapping = Mapping(problem, nest)
     except TilewrightError as error:
         raise error.located(f"{where}: nest") from None
     if document.certificate:
         _check_objective(document.certificate, where)
     arch = Architecture.model_validate(_fields_of(document.architecture))
     return LoadedMapping(mapping, arch, Recorded(document.cost, document.certificate))
+
+
+def parse_nest(text: str, where: str) -> tuple[Problem, LoopNest]:
+    """As `parse_mapping`, but for the problem and the nest alone: the nest need not cover the problem."""
+    return _problem_and_nest(_parse(text, where), where)
+
+
+def _problem_and_nest(document: MappingDocument, where: str) -> tuple[Problem, LoopNest]:
+    try:
+        problem = _problem_of(document.problem)
+        check_countable(problem)
+    except ProblemError as error:
+        raise MappingError(error.message, where=f"{where}: problem: {error.where}", hint=error.hint) from None
+    return problem, LoopNest(tuple(_item_of(part) for part in document.nest))
 
 
 def _check_objective(certificate: Certificate, where: str) -> None:
@@ -262,7 +272,8 @@ def _spread(value: Any, indent: int) -> str:
     return f"{opening}\n" + ",\n".join(lines) + f"\n{' ' * indent}{closing}"
 
 
-def _read(path: Path, where: str) -> str:
+def read_text(path: Path, where: str) -> str:
+    """The text of a mapping.json; MappingError when the file cannot be read; `where` is what messages call it."""
     hint = "`tilewright search LAYER --out DIR` writes a mapping.json"
     try:
         with path.open("rb") as file:
@@ -388,5 +399,5 @@ def _known_keys() -> Iterator[str]:
     models = (MappingDocument, _Summary, _ProblemPart, _TensorPart, _LoopPart, _NodePart, _AxisPart)
     for model in (*models, Architecture, Memory, Fanout):
         yield from model.model_fields
-    for record in (Cost, MemoryUse, TensorTraffic, Certificate):
+    for record in (Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate):
         yield from (field.name for field in fields(record))

@@ -18,7 +18,7 @@ from .limits import check_countable
 from .mapper.certificate import Certificate
 from .mapper.constraint_files import ConstraintSource, load_constraints
 from .mapper.constraints import Constraints
-from .mapper.emit import Verification, emit_numpy, verify_numpy
+from .mapper.emit import Verification, emit_mapping_yaml, emit_numpy, emit_timeloop, verify_numpy
 from .mapper.hierarchy import SPACES, Space
 from .mapper.several import search_best, search_front
 from .mapper.strategies import STRATEGIES, search_by
@@ -27,7 +27,7 @@ from .report.nest import nest_document
 from .report.units import count, energy
 from .workloads import load_layer
 
-Format: TypeAlias = Literal["numpy", "nest", "json"]
+Format: TypeAlias = Literal["numpy", "nest", "json", "yaml", "timeloop"]
 ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
 ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | None"
 
@@ -43,10 +43,11 @@ class SearchResult:
     certificate: Certificate
 
     def emit(self, form: Format = "numpy") -> str:
-        """The mapping as a text: `numpy` an executable program, `nest` the annotated loop nest, `json` mapping.json."""
-        if form not in _EMITTERS:
-            raise TilewrightError(f"unknown form {form!r}", hint=did_you_mean(str(form), _EMITTERS))
-        return _EMITTERS[form](self)
+        """The mapping as a text: `numpy` an executable program, `nest` the annotated loop nest, `json` mapping.json,
+        `yaml` a mapping file (docs/mappings.md), `timeloop` Timeloop's problem, architecture and mapping."""
+        if form == "json":
+            return _json(self)
+        return emit_mapping(self.mapping, self.arch, form)
 
     def verify(self, seed: int = 0) -> Verification:
         """Run the numpy program: does it compute the layer, and does it move the words that the model counts?"""
@@ -58,7 +59,7 @@ class SearchResult:
         Raises TilewrightError when the folder or a file cannot be written.
         """
         place = prepare_folder(folder)
-        return tuple(_write(place / name, self.emit(form)) for name, form in _FILES.items())
+        return tuple(write_file(place / name, self.emit(form)) for name, form in _FILES.items())
 
     def __str__(self) -> str:
         cost, verdict = self.cost, "proven optimal" if self.certificate.proven else "not proven optimal"
@@ -75,11 +76,21 @@ def _json(result: SearchResult) -> str:
     return dump_result(result)
 
 
-_EMITTERS: dict[str, Callable[[SearchResult], str]] = {
-    "numpy": lambda result: emit_numpy(result.mapping, result.arch),
-    "nest": lambda result: nest_document(result.mapping, result.arch),
-    "json": _json,
+_EMITTERS: dict[str, Callable[[Mapping, Architecture], str]] = {
+    "numpy": emit_numpy,
+    "nest": nest_document,
+    "yaml": lambda mapping, arch: emit_mapping_yaml(mapping, arch.name),
+    "timeloop": emit_timeloop,
 }
+
+
+def emit_mapping(mapping: Mapping, arch: Architecture, form: str) -> str:
+    """A mapping, searched for or not, in one of the forms that need no certificate."""
+    if form not in _EMITTERS:
+        raise TilewrightError(f"unknown form {form!r}", hint=did_you_mean(str(form), [*_EMITTERS, "json"]))
+    return _EMITTERS[form](mapping, arch)
+
+
 _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "reference.py": "numpy"}
 
 
@@ -184,19 +195,28 @@ def _asked(
     return _Asked(layer, machine, load_constraints(constraints, layer, machine))
 
 
-def evaluate(mapping: Mapping | str | os.PathLike[str], arch: ArchitectureLike | None = None) -> Cost:
-    """What a mapping costs, by the closed forms.
+def evaluate(
+    mapping: Mapping | str | os.PathLike[str],
+    layer: Problem | ArchitectureLike | None = None,
+    arch: ArchitectureLike | None = None,
+) -> Cost:
+    """What a mapping costs, by the closed forms: `evaluate(mapping, arch)` or `evaluate("mine.yaml", layer, arch)`.
 
-    mapping  a mapping, or the path or the text of a mapping.json
-    arch     where it runs; a mapping.json holds its own
+    mapping  a mapping, or the path or the text of a mapping.json or of a mapping file (docs/mappings.md)
+    layer    the layer that a mapping file is for, unless it says so itself; the others hold their own
+    arch     where it runs; a mapping.json holds its own, and a mapping file may name one
 
-    Raises TilewrightError when the mapping cannot be read or does not fit the architecture.
+    Raises TilewrightError when the mapping cannot be read, does not cover the layer, or does not fit the architecture.
     """
+    if arch is None and layer is not None and not isinstance(layer, Problem):
+        layer, arch = None, layer
     if not isinstance(mapping, Mapping):
-        from .documents import load_mapping
+        from .mapping_sources import load_any
 
-        loaded = load_mapping(mapping)
-        return evaluate(loaded.mapping, loaded.arch if arch is None else arch)
+        loaded = load_any(mapping, layer if isinstance(layer, Problem | str) else None, arch)
+        return evaluate(loaded.mapping, loaded.arch)
+    if isinstance(layer, Problem) and layer != mapping.problem:
+        raise TilewrightError(f"the mapping is of {mapping.problem.name}, and not of the layer that is given")
     if arch is None:
         raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
     check_countable(mapping.problem)
@@ -220,8 +240,8 @@ def check_choice(what: str, value: str, known: Collection[str]) -> None:
         raise TilewrightError(message, hint=near if near.startswith("did you mean") else None)
 
 
-def prepare_folder(folder: str | os.PathLike[str]) -> Path:
-    """Make a folder, if need be, and make sure that files can be written in it.
+def prepare_folder(folder: str | os.PathLike[str], names: Collection[str] | None = None) -> Path:
+    """Make a folder, if need be, and make sure that files of these names (a result's) can be written in it.
 
     Raises TilewrightError when they cannot: better before a search than after it.
     """
@@ -234,13 +254,14 @@ def prepare_folder(folder: str | os.PathLike[str]) -> Path:
         raise TilewrightError("this is not a directory, expected one to write into", where=str(place)) from None
     except (OSError, ValueError) as error:
         raise _unwritable(place, error) from None
-    for name in _FILES:
+    for name in _FILES if names is None else names:
         if (place / name).is_dir():
             raise TilewrightError("this is a directory, expected a file to write", where=str(place / name))
     return place
 
 
-def _write(path: Path, text: str) -> Path:
+def write_file(path: Path, text: str) -> Path:
+    """Write a text and return its path; TilewrightError when it cannot be written."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

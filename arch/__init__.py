@@ -1,12 +1,13 @@
 """The architecture specification, its reader, and the library of machines."""
 
 from .loader import list_archs, load_arch, parse_arch
-from .spec import Architecture, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory, Reuse
+from .spec import Architecture, ArrayAxis, Fanout, Footprint, Halo, Keep, Keeps, Mac, Memory, Reuse
 
 __all__ = [
     "Architecture",
     "ArrayAxis",
     "Fanout",
+    "Footprint",
     "Halo",
     "Keep",
     "Keeps",

@@ -37,12 +37,14 @@ class Field:
     value  text, a list, or a mapping
     line   where the value starts (for a member, its key), counted from 1; 0 where there are no lines
     path   field path from the top, such as `levels[1].read`; empty for the document itself
+    tag    the value's tag, such as `!Component`, where the reader allows it
     """
 
     value: str | tuple[Field, ...] | Mapping[str, Field]
     file: str
     line: int
     path: str
+    tag: str = ""
 
     @property
     def where(self) -> str:
@@ -165,11 +167,18 @@ def read_text(path: Path, where: str, what: str = "an architecture file", hint: 
         raise ArchitectureError(message, where=f"{where}:{line}") from None
 
 
-def read_document(text: str, file: str, what: str = "an architecture", start: str = _ARCHITECTURE_START) -> Field:
+def read_document(
+    text: str,
+    file: str,
+    what: str = "an architecture",
+    start: str = _ARCHITECTURE_START,
+    tags: Collection[str] = (),
+) -> Field:
     """The document as a tree of fields.
 
     file   how messages call it
     what   what is expected, and `start` what to begin an empty one with, in the words of the messages
+    tags   those that are allowed: they only mark values, and ask for no objects
 
     Raises ArchitectureError for text that is not YAML, an empty document, several documents, a key given twice,
     aliases (a few lines of them can stand for gigabytes) and tags (which could ask for arbitrary objects).
@@ -183,7 +192,7 @@ def read_document(text: str, file: str, what: str = "an architecture", start: st
         raise ArchitectureError(message, where=f"{file}:{line}")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        _refuse_beyond_core(yaml.parse(text, Loader=loader), file, what)
+        _refuse_beyond_core(yaml.parse(text, Loader=loader), file, what, tags)
         root = yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
         raise _not_yaml(error, text, file) from None
@@ -196,7 +205,7 @@ def read_document(text: str, file: str, what: str = "an architecture", start: st
     return _field(root, file, "", _line(root))
 
 
-def _refuse_beyond_core(events: Iterable[Any], file: str, what: str) -> None:
+def _refuse_beyond_core(events: Iterable[Any], file: str, what: str, tags: Collection[str]) -> None:
     """Refuse aliases, tags, deep nesting and second documents, before anything is built from them."""
     import yaml
 
@@ -211,7 +220,7 @@ def _refuse_beyond_core(events: Iterable[Any], file: str, what: str) -> None:
                 where=where,
                 hint="write the value out where it is used",
             )
-        if getattr(event, "tag", None) is not None:
+        if getattr(event, "tag", None) not in (None, *tags):
             raise ArchitectureError(f"the tag {shown(event.tag)} is not allowed, expected plain YAML", where=where)
         if depth > _DEEPEST:
             raise ArchitectureError(f"nested more than {_DEEPEST} deep, expected {what}", where=where)
@@ -234,13 +243,14 @@ def _not_yaml(error: yaml.YAMLError, text: str, file: str) -> ArchitectureError:
 def _field(node: yaml.Node, file: str, path: str, line: int) -> Field:
     import yaml
 
+    tag = node.tag if node.tag.startswith("!") else ""
     if isinstance(node, yaml.MappingNode):
-        return Field(_members(node, file, path), file, line, path)
+        return Field(_members(node, file, path), file, line, path, tag)
     if isinstance(node, yaml.SequenceNode):
         children = enumerate(node.value)
         elements = tuple(_field(child, file, f"{path}[{i}]", _line(child)) for i, child in children)
-        return Field(elements, file, line, path)
-    return Field(str(node.value), file, line, path)
+        return Field(elements, file, line, path, tag)
+    return Field(str(node.value), file, line, path, tag)
 
 
 def _members(node: yaml.MappingNode, file: str, path: str) -> dict[str, Field]:

@@ -8,7 +8,12 @@
     word: 16 bit                 # width of operands and finished outputs
     partial_sum: 32 bit          # width of partial sums; a word, if not given
     inner_drain_read: true       # a partial sum that leaves is read from the inner memory (the default)
+    first_read_elision: true     # the first visit of a partial sum reads nothing (the default)
     reuse: across_levels         # a tile stays over loops that do not move it (the default); at_node: over no loop
+    footprint: exact             # a tile's words are those that it touches (the default); box: those between them too
+    latency: steady              # of the busiest resource (the default); with_fill: and the first tiles, and the last
+    leakage: 5 mW                # of what is neither memory nor MAC; a power, or pJ/cycle; nothing, if not given
+    area: 1.5 mm2                # of what is neither memory nor MAC; for information
 
     levels:                      # outermost first; the first one is a memory that keeps everything, without a size
       - memory: DRAM
@@ -26,18 +31,25 @@
         halo: innermost          # what a sliding tile keeps: none, innermost (the default), exact
         double_buffered: false   # true: every tile takes its room twice
         overlaps: true           # false: its transfers add to the time of the computation
+        block: 64 B              # its energies are for whole blocks; for any number of bits, if not given
+        leakage: 0.5 mW          # of one instance, at work or not
+        area: 0.4 mm2            # of one instance
       - fanout: array            # an array of everything below; one axis or two
         x: 14                    # any dimension may be spread over it
-        y: {size: 12, dims: [R, C], reuse: output}    # only these, and only those that do not move the outputs
+        y: {size: 12, dims: [R, C], reuse: output}    # only these, and only those that do not move the outputs;
+                                 # `reduce: false`: no reduction loops
         multicast: true          # one read above serves every instance that wants the word (the default)
         spatial_reduction: true  # partial sums are added up on their way out (the default)
+        hop: 0.06 pJ/bit         # from one instance to the next along an axis; nothing, if not given
       - memory: spad
         size: {input: 12 words, weight: 448 B, shared: 64 B}          # `shared` is for tensors without a part
         access: 16 bit
         read: 1 pJ
         write: 1 pJ
 
-    mac: {energy: 1 pJ, per_cycle: 1}                                 # per_cycle is 1, if not given
+    mac: {energy: 1 pJ, per_cycle: 1, leakage: 3 uW, area: 900 um2}   # per_cycle is 1, if not given
+
+    parameters: {lanes: 16}      # named values, for `x: $lanes`; any field may be referred to (settings.py)
 
 Sizes are `bit`, `B`, `KiB` (1024 B), `kB` (1000 B) and so on, or `words` of the architecture's width; a bandwidth is a
 size per cycle or per second. Unknown keys, keys given twice, aliases and tags are refused, and every error says
@@ -59,8 +71,9 @@ from pydantic import BaseModel, ValidationError
 from ..ir import ArchitectureError, Role, did_you_mean
 from ..ir.problem import ROLES
 from .document import Field, is_path, read_document, read_text
-from .spec import Architecture, ArrayAxis, Fanout, Halo, Keep, Keeps, Mac, Memory, Reuse
-from .units import bits_per_cycle, clock_hz, energy_pj, size_bits
+from .settings import Setting, shown_settings, with_settings
+from .spec import Architecture, ArrayAxis, Fanout, Footprint, Halo, Keep, Keeps, Latency, Mac, Memory, Reuse
+from .units import area_mm2, bits_per_cycle, clock_hz, energy_pj, pj_per_bit, pj_per_cycle, size_bits
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -78,24 +91,31 @@ _TOP = {
     "levels": "a list of memories and fanouts, outermost first",
     "mac": "a mapping such as {energy: 1 pJ}",
 }
-_TOP_OPTIONAL = ("description", "technology", "source", "partial_sum", "inner_drain_read", "reuse")
+_SWITCHES = ("inner_drain_read", "first_read_elision", "reuse", "footprint", "latency")
+_TOP_OPTIONAL = (
+    "description", "technology", "source", "partial_sum", "leakage", "area", "parameters", *_SWITCHES
+)  # fmt: skip
 _MEMORY = {
     "memory": "a name such as DRAM",
     "access": "the width that the energies are for, such as 16 bit",
     "read": _AN_ENERGY,
     "write": _AN_ENERGY,
 }
-_MEMORY_OPTIONAL = ("size", "bandwidth", "keep", "halo", "double_buffered", "overlaps")
+_MEMORY_OPTIONAL = ("size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "leakage", "area")
 _FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
-_FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction")
+_FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction", "hop")
 _LEVEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 # Where the file says a thing that the specification calls otherwise; the unit is in the value there.
 _KEY_OF_SPEC = {
     "access_bits": "access",
+    "area_mm2": "area",
+    "block_bits": "block",
     "clock_hz": "clock",
     "energy_pj": "energy",
+    "hop_pj_per_bit": "hop",
     "keeps": "keep",
+    "leakage_pj_per_cycle": "leakage",
     "partial_sum_bits": "partial_sum",
     "partition_bits": "size",
     "read_energy_pj": "read",
@@ -125,42 +145,55 @@ class _Scale:
         parse = partial(bits_per_cycle, word_bits=self.word_bits, clock_hz=self.clock_hz)
         return field.quantity(parse, f"{_A_BANDWIDTH}, or unbounded")
 
+    def idle(self, members: Mapping[str, Field]) -> dict[str, float]:
+        """What something costs by being there: leakage and area, where they are given."""
+        leakage = partial(pj_per_cycle, clock_hz=self.clock_hz)
+        found = {}
+        if "leakage" in members:
+            found["leakage_pj_per_cycle"] = members["leakage"].quantity(leakage, "a leakage such as 0.5 mW")
+        if "area" in members:
+            found["area_mm2"] = members["area"].quantity(area_mm2, "an area such as 0.05 mm2")
+        return found
+
 
 def list_archs() -> tuple[str, ...]:
     """Names of the machines in the library, in alphabetical order."""
     return tuple(sorted(path.stem for path in _LIBRARY.glob("*.yaml")))
 
 
-def load_arch(name_or_path: str | os.PathLike[str]) -> Architecture:
+def load_arch(name_or_path: str | os.PathLike[str], set: Mapping[str, Setting] | None = None) -> Architecture:
     """A machine of the library by its name, or an architecture file by its path.
 
     A text is a path when it ends in .yaml or .yml, holds a path separator, or names an existing file; a library
     name comes first.
 
-    Raises ArchitectureError when there is no such machine or file, or when the file cannot be understood.
+    set  fields to set before the file is checked, such as {"array.x": 128, "GLB.size": "1 MiB"} (settings.py)
+
+    Raises ArchitectureError when there is no such machine, file or field, or when the file cannot be understood.
     """
     name = os.fspath(name_or_path)
     known = list_archs()
     if isinstance(name_or_path, str) and name in known:
         path = _LIBRARY / f"{name}.yaml"
-        return parse_arch(read_text(path, f"library/{path.name}"), f"library/{path.name}")
+        return parse_arch(read_text(path, f"library/{path.name}"), f"library/{path.name}", set)
     if isinstance(name_or_path, str) and not is_path(name):
         raise ArchitectureError(
             f"no architecture is named {name!r}, expected a library name or a path that ends in .yaml",
             hint=did_you_mean(name, known),
         )
     hint = f"library names are {', '.join(known)}"
-    return parse_arch(read_text(Path(name), name, hint=hint), name)
+    return parse_arch(read_text(Path(name), name, hint=hint), name, set)
 
 
-def parse_arch(text: str, where: str = "<text>") -> Architecture:
+def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | None = None) -> Architecture:
     """The architecture that a YAML text describes; the format is at the top of this module.
 
     where  how messages call the text, usually its file name
+    set    fields to set, as for `load_arch`
 
     Raises ArchitectureError with `where:line: field.path` when the text cannot be understood.
     """
-    document = read_document(text, where)
+    document = with_settings(read_document(text, where), set or {}, (*_TOP, *_TOP_OPTIONAL))
     top = document.members(_TOP, _TOP_OPTIONAL)
     scale = _Scale(
         word_bits=top["word"].quantity(size_bits, _TOP["word"]),
@@ -175,13 +208,18 @@ def parse_arch(text: str, where: str = "<text>") -> Architecture:
         Architecture,
         level_fields[0],
         **texts,
+        settings=shown_settings(set or {}),
         clock_hz=scale.clock_hz,
         word_bits=scale.word_bits,
         partial_sum_bits=scale.size(top["partial_sum"]) if "partial_sum" in top else None,
         inner_drain_read=_flag(top, "inner_drain_read", True),
+        first_read_elision=_flag(top, "first_read_elision", True),
         reuse=_reuse(top),
+        footprint=_footprint(top),
+        latency=cast(Latency, top["latency"].choice(("steady", "with_fill"))) if "latency" in top else "steady",
         levels=levels,
-        mac=_mac(top["mac"]),
+        mac=_mac(top["mac"], scale),
+        **scale.idle(top),
     )
 
 
@@ -195,7 +233,7 @@ def _level(field: Field, scale: _Scale, *, outermost: bool) -> Memory | Fanout:
         return _memory(field, scale, outermost)
     if outermost:
         raise field.error("the outermost level is a fanout, expected a memory that keeps everything, such as DRAM")
-    return _fanout(field)
+    return _fanout(field, scale)
 
 
 def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
@@ -214,13 +252,16 @@ def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
         halo=_halo(members),
         double_buffered=_flag(members, "double_buffered", False),
         overlaps=_flag(members, "overlaps", True),
+        block_bits=scale.size(members["block"]) if "block" in members else None,
+        **scale.idle(members),
         **(_sizes(members["size"], keeps, scale) if "size" in members else {}),
         **(_ports(members["bandwidth"], scale) if "bandwidth" in members else {}),
     )
 
 
-def _fanout(field: Field) -> Fanout:
+def _fanout(field: Field, scale: _Scale) -> Fanout:
     members = field.members(_FANOUT, _FANOUT_OPTIONAL)
+    per_bit = partial(pj_per_bit, word_bits=scale.word_bits)
     return _build(
         Fanout,
         field,
@@ -228,14 +269,17 @@ def _fanout(field: Field) -> Fanout:
         axes=[_axis(members[key]) for key in ("x", "y") if key in members],
         multicast=_flag(members, "multicast", True),
         spatial_reduction=_flag(members, "spatial_reduction", True),
+        hop_pj_per_bit=members["hop"].quantity(per_bit, "an energy per size such as 0.06 pJ/bit")
+        if "hop" in members
+        else 0.0,
     )
 
 
-def _mac(field: Field) -> Mac:
-    members = field.members({"energy": "an energy such as 1 pJ"}, ("per_cycle",))
+def _mac(field: Field, scale: _Scale) -> Mac:
+    members = field.members({"energy": "an energy such as 1 pJ"}, ("per_cycle", "leakage", "area"))
     energy = members["energy"].quantity(energy_pj, "an energy such as 1 pJ")
     per_cycle = members["per_cycle"].number("a positive number of MACs such as 1") if "per_cycle" in members else 1.0
-    return _build(Mac, field, energy_pj=energy, per_cycle=per_cycle)
+    return _build(Mac, field, energy_pj=energy, per_cycle=per_cycle, **scale.idle(members))
 
 
 def _level_name(field: Field) -> str:
@@ -298,16 +342,21 @@ def _reuse(top: Mapping[str, Field]) -> Reuse:
     return cast(Reuse, top["reuse"].choice(("across_levels", "at_node"))) if "reuse" in top else "across_levels"
 
 
+def _footprint(top: Mapping[str, Field]) -> Footprint:
+    return cast(Footprint, top["footprint"].choice(("exact", "box"))) if "footprint" in top else "exact"
+
+
 def _axis(field: Field) -> ArrayAxis:
     if isinstance(field.value, str):
         return _build(ArrayAxis, field, size=field.whole(_AN_INSTANCE_COUNT))
-    members = field.members({"size": _AN_INSTANCE_COUNT}, ("dims", "reuse"))
+    members = field.members({"size": _AN_INSTANCE_COUNT}, ("dims", "reuse", "reduce"))
     return _build(
         ArrayAxis,
         field,
         size=members["size"].whole(_AN_INSTANCE_COUNT),
         dims=_dims(members["dims"]) if "dims" in members else None,
         reuse=cast(Role, members["reuse"].choice(ROLES)) if "reuse" in members else None,
+        reduce=_flag(members, "reduce", True),
     )
 
 

@@ -17,6 +17,8 @@ from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
 Keep = Literal["must", "may", "never"]
 Halo = Literal["none", "innermost", "exact"]
 Reuse = Literal["across_levels", "at_node"]
+Footprint = Literal["exact", "box"]
+Latency = Literal["steady", "with_fill"]
 
 
 class Spec(BaseModel):
@@ -48,6 +50,8 @@ class Memory(Spec):
                      `exact` all of it, `innermost` only along the innermost moving loop, `none` nothing
     double_buffered  two copies of every tile are charged against the capacity
     overlaps         transfers overlap compute; if not, their time adds to the latency
+    block_bits       energies are of whole blocks, per instance, tensor and kind of access; None: of any width
+    leakage_pj_per_cycle, area_mm2  of one instance
     """
 
     kind: Literal["memory"] = "memory"
@@ -64,6 +68,9 @@ class Memory(Spec):
     halo: Halo = "innermost"
     double_buffered: bool = False
     overlaps: bool = True
+    block_bits: PositiveInt | None = None
+    leakage_pj_per_cycle: NonNegativeFloat = 0.0
+    area_mm2: NonNegativeFloat = 0.0
 
     @model_validator(mode="after")
     def _one_kind_of_port(self) -> Memory:
@@ -78,14 +85,18 @@ class ArrayAxis(Spec):
     dims   only these problem dimensions may be spread over it (None: any)
     reuse  only dimensions that do not move the tensors of this role: `weight` allows loops that share weights,
            `output` allows reduction loops only
+    reduce whether reduction loops may be spread over it (False: every instance has outputs of its own)
     """
 
     size: PositiveInt
     dims: tuple[str, ...] | None = None
     reuse: Role | None = None
+    reduce: bool = True
 
     def allows(self, problem: Problem, dim: str) -> bool:
         if self.dims is not None and dim not in self.dims:
+            return False
+        if not self.reduce and dim not in problem.output.dims:
             return False
         return self.reuse is None or all(dim not in t.dims for t in problem.tensors if t.role == self.reuse)
 
@@ -95,6 +106,7 @@ class Fanout(Spec):
 
     multicast          one read above serves every instance that wants the word in the same step
     spatial_reduction  partial sums of instances that differ only in reduction dimensions are summed on the way out
+    hop_pj_per_bit     energy of a bit on its way from one instance to the next along an axis
     """
 
     kind: Literal["fanout"] = "fanout"
@@ -102,6 +114,7 @@ class Fanout(Spec):
     axes: tuple[ArrayAxis, ...] = Field(min_length=1, max_length=2)
     multicast: bool = True
     spatial_reduction: bool = True
+    hop_pj_per_bit: NonNegativeFloat = 0.0
 
     @property
     def instances(self) -> int:
@@ -109,10 +122,12 @@ class Fanout(Spec):
 
 
 class Mac(Spec):
-    """The compute unit at the bottom: one per instance of the innermost level."""
+    """The compute unit at the bottom: one per instance of the innermost level; leakage and area are of one."""
 
     energy_pj: NonNegativeFloat
     per_cycle: PositiveFloat = 1.0
+    leakage_pj_per_cycle: NonNegativeFloat = 0.0
+    area_mm2: NonNegativeFloat = 0.0
 
 
 class Architecture(Spec):
@@ -122,19 +137,32 @@ class Architecture(Spec):
     word_bits          width of operands and finished outputs, unless a layer states its own
     partial_sum_bits   width of partial sums; None is `word_bits`
     inner_drain_read   a partial-sum tile that leaves is read from the inner memory (False: not charged, as Timeloop)
+    first_read_elision the first visit of a partial sum reads nothing (False: it is read like every later one, as when
+                       outputs start from a bias or are added to what is there)
     reuse              which temporal loops above a node make its tile be transferred again: `across_levels` the
                        innermost one that moves its tensor, and those outside it; `at_node` all of them, as AccelForge
+    footprint          words of a tile: `exact` the distinct ones that it touches, `box` also those between them, as
+                       Timeloop (they differ where strides or dilations leave gaps)
+    latency            `steady`: of the busiest resource; `with_fill`: and of the first tiles in, and the last ones out
+    leakage_pj_per_cycle, area_mm2  of the rest of the chip, besides memories and MACs
+    settings           fields of its file that were set from outside, as texts; all other fields have them in already
     """
 
     name: str
     description: str = ""
     technology: str = ""
     source: str = ""
+    settings: dict[str, str] = Field(default_factory=dict)
     clock_hz: PositiveFloat
     word_bits: PositiveInt
     partial_sum_bits: PositiveInt | None = None
     inner_drain_read: bool = True
+    first_read_elision: bool = True
     reuse: Reuse = "across_levels"
+    footprint: Footprint = "exact"
+    latency: Latency = "steady"
+    leakage_pj_per_cycle: NonNegativeFloat = 0.0
+    area_mm2: NonNegativeFloat = 0.0
     levels: tuple[Memory | Fanout, ...]
     mac: Mac
 
@@ -167,6 +195,18 @@ class Architecture(Spec):
     @property
     def mac_instances(self) -> int:
         return math.prod(fanout.instances for fanout in self.fanouts)
+
+    @property
+    def total_leakage_pj_per_cycle(self) -> float:
+        """Of all instances, at work or not, and the rest of the chip."""
+        memories = sum(self.instances(m.name) * m.leakage_pj_per_cycle for m in self.memories)
+        return self.leakage_pj_per_cycle + memories + self.mac_instances * self.mac.leakage_pj_per_cycle
+
+    @property
+    def total_area_mm2(self) -> float:
+        """Of all instances and the rest of the chip, as far as it is stated."""
+        memories = sum(self.instances(m.name) * m.area_mm2 for m in self.memories)
+        return self.area_mm2 + memories + self.mac_instances * self.mac.area_mm2
 
     def loop_moves(self, dim: str, tensor: Tensor) -> bool:
         """Whether a temporal loop of several trips over `dim` makes a tile of the tensor be transferred again."""

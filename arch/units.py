@@ -1,9 +1,13 @@
-"""Quantities with their units written out, into the base units: bits, picojoules, hertz, bits per cycle.
+"""Quantities with their units written out, into the base units: bits, pJ, hertz, bits or pJ per cycle, square mm.
 
     size       108 KiB   24 B   512 bit   12 words        KiB, MiB, GiB are powers of 1024; kB, MB, GB of 1000
     energy     6 pJ   12 fJ   0.45 nJ
     clock      200 MHz   1 GHz
     bandwidth  16 B/cycle   4 words/cycle   480 MB/s      any size per cycle or per second
+    leakage    0.5 mW   2 pJ/cycle                        a power, or any energy per cycle
+    hop        0.06 pJ/bit   1 pJ/word                    any energy per size
+    area       0.05 mm2   1200 um2
+    time       3 us   10 ns
 
 A number is never read without its unit. Arithmetic is exact until the last step.
 """
@@ -48,7 +52,20 @@ _ENERGIES: Mapping[str, Fraction] = {
     "μJ": Fraction(10**6),  # ... and the Greek letter, which looks the same
 }
 _CLOCKS: Mapping[str, int] = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
+_POWERS: Mapping[str, Fraction] = {  # pJ per second
+    "nW": Fraction(10**3),
+    "uW": Fraction(10**6),
+    "mW": Fraction(10**9),
+    "W": Fraction(10**12),
+}
+_AREAS: Mapping[str, Fraction] = {"um2": Fraction(1, 10**6), "mm2": Fraction(1), "cm2": Fraction(100)}
 _PERIODS = ("cycle", "s")
+_TIMES: Mapping[str, Fraction] = {
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9),
+}
 
 # Spellings that people use for two different things; the nearest name would be a guess.
 _AMBIGUOUS = {
@@ -88,9 +105,13 @@ def _kind(what: str, example: str, units: Iterable[str]) -> _Kind:
 _SIZE = _kind("a size", "108 KiB", ["bit", "B", "KiB", "MiB", "GiB", "words", *_SIZES])
 _ENERGY = _kind("an energy", "6 pJ", ["pJ", "fJ", "nJ", *_ENERGIES])
 _CLOCK = _kind("a clock", "200 MHz", _CLOCKS)
+_TIME = _kind("a time", "3 us", _TIMES)
 _BANDWIDTH = _kind(
     "a bandwidth", "16 B/cycle or 34 GB/s", ["bit/cycle", "B/cycle", "words/cycle", "MB/s", "GB/s", "GiB/s"]
 )
+_LEAKAGE = _kind("a leakage", "0.5 mW or 2 pJ/cycle", [*_POWERS, "pJ/cycle", "fJ/cycle"])
+_PER_SIZE = _kind("an energy per size", "0.06 pJ/bit", ["pJ/bit", "fJ/bit", "pJ/B", "pJ/word"])
+_AREA = _kind("an area", "0.05 mm2", _AREAS)
 
 
 def size_bits(text: str, *, word_bits: int | None = None) -> int:
@@ -131,6 +152,17 @@ def clock_hz(text: str) -> float:
     return float(number * _CLOCKS[unit])
 
 
+def seconds(text: str) -> float:
+    """A time such as `3 us`, in seconds. Zero is a time: a model may leave a part out.
+
+    Raises ArchitectureError for a missing or wrong unit, or a negative number.
+    """
+    number, unit = _split(text, _TIME, zero=True)
+    if unit not in _TIMES:
+        raise _wrong_unit(text, unit, _TIME)
+    return float(number * _TIMES[unit])
+
+
 def bits_per_cycle(text: str, *, word_bits: int | None = None, clock_hz: float | None = None) -> float:
     """A bandwidth such as `16 B/cycle`, `4 words/cycle` or `480 MB/s`, in bits per cycle.
 
@@ -149,6 +181,49 @@ def bits_per_cycle(text: str, *, word_bits: int | None = None, clock_hz: float |
     if clock_hz is None:
         raise ArchitectureError(f"{shown(text)} is per second, and no clock is known; expected one per cycle")
     return float(bits / Fraction(clock_hz))
+
+
+def pj_per_cycle(text: str, *, clock_hz: float | None = None) -> float:
+    """A leakage such as `0.5 mW` or `2 pJ/cycle`, in pJ per cycle. Zero is one.
+
+    clock_hz   clock [Hz]; without it a power is refused
+
+    Raises ArchitectureError for a missing or wrong unit, or a negative number.
+    """
+    number, unit = _split(text, _LEAKAGE, zero=True)
+    amount, _, period = (part.strip() for part in unit.partition("/"))
+    if period == "cycle" and amount in _ENERGIES:
+        return float(number * _ENERGIES[amount])
+    if unit not in _POWERS:
+        raise _wrong_unit(text, unit, _LEAKAGE)
+    if clock_hz is None:
+        raise ArchitectureError(f"{shown(text)} is a power, and no clock is known; expected an energy per cycle")
+    return float(number * _POWERS[unit] / Fraction(clock_hz))
+
+
+def pj_per_bit(text: str, *, word_bits: int | None = None) -> float:
+    """An energy per size such as `0.06 pJ/bit` or `1 pJ/word`, in pJ per bit. Zero is one.
+
+    word_bits  width of a word [bit]; without it `words` is refused
+
+    Raises ArchitectureError for a missing or wrong unit, or a negative number.
+    """
+    number, unit = _split(text, _PER_SIZE, zero=True)
+    energy, _, amount = (part.strip() for part in unit.partition("/"))
+    if energy not in _ENERGIES or amount not in (*_SIZES, *_WORDS):
+        raise _wrong_unit(text, unit, _PER_SIZE)
+    return float(number * _ENERGIES[energy] / _bits_of(amount, word_bits, text, _PER_SIZE))
+
+
+def area_mm2(text: str) -> float:
+    """An area such as `0.05 mm2`, in square millimetres.
+
+    Raises ArchitectureError for a missing or wrong unit, or a number that is not positive.
+    """
+    number, unit = _split(text, _AREA)
+    if unit not in _AREAS:
+        raise _wrong_unit(text, unit, _AREA)
+    return float(number * _AREAS[unit])
 
 
 def shown(text: str, longest: int = 60) -> str:

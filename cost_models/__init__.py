@@ -1,9 +1,11 @@
 """What a mapping costs: counts, energy, latency; and the simulator that checks the counts."""
 
+from .clock import clocked_cycles
 from .closed_form import count_words
-from .cost import Cost, MemoryUse, TensorTraffic, check_fit, cost_of, evaluate
+from .cost import Cost, MemoryUse, NetworkUse, TensorTraffic, check_fit, cost_of, evaluate
 from .counts import Accesses, AccessTable, Counts
 from .objective import EDP, ENERGY, LATENCY, OBJECTIVES, Capped, Objective, ObjectiveLike, parse_objective
+from .roofline import Roof, Roofline, roofline
 from .simulator import SimulationError, simulate
 
 __all__ = [
@@ -17,14 +19,19 @@ __all__ = [
     "Cost",
     "Counts",
     "MemoryUse",
+    "NetworkUse",
     "Objective",
     "ObjectiveLike",
+    "Roof",
+    "Roofline",
     "SimulationError",
     "TensorTraffic",
     "check_fit",
+    "clocked_cycles",
     "cost_of",
     "count_words",
     "evaluate",
     "parse_objective",
+    "roofline",
     "simulate",
 ]

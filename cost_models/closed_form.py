@@ -1,10 +1,12 @@
 """Words moved, in closed form: the same integers as the simulator, for problems of any size.
 
-The words that cross a boundary are a sum over the loops that can make a move. When loop `l` steps, loops outside
-it stand still, loops inside it wrap from their last value to 0, and each dimension moves on its own. A tile is a
-product over ranks, so the sum over all moves of one loop is a product over ranks and dimensions:
+The words that cross a boundary are those wanted at every place where a loop may have moved the tile, less those that
+are held there already. When loop `l` steps, loops outside it stand still, loops inside it wrap from their last value
+to 0, and each dimension moves on its own. A tile is a product over ranks, so sums over places and over moves are
+products over ranks and dimensions:
 
-    words(l) = (prod over ranks of wanted  -  prod over ranks of held)  x  prod over other dimensions of steps
+    words = (prod over ranks of wanted) x (prod over other dimensions of places)
+            - sum over l of (prod over ranks of held(l)) x (prod over other dimensions of steps(l))
 
 where `wanted` and `held` add up the distinct elements along a rank that a group of instances wants, and those that
 all of them hold already (`sets.moved_along_rank`). A ragged edge makes a few kinds of moves per dimension instead of
@@ -16,22 +18,36 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 
-from ..arch import Architecture
-from ..ir import Digit, Loop, Problem, Tensor, digits_by_dimension, tile_below
+from ..arch import Architecture, Footprint
+from ..ir import Digit, Loop, Problem, Tensor, digits_by_dimension
 from ..ir import Mapping as LoopMapping
 from .boundaries import Boundary, boundaries_of
-from .counts import Accesses, AccessTable, Counts
+from .counts import Accesses, AccessTable, Counts, FirstTile
+from .hops import hops_along, legs_of
 from .sets import IntArray, Move, moved_along_rank
 
-FIRST = -1
-"""Instead of a moving loop's position: the very first step, all temporal loops at 0."""
-EVERY = 1 << 30
-"""Instead of a moving loop's position: every step, each on its own."""
+
+class _Steps(NamedTuple):
+    """Which time steps are counted.
+
+    last    temporal loops at positions up to this one take all their values, those inside it stand at 0
+    moving  only the steps of the loop at `last` itself, at which those inside it wrap from their last value to 0
+    """
+
+    last: int
+    moving: bool = False
+
+
+FIRST = _Steps(-1)
+"""The very first step, all temporal loops at 0."""
+EVERY = _Steps(1 << 30)
+"""Every step, each on its own."""
 
 NOTHING: frozenset[int] = frozenset()
 Place = frozenset[tuple[int, int]]
@@ -51,13 +67,12 @@ class _Nest:
     temporal: tuple[int, ...]
     loops: Mapping[int, Loop]
     accumulator: int
-    tiles: Mapping[int, Mapping[str, int]]
+    split: dict[tuple[str, int], tuple[tuple[Digit, ...], int, frozenset[int]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, mapping: LoopMapping, arch: Architecture) -> _Nest:
         items = mapping.nest.items
         loops = {i: item for i, item in enumerate(items) if isinstance(item, Loop) and item.trips > 1}
-        edges = [i for i, item in enumerate(items) if not isinstance(item, Loop)] + [len(items)]
         return cls(
             problem=mapping.problem,
             arch=arch,
@@ -69,16 +84,24 @@ class _Nest:
             temporal=tuple(i for i, loop in loops.items() if not loop.is_spatial),
             loops=loops,
             accumulator=mapping.nest.node_positions(mapping.problem.output.name)[-1],
-            tiles={i: tile_below(mapping.problem, mapping.nest, i) for i in edges},
         )
+
+    def above(self, dim: str, position: int) -> tuple[tuple[Digit, ...], int, frozenset[int]]:
+        """The loops of a dimension above a position, the tile below them, and where these loops stand."""
+        if (dim, position) not in self.split:
+            digits = tuple(d for d in self.digits[dim] if d.position < position)
+            tile = math.prod(d.trips for d in self.digits[dim] if d.position >= position)
+            positions = frozenset(d.position for d in digits)
+            self.split[dim, position] = digits, min(tile, self.problem.sizes[dim]), positions
+        return self.split[dim, position]
 
     def spatial_above(self, position: int) -> frozenset[int]:
         return frozenset(i for i in self.spatial if i < position)
 
     def innermost_serving(self, tensor: Tensor, position: int) -> int:
-        """The innermost temporal loop that makes a node at `position` be served; FIRST if none does."""
+        """The innermost temporal loop that makes a node at `position` be served; that of FIRST if none does."""
         above = (i for i in self.temporal if i < position)
-        return max((i for i in above if self.arch.loop_moves(self.loops[i].dim, tensor)), default=FIRST)
+        return max((i for i in above if self.arch.loop_moves(self.loops[i].dim, tensor)), default=FIRST.last)
 
 
 @dataclass(frozen=True)
@@ -109,7 +132,48 @@ def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
         count = _count_partial_sums if boundary.tensor.is_output else _count_operand
         count(nest, boundary, counts.total, [ALL], [ALL])
         count(nest, boundary, counts.busiest, outer, inner)
+        counts.in_use[boundary.outer.name, boundary.tensor.name] = _in_use(nest, boundary.outer_position)
+        for fanout, hops in hops_along(legs_of(boundary, mapping, arch), partial(_passing, nest, boundary)):
+            if fanout.hop_pj_per_bit:
+                counts.add_hops(fanout.name, boundary.tensor.name, hops)
+    if arch.latency == "with_fill":
+        counts.first_tiles = [_first_tile(nest, b, b.inner.name) for b in boundaries if b.inner is not None]
     return counts
+
+
+def _first_tile(nest: _Nest, boundary: Boundary, inner: str) -> FirstTile:
+    """The first tiles, at the first instances: no tile is larger."""
+    tensor, position = boundary.tensor, boundary.inner_position
+    joined = boundary.reduced if tensor.is_output else boundary.multicast
+    first_outer, first_inner = (
+        frozenset((i, 0) for i in nest.spatial_above(p)) for p in (boundary.outer_position, position)
+    )
+    return FirstTile(
+        tensor=tensor.name,
+        outer=boundary.outer.name,
+        inner=inner,
+        outer_words=_words(nest, tensor, FIRST, _Group(position, joined, first_outer))[0],
+        inner_words=_words(nest, tensor, FIRST, _Group(position, NOTHING, first_inner))[0],
+        outer_finishes=tensor.is_output and _may_finish(nest, boundary.outer_position),
+        inner_finishes=tensor.is_output and _may_finish(nest, position),
+    )
+
+
+def _passing(nest: _Nest, boundary: Boundary, joined: frozenset[int]) -> int:
+    """Words that pass between the holders in both directions, those of `joined` instances together."""
+    tensor, group = boundary.tensor, _Group(boundary.inner_position, joined)
+    if boundary.inner is None:
+        return _words(nest, tensor, EVERY, group)[0]
+    if not tensor.is_output:
+        return _moved(nest, tensor, boundary.inner.halo, group)
+    first = _distinct(nest, tensor, group) if nest.arch.first_read_elision else 0  # then nothing comes in
+    return 2 * _moved(nest, tensor, "none", group) - first
+
+
+def _in_use(nest: _Nest, position: int) -> int:
+    """Instances above a position that ever have work: those that have some when all temporal loops stand at 0."""
+    dims = nest.problem.dim_names
+    return math.prod(sum(kind.count for kind in _kinds(nest, dim, FIRST, _Group(position))) for dim in dims)
 
 
 def _candidates(nest: _Nest, tensor: Tensor, position: int) -> list[Place]:
@@ -143,7 +207,9 @@ def _count_operand(nest: _Nest, boundary: Boundary, table: AccessTable, outer: l
     halo = boundary.inner.halo
     account.reads += max(_moved(nest, tensor, halo, group) for group in groups)
     account = _account(table, boundary.inner.name, tensor.name)
-    account.writes += max(_moved(nest, tensor, halo, _Group(position, NOTHING, place)) for place in inner)
+    filled = max(_moved(nest, tensor, halo, _Group(position, NOTHING, place)) for place in inner)
+    account.writes += filled
+    account.fills += filled
 
 
 def _count_partial_sums(
@@ -162,14 +228,17 @@ def _count_partial_sums(
         visits = _moved(nest, tensor, "none", leaving)
         first_visits = _distinct(nest, tensor, leaving)
         inner = _account(table, boundary.inner.name, tensor.name)
-        inner.writes += visits - first_visits
+        returning = visits - (first_visits if nest.arch.first_read_elision else 0)
+        inner.writes += returning
+        inner.fills += returning
         if nest.arch.inner_drain_read:
             inner.reads += visits
+            inner.drains += visits
             inner.finished_reads += first_visits if _may_finish(nest, position) else 0
         if _may_finish(nest, boundary.outer_position):
             outer.finished_writes += first_arrivals
     outer.writes += arrivals
-    outer.reads += arrivals - first_arrivals
+    outer.reads += arrivals - (first_arrivals if nest.arch.first_read_elision else 0)
 
 
 def _may_finish(nest: _Nest, position: int) -> bool:
@@ -199,39 +268,44 @@ def _distinct(nest: _Nest, tensor: Tensor, group: _Group) -> int:
 
 
 def _moved(nest: _Nest, tensor: Tensor, halo: str, group: _Group) -> int:
-    """Words given to the instances at a node over the whole run: the first tile, and what each move changes."""
-    words = _words(nest, tensor, FIRST, group)[0]
+    """Words given to the instances at a node over the whole run: all that they want, but what they hold already."""
     innermost = nest.innermost_serving(tensor, group.position)
-    for loop in nest.temporal:
-        if loop <= innermost:
-            wanted, held = _words(nest, tensor, loop, group)
-            slides = loop == innermost and nest.loops[loop].dim in tensor.dims
-            keeps_overlap = halo == "exact" or (halo == "innermost" and slides)
-            words += wanted - (held if keeps_overlap else 0)
-    return words
+    words, _ = _words(nest, tensor, _Steps(innermost), group)
+    return words - sum(
+        _words(nest, tensor, _Steps(loop, moving=True), group)[1] for loop in _sliding(nest, tensor, halo, innermost)
+    )
 
 
-def _words(nest: _Nest, tensor: Tensor, moving: int, group: _Group) -> tuple[int, int]:
-    """Words wanted in all steps in which loop `moving` steps, and of those the words that are held already."""
+def _sliding(nest: _Nest, tensor: Tensor, halo: str, innermost: int) -> list[int]:
+    """Temporal loops at whose steps a node keeps the part of its tile that it still wants."""
+    if halo == "exact":
+        return [loop for loop in nest.temporal if loop <= innermost]
+    slides = innermost != FIRST.last and nest.loops[innermost].dim in tensor.dims
+    return [innermost] if halo == "innermost" and slides else []
+
+
+def _words(nest: _Nest, tensor: Tensor, steps: _Steps, group: _Group) -> tuple[int, int]:
+    """Words wanted in some steps, and of those the words that are held already."""
     wanted = held = 1
     for rank in tensor.ranks:
         coefficients = tuple(c for _, c in rank)
-        new, kept = _rank_words(coefficients, [_kinds(nest, dim, moving, group) for dim, _ in rank])
+        kinds = [_kinds(nest, dim, steps, group) for dim, _ in rank]
+        new, kept = _rank_words(coefficients, kinds, nest.arch.footprint)
         wanted *= new
         held *= kept
-    steps = math.prod(
-        sum(kind.count for kind in _kinds(nest, dim, moving, group))
+    times = math.prod(
+        sum(kind.count for kind in _kinds(nest, dim, steps, group))
         for dim in nest.problem.dim_names
         if dim not in tensor.dims
     )
-    return wanted * steps, held * steps
+    return wanted * times, held * times
 
 
-def _rank_words(coefficients: tuple[int, ...], kinds: list[tuple[_Kind, ...]]) -> tuple[int, int]:
+def _rank_words(coefficients: tuple[int, ...], kinds: list[tuple[_Kind, ...]], footprint: Footprint) -> tuple[int, int]:
     """Words wanted and held along one rank, over all combinations of its dimensions' moves."""
     wanted = held = 0
     for count, moves in _combinations(kinds):
-        new, kept = moved_along_rank(coefficients, moves)
+        new, kept = moved_along_rank(coefficients, moves, footprint)
         wanted += count * new
         held += count * kept
     return wanted, held
@@ -244,6 +318,7 @@ def rank_words(
     tiles: tuple[int, ...],
     moving: int | None,
     joined: frozenset[int],
+    footprint: Footprint,
 ) -> tuple[int, int]:
     """Words along one rank that a node's instances want, and those they hold already.
 
@@ -251,12 +326,12 @@ def rank_words(
     moving  position of the loop that steps, all others standing still; None: every place once, nothing held
     joined  positions of spatial loops whose instances are served together
     """
-    step = EVERY if moving is None else moving
+    steps = EVERY if moving is None else _Steps(moving, moving=True)
     kinds = [
-        _kinds_of_move(size, loops, tile, _relative(loops, step), joined & {x.position for x in loops}, ALL)
+        _kinds_of_move(size, loops, tile, _relative(loops, steps), joined & {x.position for x in loops}, ALL)
         for size, loops, tile in zip(sizes, digits, tiles, strict=True)
     ]
-    return _rank_words(coefficients, kinds)
+    return _rank_words(coefficients, kinds, footprint)
 
 
 @dataclass(frozen=True)
@@ -277,26 +352,27 @@ def _combinations(kinds: list[tuple[_Kind, ...]]) -> Iterator[tuple[int, tuple[t
             yield head.count * count, (head.moves, *moves)
 
 
-def _kinds(nest: _Nest, dim: str, moving: int, group: _Group) -> tuple[_Kind, ...]:
-    digits = tuple(d for d in nest.digits[dim] if d.position < group.position)
-    tile = math.prod(d.trips for d in nest.digits[dim] if d.position >= group.position)
-    relevant = frozenset(d.position for d in digits)
+def _kinds(nest: _Nest, dim: str, steps: _Steps, group: _Group) -> tuple[_Kind, ...]:
+    digits, tile, positions = nest.above(dim, group.position)
     return _kinds_of_move(
         nest.problem.sizes[dim],
         digits,
-        min(tile, nest.problem.sizes[dim]),
-        _relative(digits, moving),
-        group.joined & relevant,
-        frozenset((position, value) for position, value in group.only if position in relevant),
+        tile,
+        _relative(digits, steps),
+        group.joined & positions,
+        frozenset(place for place in group.only if place[0] in positions),
     )
 
 
-def _relative(digits: tuple[Digit, ...], moving: int) -> int:
-    """The moving loop as this dimension sees it: its own digit, or the first of its digits that wraps."""
-    if moving in (FIRST, EVERY) or any(d.position == moving for d in digits):
-        return moving
-    inside = [d.position for d in digits if not d.spatial and d.position > moving]
-    return min(inside) - 1 if inside else EVERY - 1
+def _relative(digits: tuple[Digit, ...], steps: _Steps) -> _Steps:
+    """The steps as this dimension sees them, in one of the ways to say the same: of a loop of another dimension it
+    notices only which of its own loops wrap."""
+    inside = [d.position for d in digits if not d.spatial and d.position > steps.last]
+    if not inside and not (steps.moving and any(d.position == steps.last for d in digits)):
+        return EVERY
+    if any(d.position == steps.last for d in digits):
+        return steps
+    return _Steps(min(inside) - 1, steps.moving)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -304,20 +380,19 @@ def _kinds_of_move(
     size: int,
     digits: tuple[Digit, ...],
     tile: int,
-    moving: int,
+    steps: _Steps,
     joined: frozenset[int],
     only: Place,
 ) -> tuple[_Kind, ...]:
-    """All moves of one dimension when loop `moving` steps, alike ones together.
+    """All moves of one dimension in some steps, alike ones together.
 
     Digits outside the moving loop take all their values, the moving one all but its first, those inside it wrap
     from their last value to 0; spatial digits take all their values, `joined` ones within one move.
     """
-    moved = next((d for d in digits if d.position == moving and not d.spatial), None)
-    wrapping = tuple(d for d in digits if not d.spatial and d.position > moving) if moving != FIRST else ()
-    counted = [d for d in digits if d not in wrapping and d.position not in joined]
-    if moving == FIRST:
-        counted = [d for d in counted if d.spatial]
+    moved = next((d for d in digits if steps.moving and d.position == steps.last and not d.spatial), None)
+    inside = tuple(d for d in digits if not d.spatial and d.position > steps.last)
+    wrapping = inside if steps.moving else ()
+    counted = [d for d in digits if d not in inside and d.position not in joined]
     values = dict(only)
     fixed = sum(d.tile * values[d.position] for d in counted if d.position in values)
     counted = [d for d in counted if d.position not in values]

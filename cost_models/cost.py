@@ -1,6 +1,7 @@
 """Energy, latency and occupancy of a mapping, from its word counts.
 
 energy  = sum over memories of (bits read x pJ/bit read + bits written x pJ/bit written) + MACs x pJ/MAC
+          + hops x pJ/bit on the way through arrays (hops.py) + leakage of all instances x latency
 latency = max(compute cycles, port cycles of every overlapping memory) + port cycles of the others
 cycles of a port = bits through it at the busiest instance / bits per cycle
 """
@@ -10,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 
-from ..arch import Architecture, Memory
+from ..arch import Architecture, Footprint, Memory
 from ..ir import Mapping, MappingError, Node, Tensor, tile_below
 from .closed_form import count_words
-from .counts import Accesses, Counts
+from .counts import Accesses, AccessTable, Counts
+from .fill import idle_cycles
 from .objective import ObjectiveLike, parse_objective
+from .ports import Bits, access_bits, direction_cycles
 from .sets import distinct_sums
 
 
@@ -41,6 +44,8 @@ class MemoryUse:
     occupied_bits   bits in use in one instance, both copies if double buffered
     capacity_bits   bits of one instance; None is unbounded
     cycles          cycles that the busiest port of the busiest instance needs for its words
+    read_bits, write_bits      through the ports of all instances, over the whole run
+    read_cycles, write_cycles  that the busiest instance needs in each direction; with one port for both, for both
     """
 
     name: str
@@ -49,6 +54,23 @@ class MemoryUse:
     capacity_bits: int | None
     cycles: float
     overlaps: bool
+    energy_pj: float
+    read_bits: int = 0
+    write_bits: int = 0
+    read_cycles: float = 0.0
+    write_cycles: float = 0.0
+
+
+@dataclass(frozen=True)
+class NetworkUse:
+    """One tensor on its way through a fanout whose hops cost energy.
+
+    hops   words x links
+    """
+
+    fanout: str
+    tensor: str
+    hops: float
     energy_pj: float
 
 
@@ -61,6 +83,9 @@ class Cost:
     latency_cycles     the whole run; `latency_s` in seconds
     utilization        MACs / (MAC instances x MACs per cycle x latency)
     limited_by         what the latency waits for: "compute" or a memory's name
+    leakage_pj         of all instances over the whole run
+    networks           fanouts whose hops cost energy, tensor by tensor
+    fill_cycles        of the latency, what the first tiles in and the last ones out add to it
     """
 
     macs: int
@@ -74,6 +99,9 @@ class Cost:
     clock_hz: float
     memories: tuple[MemoryUse, ...]
     traffic: tuple[TensorTraffic, ...]
+    leakage_pj: float = 0.0
+    networks: tuple[NetworkUse, ...] = ()
+    fill_cycles: float = 0.0
 
     @property
     def edp(self) -> float:
@@ -105,7 +133,7 @@ def evaluate(mapping: Mapping, arch: Architecture) -> Cost:
 def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
     """The cost of a mapping whose words are already counted."""
     tensors = {t.name: t for t in mapping.problem.tensors}
-    tiles = tile_words(mapping)
+    tiles = tile_words(mapping, arch.footprint)
     traffic = tuple(
         TensorTraffic(
             memory=memory.name,
@@ -113,7 +141,7 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
             tile_words=tiles.get((memory.name, tensor.name), 0),
             reads=accesses.reads,
             writes=accesses.writes,
-            energy_pj=_energy_pj(arch, memory, tensor, accesses),
+            energy_pj=_energy_pj(arch, memory, tensor, accesses, counts.in_use[memory.name, tensor.name]),
         )
         for memory in arch.memories
         for tensor in mapping.problem.tensors
@@ -125,37 +153,58 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
     compute_cycles = counts.steps / arch.mac.per_cycle
     overlapped = {"compute": compute_cycles} | {m.name: m.cycles for m in memories if m.overlaps}
     serial = {m.name: m.cycles for m in memories if not m.overlaps}
+    steady = max(overlapped.values()) + sum(serial.values())
+    if arch.latency == "with_fill":
+        idle = idle_cycles(arch, tensors, counts.first_tiles)
+        overlapped = {name: cycles + idle[name] for name, cycles in overlapped.items()}
     latency = max(overlapped.values()) + sum(serial.values())
+    networks = _networks(arch, tensors, counts)
+    leakage = arch.total_leakage_pj_per_cycle * latency
     return Cost(
         macs=macs,
         mac_energy_pj=mac_energy,
         steps=counts.steps,
         compute_cycles=compute_cycles,
-        energy_pj=mac_energy + sum(m.energy_pj for m in memories),
+        energy_pj=mac_energy + sum(m.energy_pj for m in memories) + sum(n.energy_pj for n in networks) + leakage,
         latency_cycles=latency,
         utilization=macs / (arch.mac_instances * arch.mac.per_cycle * latency),
         limited_by=max(overlapped | serial, key=(overlapped | serial).__getitem__),
         clock_hz=arch.clock_hz,
         memories=memories,
         traffic=traffic,
+        leakage_pj=leakage,
+        networks=networks,
+        fill_cycles=latency - steady,
     )
 
 
-def tile_words(mapping: Mapping) -> dict[tuple[str, str], int]:
+def _networks(arch: Architecture, tensors: dict[str, Tensor], counts: Counts) -> tuple[NetworkUse, ...]:
+    """Partial sums are on their way at their full width, finished or not."""
+    found = []
+    for fanout in arch.fanouts:
+        for tensor in tensors.values():
+            hops = counts.hops.get((fanout.name, tensor.name))
+            if hops is not None:
+                energy = hops * arch.partial_width_bits(tensor) * fanout.hop_pj_per_bit
+                found.append(NetworkUse(fanout.name, tensor.name, hops, energy))
+    return tuple(found)
+
+
+def tile_words(mapping: Mapping, footprint: Footprint) -> dict[tuple[str, str], int]:
     """Words of the tile that one instance holds, by memory and tensor."""
     words = {}
     for position, item in enumerate(mapping.nest.items):
         if isinstance(item, Node):
             tile = tile_below(mapping.problem, mapping.nest, position)
-            words[item.memory, item.tensor] = tensor_tile_words(mapping.problem.tensor(item.tensor), tile)
+            words[item.memory, item.tensor] = tensor_tile_words(mapping.problem.tensor(item.tensor), tile, footprint)
     return words
 
 
-def tensor_tile_words(tensor: Tensor, tile: MappingABC[str, int]) -> int:
-    """Distinct words of a tensor that a tile touches, given its elements per dimension."""
+def tensor_tile_words(tensor: Tensor, tile: MappingABC[str, int], footprint: Footprint = "exact") -> int:
+    """Distinct words of a tensor that a tile touches, or its box, given the tile's elements per dimension."""
     words = 1
     for rank in tensor.ranks:
-        words *= distinct_sums(tuple(c for _, c in rank), tuple(tile[dim] for dim, _ in rank))
+        words *= distinct_sums(tuple(c for _, c in rank), tuple(tile[dim] for dim, _ in rank), footprint)
     return words
 
 
@@ -168,11 +217,8 @@ def _memory_use(
     traffic: tuple[TensorTraffic, ...],
     tiles: dict[tuple[str, str], int],
 ) -> MemoryUse:
-    read = write = 0
-    for (name, tensor), accesses in counts.busiest.items():
-        if name == memory.name:
-            bits = _bits(arch, tensors[tensor], accesses)
-            read, write = read + bits.read, write + bits.write
+    busiest, every = (_bits_through(arch, memory, tensors, table) for table in (counts.busiest, counts.total))
+    reading, writing = direction_cycles(memory, busiest.read, busiest.write)
     copies = 2 if memory.double_buffered else 1
     return MemoryUse(
         name=memory.name,
@@ -184,38 +230,26 @@ def _memory_use(
             if name == memory.name
         ),
         capacity_bits=sum(part.bits for part in capacity_parts(memory)) or None,
-        cycles=port_cycles(memory, read, write),
+        cycles=max(reading, writing),
         overlaps=memory.overlaps,
         energy_pj=sum(t.energy_pj for t in traffic if t.memory == memory.name),
+        read_bits=every.read,
+        write_bits=every.write,
+        read_cycles=reading,
+        write_cycles=writing,
     )
 
 
-def port_cycles(memory: Memory, read_bits: float, write_bits: float) -> float:
-    """Cycles that one instance's ports need for its words; 0 when unbounded."""
-    if memory.shared_bits_per_cycle:
-        return (read_bits + write_bits) / memory.shared_bits_per_cycle
-    reading = read_bits / memory.read_bits_per_cycle if memory.read_bits_per_cycle else 0.0
-    writing = write_bits / memory.write_bits_per_cycle if memory.write_bits_per_cycle else 0.0
-    return max(reading, writing)
+def _bits_through(arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable) -> Bits:
+    """Bits of all tensors through one memory's ports."""
+    found = [access_bits(arch, tensors[t], accesses) for (name, t), accesses in table.items() if name == memory.name]
+    return sum(found, Bits(0, 0, 0, 0))
 
 
-@dataclass(frozen=True)
-class _Bits:
-    read: int
-    write: int
-
-
-def _bits(arch: Architecture, tensor: Tensor, accesses: Accesses) -> _Bits:
-    """Bits of some accesses: finished outputs at their own width, the rest as partial sums."""
-    wide, narrow = arch.partial_width_bits(tensor), arch.width_bits(tensor)
-    return _Bits(
-        read=(accesses.reads - accesses.finished_reads) * wide + accesses.finished_reads * narrow,
-        write=(accesses.writes - accesses.finished_writes) * wide + accesses.finished_writes * narrow,
-    )
-
-
-def _energy_pj(arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses) -> float:
-    bits = _bits(arch, tensor, accesses)
+def _energy_pj(arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses, instances: int) -> float:
+    bits = access_bits(arch, tensor, accesses)
+    if memory.block_bits:
+        bits = bits.in_blocks(memory.block_bits, instances)
     per_access = memory.access_bits
     return bits.read / per_access * memory.read_energy_pj + bits.write / per_access * memory.write_energy_pj
 
@@ -246,7 +280,7 @@ def capacity_parts(memory: Memory) -> tuple[Part, ...]:
 def check_fit(mapping: Mapping, arch: Architecture) -> None:
     """Tiles fit their memories and spatial loops their axes; MappingError says what does not, and by how much."""
     _check_axes(mapping, arch)
-    tiles = tile_words(mapping)
+    tiles = tile_words(mapping, arch.footprint)
     for memory in arch.memories:
         copies = 2 if memory.double_buffered else 1
         for part in capacity_parts(memory):

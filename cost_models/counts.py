@@ -11,12 +11,35 @@ class Accesses:
 
     reads, writes                  partial-sum words of outputs included
     finished_reads, finished_writes  of those, words that carry a finished output (narrower than a partial sum)
+    drains                         of the reads, those of partial sums on their way outwards; the others go inwards
+    fills                          of the writes, those of words that come from outside; the others come from inside
     """
 
     reads: int = 0
     writes: int = 0
     finished_reads: int = 0
     finished_writes: int = 0
+    drains: int = 0
+    fills: int = 0
+
+
+@dataclass(frozen=True)
+class FirstTile:
+    """The tiles with which a memory starts, of one tensor, on their way in (operands) or out (partial sums).
+
+    outer, inner  the memories between which they pass
+    outer_words   that an outer instance reads, or that arrive at it
+    inner_words   of the tile of an inner instance
+    outer_finishes, inner_finishes  whether the memory may know a word of the output as finished
+    """
+
+    tensor: str
+    outer: str
+    inner: str
+    outer_words: int
+    inner_words: int
+    outer_finishes: bool = False
+    inner_finishes: bool = False
 
 
 AccessTable = dict[tuple[str, str], Accesses]
@@ -29,9 +52,20 @@ class Counts:
 
     total    over all instances of each memory
     busiest  of the busiest instance of each memory
+    in_use   instances of each memory that ever have a word of the tensor
+    hops     words times hops, by (fanout, tensor), of fanouts whose hops cost energy
+    first_tiles  of every boundary between memories, where the latency is to hold the time that they take
     steps    compute steps: the time steps in which at least one MAC works
     """
 
     total: AccessTable = field(default_factory=dict)
     busiest: AccessTable = field(default_factory=dict)
+    in_use: dict[tuple[str, str], int] = field(default_factory=dict)
+    hops: dict[tuple[str, str], float] = field(default_factory=dict)
+    first_tiles: list[FirstTile] = field(default_factory=list)
+
+    def add_hops(self, fanout: str, tensor: str, hops: float) -> None:
+        """Count hops of some words."""
+        self.hops[fanout, tensor] = self.hops.get((fanout, tensor), 0.0) + hops
+
     steps: int = 0

@@ -2,6 +2,8 @@
 
 A tile along a rank is the set of sums over the tile's ranges of its dimensions. With one dimension it is as large
 as the range; with several (`2p + r`) sums may coincide, or leave gaps, and only the set itself is exact.
+
+With `footprint: box` a tile is instead every element from its least sum to its largest one, gaps included.
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from ..arch import Footprint
+from ..ir import Rank
 
 Sums = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -32,15 +37,29 @@ class Move(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 16)
-def distinct_sums(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> int:
-    """Number of distinct values of `sum(c * x)`, x in [0, extent), per dimension."""
+def distinct_sums(coefficients: tuple[int, ...], extents: tuple[int, ...], footprint: Footprint = "exact") -> int:
+    """Number of distinct values of `sum(c * x)`, x in [0, extent), per dimension; of a box, all in their hull."""
+    if footprint == "box":
+        return hull(coefficients, extents)
     if len(coefficients) <= 1:
         return extents[0] if extents else 1
-    return int(np.count_nonzero(_indicator(coefficients, extents)))
+    return int(np.count_nonzero(_indicator(coefficients, extents, footprint)))
 
 
-def _indicator(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> Sums:
+def hull(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> int:
+    """Elements from the least sum to the largest one."""
+    return 1 + sum(c * (extent - 1) for c, extent in zip(coefficients, extents, strict=True))
+
+
+def is_plain(rank: Rank, footprint: Footprint) -> bool:
+    """Whether tiles along a rank neither overlap nor count gaps: however it is cut, each element counts once."""
+    return len(rank) <= 1 and (footprint == "exact" or all(c == 1 for _, c in rank))
+
+
+def _indicator(coefficients: tuple[int, ...], extents: tuple[int, ...], footprint: Footprint) -> Sums:
     """Boolean array over [0, largest sum]: which sums are reached."""
+    if footprint == "box":
+        return np.ones(hull(coefficients, extents), dtype=bool)
     reached = np.ones(1, dtype=bool)
     for coefficient, extent in zip(coefficients, extents, strict=True):
         wider = np.zeros(len(reached) + coefficient * (extent - 1), dtype=bool)
@@ -51,7 +70,9 @@ def _indicator(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> Sums:
 
 
 @lru_cache(maxsize=1 << 16)
-def moved_along_rank(coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...]) -> tuple[int, int]:
+def moved_along_rank(
+    coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...], footprint: Footprint = "exact"
+) -> tuple[int, int]:
     """Elements along a rank that a group of instances wants, and those that no instance has to be given.
 
     instances  per dimension of the rank, the moves of the group's instances (the group is their product)
@@ -61,14 +82,15 @@ def moved_along_rank(coefficients: tuple[int, ...], instances: tuple[tuple[Move,
     all instances that want it hold it, and a point of the tile needs none when that is so in every rank.
     """
     if len(coefficients) == 1:
-        moves = instances[0]
-        return sum(m.extent for m in moves), sum(m.extent for m in moves if m.shift == 0)
-    wanting, holding = _wanting_and_holding(coefficients, instances)
+        # Ranges of one dimension are equal or apart, and so are their hulls.
+        words = [(distinct_sums(coefficients, (m.extent,), footprint), m.shift) for m in instances[0]]
+        return sum(n for n, _ in words), sum(n for n, shift in words if shift == 0)
+    wanting, holding = _wanting_and_holding(coefficients, instances, footprint)
     return int(np.count_nonzero(wanting)), int(np.count_nonzero((wanting > 0) & (wanting == holding)))
 
 
 def _wanting_and_holding(
-    coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...]
+    coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...], footprint: Footprint
 ) -> tuple[IntArray, IntArray]:
     """Per element: how many instances want it, and how many of those hold it already."""
     reach = (max(m.offset + m.extent - 1 for m in moves) for moves in instances)
@@ -76,16 +98,16 @@ def _wanting_and_holding(
     wanting, holding = np.zeros(span, dtype=np.int64), np.zeros(span, dtype=np.int64)
     for chosen in itertools.product(*instances):
         start = sum(c * m.offset for c, m in zip(coefficients, chosen, strict=True))
-        new, kept = _new_and_kept(coefficients, chosen)
+        new, kept = _new_and_kept(coefficients, chosen, footprint)
         wanting[start : start + len(new)] += new
         holding[start : start + len(new)] += kept
     return wanting, holding
 
 
-def _new_and_kept(coefficients: tuple[int, ...], move: tuple[Move, ...]) -> tuple[Sums, Sums]:
+def _new_and_kept(coefficients: tuple[int, ...], move: tuple[Move, ...], footprint: Footprint) -> tuple[Sums, Sums]:
     """Indicators over the new tile's hull: the new tile, and the part of it that is still held."""
-    new = _indicator(coefficients, tuple(m.extent for m in move))
-    old = _indicator(coefficients, tuple(m.old_extent for m in move))
+    new = _indicator(coefficients, tuple(m.extent for m in move), footprint)
+    old = _indicator(coefficients, tuple(m.old_extent for m in move), footprint)
     shift = sum(c * m.shift for c, m in zip(coefficients, move, strict=True))
     held = np.zeros(len(new), dtype=bool)
     first, last = max(0, -shift), min(len(new), len(old) - shift)

@@ -16,13 +16,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from ..arch import Architecture
 from ..ir import Loop, Mapping, Tensor
 from .boundaries import Boundary, boundaries_of
-from .counts import Accesses, Counts
+from .counts import Accesses, Counts, FirstTile
+from .hops import Route, hops, legs_of
 
 Element = tuple[int, ...]
 Tile = frozenset[Element]
@@ -46,7 +47,7 @@ class _Holder:
     updated: set[tuple[Coordinates, Element]] = field(default_factory=set)
 
 
-class _Walk:
+class Walk:
     """One walk over one mapping."""
 
     def __init__(self, mapping: Mapping, arch: Architecture) -> None:
@@ -54,6 +55,9 @@ class _Walk:
         self.arch = arch
         self.items = mapping.nest.items
         self.boundaries = boundaries_of(mapping, arch)
+        self.legs = {(b.tensor.name, b.inner_position): legs_of(b, mapping, arch) for b in self.boundaries}
+        self.hops: dict[Route, float] = defaultdict(float)
+        self.first_tiles: list[FirstTile] = []
         self.tile_of_loop = self._tiles()
         self.temporal = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and not item.is_spatial]
         self.spatial = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and item.is_spatial]
@@ -95,7 +99,8 @@ class _Walk:
         axes = []
         for rank in tensor.ranks:
             ranges = [[c * (offset[d] + x) for x in range(extent[d])] for d, c in rank]
-            axes.append(sorted({sum(point) for point in itertools.product(*ranges)}))
+            sums = {sum(point) for point in itertools.product(*ranges)}
+            axes.append(range(min(sums), max(sums) + 1) if self.arch.footprint == "box" else sorted(sums))
         return frozenset(itertools.product(*axes))
 
     def instances(self, above: int) -> Iterator[dict[int, int]]:
@@ -149,6 +154,28 @@ class _Walk:
                 self.admit(boundary, time)
             else:
                 self.fill(boundary, time)
+            if boundary.inner is not None and self.moved_loop == FIRST_STEP and self.arch.latency == "with_fill":
+                self.first_tiles.append(self._first_tile(boundary, boundary.inner.name))
+
+    def _first_tile(self, boundary: Boundary, inner: str) -> FirstTile:
+        """What the instances hold now, and what of it each outer instance gives, or will take."""
+        tensor, loops = boundary.tensor, [i for i in self.spatial if i < boundary.inner_position]
+        joined = boundary.reduced if tensor.is_output else boundary.multicast
+        together: dict[Coordinates, dict[Coordinates, set[Element]]] = defaultdict(lambda: defaultdict(set))
+        tiles = self.holders[boundary.inner_position].tile
+        for place, tile in tiles.items():
+            space = dict(zip(loops, place, strict=True))
+            outer = self.coordinates(space, boundary.outer_position)
+            together[outer][self.groups(boundary, joined, space)] |= tile
+        return FirstTile(
+            tensor=tensor.name,
+            outer=boundary.outer.name,
+            inner=inner,
+            outer_words=max(sum(map(len, groups.values())) for groups in together.values()),
+            inner_words=max(map(len, tiles.values())),
+            outer_finishes=tensor.is_output and self._may_finish(boundary.outer_position),
+            inner_finishes=tensor.is_output and self._may_finish(boundary.inner_position),
+        )
 
     def _places(self, boundary: Boundary, time: dict[int, int]) -> Iterator[tuple[dict[int, int], dict[str, int]]]:
         """Every inner instance with the offset that the nest gives it in this step."""
@@ -162,6 +189,21 @@ class _Walk:
         """Inner instances with equal groups share one transfer: they differ only along `joined` loops."""
         return tuple(v for i, v in sorted(space.items()) if i < boundary.inner_position and i not in joined)
 
+    def travel(self, boundary: Boundary, taken: Sequence[tuple[dict[int, int], Set[Element]]]) -> None:
+        """Count the hops of what some inner instances take, or give, in one step."""
+        legs = self.legs[boundary.tensor.name, boundary.inner_position]
+        passing = []
+        for joined in (*(leg.joined for leg in legs), frozenset[int]()) if legs else ():
+            together: dict[tuple[Coordinates, Coordinates], set[Element]] = defaultdict(set)
+            for space, elements in taken:
+                outer = self.coordinates(space, boundary.outer_position)
+                together[outer, self.groups(boundary, joined, space)] |= elements
+            passing.append(float(sum(map(len, together.values()))))
+        for leg, entering, leaving in zip(legs, passing, passing[1:], strict=False):
+            if leg.fanout.hop_pj_per_bit:
+                passed = hops(leg.instances, entering, leaving) if leg.instances > 1 else 0.0
+                self.hops[leg.fanout.name, boundary.tensor.name] += passed
+
     # ---- operands ------------------------------------------------------------------------------------------
 
     def fill(self, boundary: Boundary, time: dict[int, int]) -> None:
@@ -169,6 +211,7 @@ class _Walk:
             return
         holder = self.holders[boundary.inner_position]
         wanted: dict[tuple[Coordinates, Coordinates], set[Element]] = defaultdict(set)
+        taken: list[tuple[dict[int, int], Set[Element]]] = []
         for space, offset in self._places(boundary, time):
             if not self._inside(offset):
                 continue
@@ -176,9 +219,13 @@ class _Walk:
             tile = self.elements(boundary.tensor, offset, self.extents(offset, boundary.inner_position))
             new = self._new_elements(boundary, holder.tile.get(inner), tile)
             holder.tile[inner] = tile
-            self.account_inner(boundary, inner).writes += len(new)
+            account = self.account_inner(boundary, inner)
+            account.writes += len(new)
+            account.fills += len(new)
             outer = self.coordinates(space, boundary.outer_position)
             wanted[outer, self.groups(boundary, boundary.multicast, space)] |= new
+            taken.append((space, new))
+        self.travel(boundary, taken)
         for (outer, _), elements in wanted.items():
             self._check_held(boundary, outer, elements)
             self.account(boundary, outer).reads += len(elements)
@@ -218,9 +265,10 @@ class _Walk:
         return tuple(offset[d] for d in self.problem.dim_names if d in boundary.tensor.dims)
 
     def admit(self, boundary: Boundary, time: dict[int, int]) -> None:
-        """Give every instance that starts on a new tile its partial sums: nothing on the first visit."""
+        """Give every instance that starts on a new tile its partial sums; nothing on the first visit, where elided."""
         holder, outer_holder = self.holders[boundary.inner_position], self.holders[boundary.outer_position]
         returned: dict[Coordinates, set[Element]] = defaultdict(set)
+        taken: list[tuple[dict[int, int], Set[Element]]] = []
         for space, offset in self._places(boundary, time):
             inner = self.coordinates(space, boundary.inner_position)
             if inner in holder.tile or not self._inside(offset):
@@ -230,14 +278,18 @@ class _Walk:
             holder.tile[inner] = tile
             holder.products[inner] = dict.fromkeys(tile, 0)
             outer = self.coordinates(space, boundary.outer_position)
-            if (inner, place) in holder.visited:
-                self.account_inner(boundary, inner).writes += len(tile)
+            if (inner, place) in holder.visited or not self.arch.first_read_elision:
+                account = self.account_inner(boundary, inner)
+                account.writes += len(tile)
+                account.fills += len(tile)
+                taken.append((space, tile))
                 for element in tile - returned[outer]:
                     sums = outer_holder.products[outer]
                     holder.products[inner][element] = sums.get(element, 0)
                     sums[element] = 0
                 returned[outer] |= tile
             holder.visited.add((inner, place))
+        self.travel(boundary, taken)
         for outer, elements in returned.items():
             self.account(boundary, outer).reads += len(elements)
 
@@ -245,9 +297,10 @@ class _Walk:
         """Partial-sum tiles go outwards, together: reduced on the way where the fanout can, accumulated otherwise."""
         holder = self.holders[boundary.inner_position]
         loops = [i for i in self.spatial if i < boundary.inner_position]
+        given = [(dict(zip(loops, inner, strict=True)), holder.tile[inner]) for inner in leaving]
+        self.travel(boundary, given)
         arriving: dict[tuple[Coordinates, Coordinates], dict[Element, int]] = defaultdict(lambda: defaultdict(int))
-        for inner in leaving:
-            space = dict(zip(loops, inner, strict=True))
+        for inner, (space, _) in zip(leaving, given, strict=True):
             outer = self.coordinates(space, boundary.outer_position)
             group = arriving[outer, self.groups(boundary, boundary.reduced, space)]
             account = self.account_inner(boundary, inner)
@@ -256,6 +309,7 @@ class _Walk:
                 group[element] += products
                 if self.arch.inner_drain_read:
                     account.reads += 1
+                    account.drains += 1
                     account.finished_reads += self._finished(products) and self._may_finish(boundary.inner_position)
         self._arrive(boundary, arriving)
 
@@ -294,11 +348,14 @@ class _Walk:
     def compute(self, boundary: Boundary, time: dict[int, int]) -> None:
         joined = boundary.reduced if boundary.tensor.is_output else boundary.multicast
         wanted: dict[tuple[Coordinates, Coordinates], dict[Element, int]] = defaultdict(lambda: defaultdict(int))
+        taken: list[tuple[dict[int, int], Set[Element]]] = []
         for space, offset in self._places(boundary, time):
             if self._inside(offset):
                 outer = self.coordinates(space, boundary.outer_position)
                 (element,) = self.elements(boundary.tensor, offset, dict.fromkeys(offset, 1))
                 wanted[outer, self.groups(boundary, joined, space)][element] += 1
+                taken.append((space, {element}))
+        self.travel(boundary, taken)
         for (outer, _), elements in wanted.items():
             self._check_held(boundary, outer, set(elements))
             account = self.account(boundary, outer)
@@ -311,7 +368,7 @@ class _Walk:
         account, holder = self.account(boundary, outer), self.holders[boundary.outer_position]
         sums = holder.products[outer]
         for element, products in elements.items():
-            account.reads += (outer, element) in holder.updated
+            account.reads += (outer, element) in holder.updated or not self.arch.first_read_elision
             account.writes += 1
             holder.updated.add((outer, element))
             sums[element] = sums.get(element, 0) + products
@@ -327,10 +384,11 @@ class _Walk:
             raise SimulationError("the nest did not accumulate every product of every output exactly once")
 
     def _counts(self) -> Counts:
-        counts = Counts(steps=self.steps)
+        counts = Counts(steps=self.steps, hops=dict(self.hops), first_tiles=self.first_tiles)
         for (memory, tensor, _), accesses in self.instance_accesses.items():
             total = counts.total.setdefault((memory, tensor), Accesses())
             busiest = counts.busiest.setdefault((memory, tensor), Accesses())
+            counts.in_use[memory, tensor] = counts.in_use.get((memory, tensor), 0) + 1
             for name, words in vars(accesses).items():
                 setattr(total, name, getattr(total, name) + words)
                 setattr(busiest, name, max(getattr(busiest, name), words))
@@ -342,4 +400,4 @@ def simulate(mapping: Mapping, arch: Architecture) -> Counts:
 
     Raises MappingError when a node or loop stands where the architecture has no place for it.
     """
-    return _Walk(mapping, arch).run()
+    return Walk(mapping, arch).run()

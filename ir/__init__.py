@@ -8,6 +8,7 @@ from .errors import (
     ProblemError,
     TilewrightError,
     did_you_mean,
+    need_package,
 )
 from .mapping import Mapping
 from .nest import Axis, Loop, LoopNest, Node
@@ -34,5 +35,6 @@ __all__ = [
     "ceil_div",
     "did_you_mean",
     "digits_by_dimension",
+    "need_package",
     "tile_below",
 ]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from importlib.util import find_spec
 
 
 class TilewrightError(Exception):
@@ -63,3 +64,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         return f"did you mean {near[0]!r}?"
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     return f"known: {shown}"
+
+
+def need_package(package: str, extra: str, where: str) -> None:
+    """TilewrightError with the extra to install, when an optional package is missing; `where` is what needs it."""
+    if find_spec(package) is None:
+        raise TilewrightError(
+            f"the package {package} is not installed", where=where, hint=f"pip install 'tilewright[{extra}]'"
+        )

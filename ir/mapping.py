@@ -28,7 +28,7 @@ class Mapping:
     def __post_init__(self) -> None:
         _check_names(self.problem, self.nest)
         for dim, size in self.problem.dims:
-            _check_cover(self.nest, dim, size)
+            check_cover(self.nest, dim, size)
         for tensor in self.problem.tensors:
             if not self.nest.node_positions(tensor.name):
                 raise MappingError(
@@ -59,7 +59,8 @@ def _check_names(problem: Problem, nest: LoopNest) -> None:
         seen.add(item)
 
 
-def _check_cover(nest: LoopNest, dim: str, size: int) -> None:
+def check_cover(nest: LoopNest, dim: str, size: int) -> None:
+    """MappingError where the loops of a dimension do not cover its elements exactly, but for a ragged last tile."""
     trips = [loop.trips for loop in nest.loops if loop.dim == dim and loop.trips > 1]
     inner = math.prod(trips[1:])
     needed = ceil_div(size, inner)

@@ -28,7 +28,9 @@
     space_size.py    how many mappings there are, counted: even and uneven
     space_regions.py in how many ways a region of the hierarchy can have so many slots for loops
     chain_tables.py  chains of trip counts of one dimension, counted
+    ski_slope.py     the least traffic to one buffer, against its size
     textbook.py      how many mappings texts would say that there are
+    legality.py      that a mapping is a legal schedule, proven by integer sets
     diagnosis.py     why nothing fits
     conflicts.py     which constraints leave nothing
     constraints.py   which part of the space is asked for

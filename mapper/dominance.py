@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .batch import Batch, Growth
+from .ledger import rounds_unevenly
 from .rows import Ints, row_codes
 
 MOST_COMPARED = 64
@@ -18,7 +19,7 @@ MOST_COMPARED = 64
 
 def undominated(growth: Growth, batch: Batch) -> Batch:
     """The batch without rows that another one stands for."""
-    if len(batch) < 2:
+    if len(batch) < 2 or rounds_unevenly(growth.hierarchy.arch, growth.tiling):
         return batch
     columns = [column for column in _future(growth, batch) if column.max() > 1]
     _, alike = np.unique(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]), return_inverse=True)
@@ -39,8 +40,9 @@ def _future(growth: Growth, batch: Batch) -> list[Ints]:
     """Columns on which depends what everything further out costs.
 
     With perfect tiling that is the tile and the arrays; and where tiles overlap, along the dimensions of windows, all
-    tiles inside. Ragged edges, and words of memories with an exact halo, which are only bounded until the mapping is
-    complete, depend on all tiles. So do costs that are not settled, and they depend on where they were charged too.
+    tiles inside. Ragged edges, words of memories with an exact halo, and times of first tiles, which are only bounded
+    until the mapping is complete, depend on all tiles. So do costs that are not settled, and they depend on where they
+    were charged too.
     """
     charges = [p.charge for p in batch.pending if p.charge is not None]
     tiles, arrays = batch.rows.tiles, batch.rows.arrays
@@ -55,7 +57,8 @@ def _future(growth: Growth, batch: Batch) -> list[Ints]:
         for dim, _ in rank
     }
     exact = any(memory.halo == "exact" for memory in growth.hierarchy.memories[:-1])
-    every_tile = exact or charges or growth.tiling == "ragged"
+    filling = growth.hierarchy.arch.latency == "with_fill"
+    every_tile = exact or charges or filling or growth.tiling == "ragged"
     inner = range(len(growth.sizes)) if every_tile else sorted(windows)
     found += [charge.slide[1] for charge in charges if charge.slide is not None]
     found += [column for charge in charges for column in charge.tile.T]

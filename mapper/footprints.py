@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..cost_models.cost import capacity_parts, held_width_bits
-from ..cost_models.sets import distinct_sums
+from ..cost_models.sets import distinct_sums, is_plain
 from ..ir import Rank, Tensor
 from .hierarchy import Block, Hierarchy
 from .rows import Flags, Ints
@@ -25,11 +25,11 @@ class Footprints:
         self._tables: dict[Rank, Ints] = {}
 
     def tile_words(self, tensor: Tensor, tiles: Ints) -> Ints:
-        """(rows,) distinct words of a tensor in each tile (rows, dims)."""
+        """(rows,) words of a tensor in each tile (rows, dims): distinct ones, or the box."""
         words = np.ones(len(tiles), dtype=np.int64)
         for rank in tensor.ranks:
             columns = [tiles[:, self.index[dim]] for dim, _ in rank]
-            if len(columns) == 1:
+            if columns and is_plain(rank, self.hierarchy.arch.footprint):
                 words = words * columns[0]
             elif columns:
                 words = words * self._sums_table(rank)[tuple(columns)]
@@ -42,7 +42,7 @@ class Footprints:
             coefficients = tuple(c for _, c in rank)
             table = np.zeros([size + 1 for size in sizes], dtype=np.int64)
             for extents in itertools.product(*(range(1, size + 1) for size in sizes)):
-                table[extents] = distinct_sums(coefficients, extents)
+                table[extents] = distinct_sums(coefficients, extents, self.hierarchy.arch.footprint)
             self._tables[rank] = table
         return self._tables[rank]
 

@@ -3,6 +3,9 @@
 Dimensions of size 1 have no loops. With perfect tiling, dimensions that move the same tensors, each alone in its
 ranks, and that may use the same array axes, cost alike: only the product of their tiles counts, and every divisor of
 the product is a product of divisors. They are searched as one and split again afterwards.
+
+Where boxes count (`footprint: box`), a dimension that strides through its rank alone leaves gaps, whose number depends
+on its tiles as it does for windows. It is searched as a window of one element.
 """
 
 from __future__ import annotations
@@ -11,7 +14,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..arch import Architecture, ArrayAxis, Fanout
+from ..arch import Architecture, ArrayAxis, Fanout, Footprint
+from ..cost_models.sets import is_plain
 from ..ir import Loop, LoopNest, Mapping, Node, Problem, Rank, Tensor
 from .tilings import Tiling
 
@@ -20,7 +24,8 @@ from .tilings import Tiling
 class Reduction:
     """A smaller problem and architecture, and the way back.
 
-    members  per dimension of the smaller problem, the original dimensions that it stands for
+    members  per dimension of the smaller problem, the original dimensions that it stands for; none for the one
+             element of a window that was added
     """
 
     original: Problem
@@ -60,8 +65,9 @@ def reduce_problem(
     groups = _alike(problem, arch, kept, apart) if tiling == "perfect" else [(dim,) for dim in kept]
     members = {"+".join(group): group for group in groups}
     name_of = {dim: name for name, group in members.items() for dim in group}
+    tensors = tuple(_reduced_tensor(t, name_of, arch.footprint) for t in problem.tensors)
+    members |= {dim: () for t in tensors for rank in t.ranks for dim, _ in rank if dim not in members}
     dims = tuple((name, math.prod(problem.sizes[d] for d in group)) for name, group in members.items())
-    tensors = tuple(_reduced_tensor(t, name_of) for t in problem.tensors)
     reduced = Problem(problem.name, dims, tensors)
     return Reduction(problem, reduced, _reduced_arch(problem, arch, members), members)
 
@@ -71,19 +77,22 @@ def _alike(problem: Problem, arch: Architecture, kept: list[str], apart: frozens
     groups: dict[object, list[str]] = {}
     for dim in kept:
         ranks = [rank for t in problem.tensors for rank in t.ranks if any(d == dim for d, _ in rank)]
-        alone = all(sum(1 for d, _ in rank if d in kept) == 1 for rank in ranks)
+        present = [tuple((d, c) for d, c in rank if d in kept) for rank in ranks]
+        alone = all(len(rank) == 1 and is_plain(rank, arch.footprint) for rank in present)
         moves = tuple(dim in t.dims for t in problem.tensors)
         allowed = tuple(axis.allows(problem, dim) for fanout in arch.fanouts for axis in fanout.axes)
         groups.setdefault((moves, allowed) if alone and dim not in apart else dim, []).append(dim)
     return [tuple(group) for group in groups.values()]
 
 
-def _reduced_tensor(tensor: Tensor, name_of: dict[str, str]) -> Tensor:
+def _reduced_tensor(tensor: Tensor, name_of: dict[str, str], footprint: Footprint) -> Tensor:
     ranks: dict[Rank, None] = {}
     for rank in tensor.ranks:
         terms = [(name_of[dim], coefficient) for dim, coefficient in rank if dim in name_of]
-        if len(terms) == 1:
+        if len(terms) == 1 and is_plain(tuple(terms), footprint):
             terms = [(terms[0][0], 1)]
+        elif len(terms) == 1:
+            terms.append((f"{tensor.name}:{terms[0][0]}", 1))
         if terms:
             ranks[tuple(terms)] = None
     return Tensor(tensor.name, tuple(ranks), tensor.role, tensor.bits, tensor.partial_bits)

@@ -48,12 +48,14 @@ from .constraints import Constraints
 from .diagnosis import diagnose
 from .fanouts import Plans, finer, grouped, pass_fanout, refined_groups
 from .footprints import Footprints
+from .heuristics.neighbourhood import neighbourhood
 from .hierarchy import SPACES, Hierarchy, Holders, Space
-from .ledger import CrossingCosts, Ledger
+from .ledger import CrossingCosts, Ledger, rounds_unevenly
 from .loops import expand_loops
 from .nest_builder import build_mapping
 from .reduction import reduce_problem
 from .search_limits import SearchLimits, missing_dims, named_dims, wants_more
+from .single_axes import on_both_axes, on_single_axes, with_single_axes
 from .space_size import count_mappings
 from .tilings import TILINGS, Tiling, even_growth
 from .unmet_limits import unmet_limits
@@ -115,6 +117,7 @@ class ExactSearch:
     interrupted: bool = False
     _group_dives: int = 0
     _made: dict[int, float] = field(default_factory=dict)
+    _known: set[bytes] = field(default_factory=set)
     _working_on: float = float("inf")
     _all_bounded: bool = False
     _queue: list[tuple[float, int, Holders | Batch]] = field(default_factory=list)
@@ -122,7 +125,7 @@ class ExactSearch:
 
     def __post_init__(self) -> None:
         self.reduction = reduce_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
-        self.problem, self.arch = self.reduction.problem, self.reduction.arch
+        self.problem, self.arch = self.reduction.problem, with_single_axes(self.reduction.arch)
         self._started = time.perf_counter()
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
@@ -156,7 +159,8 @@ class ExactSearch:
 
     def _explore(self) -> None:
         """Dive, then take the lowest bound until none is below the best mapping."""
-        for _, _, item in heapq.nsmallest(DIVES, self._queue, key=lambda entry: entry[:2]):
+        dives = DIVES if len(self.found) < self.count else 0
+        for _, _, item in heapq.nsmallest(dives, self._queue, key=lambda entry: entry[:2]):
             if isinstance(item, tuple):
                 self._dive(self._open(item))
         while self._queue and self._queue[0][0] < self._cutoff() and not self._expired():
@@ -191,13 +195,14 @@ class ExactSearch:
 
     def _growth(self, exchange_rate: float | None) -> Growth:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)
-        # Constraints may ask for more trips, or instances, than anyone needs.
-        fewest = not wants_more(self.constraints)
+        # Constraints may ask for more trips, or instances, than anyone needs; and more instances may fill their last
+        # blocks better.
+        fewest = not wants_more(self.constraints) and not rounds_unevenly(self.arch, self.tiling)
         even = tuple(fewest and even_growth(self.problem, dim) for dim in self.problem.dim_names)
         ledger, footprints = Ledger.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
         bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), ledger)
-        costs = CrossingCosts(hierarchy, ledger)
-        limits = SearchLimits(hierarchy, self.constraints)
+        costs = CrossingCosts(hierarchy, ledger, counts_blocks=not rounds_unevenly(self.arch, self.tiling))
+        limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         every = self.count > 1
         return Growth(
             hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned, every
@@ -214,16 +219,28 @@ class ExactSearch:
         return max(2 * per_mac, 1e-3) * self.arch.mac_instances * self.arch.mac.per_cycle
 
     def _start_from_smaller_space(self) -> None:
-        """The best mapping of a smaller space, found much sooner: nothing worse need be looked at."""
+        """The best mappings of a smaller space, found much sooner: nothing worse need be looked at."""
         if self.space == "uneven":
-            tiling, space = self.tiling, SPACES[0]
+            self._start_from(self.tiling, SPACES[0], self.count)
         elif self.tiling == "ragged":
-            tiling, space = TILINGS[0], self.space
-        else:
-            return
+            self._start_from(TILINGS[0], self.space, self.count)
+        elif self.count > 1:
+            self._start_from(self.tiling, self.space, 1)
+            for best in tuple(self.found):
+                self._look_around(best.mapping)
+
+    def _look_around(self, mapping: Mapping) -> None:
+        """Some mappings near one of the even space: most of the best ones are."""
+        for near in neighbourhood(mapping, self.machine):
+            if self.constraints.is_free or not violations(near, self.machine, self.constraints):
+                self.evaluated += 1
+                self._keep(near, evaluate(near, self.machine))
+
+    def _start_from(self, tiling: Tiling, space: Space, count: int) -> None:
+        """Start with the best mappings of another search."""
         problem, machine, limit = self.original, self.machine, self.time_limit
         first = ExactSearch(
-            problem, machine, self.objective, tiling, space, self.constraints, limit, self.count, self.enough
+            problem, machine, self.objective, tiling, space, self.constraints, limit, count, self.enough
         )
         first.solve()
         self.found = first.found
@@ -385,13 +402,18 @@ class ExactSearch:
             if bound >= self._cutoff():
                 self.pruned["bound"] += len(batch) - row
                 return
+            columns = batch.costs[:, row].tobytes() + batch.steps[row].tobytes()
+            if columns in self._known:
+                continue
             for reduced in self._mappings(batch, row):
-                mapping = self.reduction.restore(reduced)
+                mapping = self.reduction.restore(on_both_axes(reduced))
                 if not self.constraints.is_free and violations(mapping, self.machine, self.constraints):
                     self.pruned["constraint"] += 1
                     continue
                 self.evaluated += 1
                 self._keep(mapping, evaluate(mapping, self.machine))
+                if self.tiling == "perfect" and not self._has_exact_halo(batch):
+                    self._known.add(columns)  # exact there: what has the same columns costs the same
 
     def _keep(self, mapping: Mapping, cost: Cost) -> None:
         """Add a mapping to those found, if it is one of the best, and differs from the others in cost."""

@@ -47,6 +47,7 @@ def search_by(
     if not constraints.is_free:
         raise TilewrightError("it knows no constraints", where=where, hint='take strategy "exact"')
     if strategy == "cpsat":
+        _refuse_what_cpsat_lacks(arch, where)
         from .cpsat import search_cpsat
 
         mapping, cost, bound = search_cpsat(problem, arch, objective, tiling, time_limit)
@@ -57,6 +58,18 @@ def search_by(
     found = search_heuristic(problem, arch, objective, tiling, strategy, seed, time_limit)
     proof = _certificate(strategy, problem, arch, objective, tiling, found.cost, 0.0, found.evaluated)
     return found.mapping, found.cost, replace(proof, seconds=time.perf_counter() - started)
+
+
+def _refuse_what_cpsat_lacks(arch: Architecture, where: str) -> None:
+    lacking = {
+        "leakage": arch.total_leakage_pj_per_cycle > 0,
+        "block": any(memory.block_bits for memory in arch.memories),
+        "hop": any(fanout.hop_pj_per_bit for fanout in arch.fanouts),
+        "latency: with_fill": arch.latency == "with_fill",
+    }
+    for key, asked in lacking.items():
+        if asked:
+            raise TilewrightError(f"it does not know {key}, which {arch.name} has", where=where, hint='take "exact"')
 
 
 def _certificate(

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..arch import Footprint
 from ..cost_models.closed_form import rank_words
 from ..cost_models.cost import tensor_tile_words
 from ..ir import Digit, Rank, Tensor, ceil_div
@@ -102,27 +103,40 @@ class TrafficModel:
         """(rows,) words given to all instances of the inner memory (operands), or leaving them (partial sums)."""
         return self._charged(rows, crossing, charge, lambda fanout: False).astype(np.float64)
 
-    def served(self, rows: Rows, crossing: Crossing, charge: Charge) -> Floats:
-        """(rows,) words read from, or arriving at, the outer memory."""
-        words = self._charged(rows, crossing, charge, lambda fanout: self.hierarchy.joins(fanout, crossing))
-        shared = self._shared_windows(rows, crossing, charge.gap, charge.tile)
-        return self._shared_out(crossing, words, shared * self.shared_later(rows, crossing))
+    def served(self, rows: Rows, crossing: Crossing, charge: Charge, inside: int | None = None) -> Floats:
+        """(rows,) words read from, or arriving at, the outer memory; or, if only the fanouts inside one share words,
+        those that pass there."""
+        joining = self._joining(crossing, inside)
+        words = self._charged(rows, crossing, charge, joining.__contains__)
+        shared = self._shared_windows(rows, crossing, charge.gap, charge.tile, joining)
+        return self._shared_out(crossing, words, shared * self.shared_later(rows, crossing, inside))
 
-    def computed(self, rows: Rows, crossing: Crossing) -> Floats:
-        """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor."""
-        tensor = self.problem.tensors[crossing.tensor]
-
-        def joins(fanout: int) -> bool:
-            return self.hierarchy.joins(fanout, crossing)
-
+    def computed(self, rows: Rows, crossing: Crossing, inside: int | None = None) -> Floats:
+        """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor; or, if only
+        the fanouts inside one share words, those that pass there."""
+        tensor, joining = self.problem.tensors[crossing.tensor], self._joining(crossing, inside)
+        joins = joining.__contains__
         words = np.ones(len(rows), dtype=np.int64)
         for dim, index in self.dim_index.items():
             if dim not in tensor.dims:
                 words = words * count_active(int(self.sizes[index]), self._every_step(rows, index, joins))
         for rank in tensor.ranks:
             words = words * self._computed_along(rows, rank, joins)
-        shared = self._shared_windows(rows, crossing, self.path.gap, self.array_tile(rows, self.path.gap))
-        return self._shared_out(crossing, words, shared * self.shared_later(rows, crossing))
+        tile = self.array_tile(rows, self.path.gap)
+        shared = self._shared_windows(rows, crossing, self.path.gap, tile, joining)
+        return self._shared_out(crossing, words, shared * self.shared_later(rows, crossing, inside))
+
+    def passing(self, rows: Rows, crossing: Crossing, charge: Charge | None, inside: int) -> Floats:
+        """(rows,) words that pass between the holders in both directions, with only the fanouts inside one sharing."""
+        if charge is None:
+            return self.computed(rows, crossing, inside)
+        tensor, words = self.problem.tensors[crossing.tensor], self.served(rows, crossing, charge, inside)
+        if not tensor.is_output:
+            return words
+        joining = self._joining(crossing, inside)
+        apart = [f for f in self._outside(crossing.inner) if f not in joining]
+        first = float(self.distinct_words(tensor)) * self._parts(rows, apart)
+        return 2 * words - first * self.hierarchy.arch.first_read_elision
 
     def steps(self, rows: Rows) -> Floats:
         """(rows,) time steps; at least, where fanouts are not passed yet."""
@@ -143,26 +157,38 @@ class TrafficModel:
 
     def reduction_instances(self, rows: Rows, memory: int) -> Floats:
         """(rows,) instances of a memory among which each holds a part of the same sums."""
+        return self._parts(rows, self._outside(memory))
+
+    def _outside(self, memory: int) -> list[int]:
+        """Fanouts outside a memory."""
+        return [fanout for fanout, inside in enumerate(self.hierarchy.inside) if inside > memory]
+
+    def _parts(self, rows: Rows, fanouts: Sequence[int]) -> Floats:
         sums = [i for dim, i in self.dim_index.items() if dim not in self.problem.output.dims]
         parts = np.ones(len(rows))
-        for fanout, inside in enumerate(self.hierarchy.inside):
-            if inside > memory:
-                parts = parts * rows.arrays[fanout][:, sums].prod(axis=1)
+        for fanout in fanouts:
+            parts = parts * rows.arrays[fanout][:, sums].prod(axis=1)
         return parts
 
+    def _joining(self, crossing: Crossing, inside: int | None) -> frozenset[int]:
+        """Fanouts between the holders whose instances share words: all of them, or those inside one."""
+        count = len(self.hierarchy.fanouts) if inside is None else inside
+        return frozenset(f for f in range(count) if self.hierarchy.joins(f, crossing))
+
     def distinct_words(self, tensor: Tensor) -> int:
-        """Distinct words of the whole tensor."""
+        """Distinct words of the whole tensor: no fewer are moved, whatever a tile's footprint counts."""
         return tensor_tile_words(tensor, self.problem.sizes)
 
     # ---- parts ---------------------------------------------------------------------------------------------
 
-    def shared_later(self, rows: Rows, crossing: Crossing) -> Floats:
+    def shared_later(self, rows: Rows, crossing: Crossing, inside: int | None = None) -> Floats:
         """(rows,) instances, over fanouts that are not passed yet, that share a word of a tensor that none of their
         dimensions moves; with ragged tiles at most."""
         others = [i for dim, i in self.dim_index.items() if dim not in self.problem.tensors[crossing.tensor].dims]
         shared = np.ones(len(rows))
+        joining = self._joining(crossing, inside)
         for fanout in range(len(self.path.gaps), len(self.hierarchy.fanouts)):
-            if self.hierarchy.joins(fanout, crossing):
+            if fanout in joining:
                 shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
         return shared
 
@@ -170,7 +196,7 @@ class TrafficModel:
         """(rows,) words that are served, where so many instances share one: every word of the tensor at least once."""
         return np.maximum(words / shared, self.distinct_words(self.problem.tensors[crossing.tensor]))
 
-    def _shared_windows(self, rows: Rows, crossing: Crossing, gap: int, tile: Ints) -> Floats:
+    def _shared_windows(self, rows: Rows, crossing: Crossing, gap: int, tile: Ints, joining: frozenset[int]) -> Floats:
         """(rows,) instances of fanouts above a gap, passed or not, that may share a word of a window; at most.
 
         Along one dimension, instances stand at least a tile apart, and a word lies in those that the window of the
@@ -180,11 +206,7 @@ class TrafficModel:
         """
         shared = np.ones(len(rows))
         gaps = self.path.gaps
-        above = [
-            f
-            for f in range(len(self.hierarchy.fanouts))
-            if (f >= len(gaps) or gaps[f] > gap) and self.hierarchy.joins(f, crossing)
-        ]
+        above = [f for f in sorted(joining) if f >= len(gaps) or gaps[f] > gap]
         for rank in self.problem.tensors[crossing.tensor].ranks:
             if len(rank) > 1 and above:
                 dims = [(self.dim_index[dim], coefficient) for dim, coefficient in rank]
@@ -278,9 +300,10 @@ class TrafficModel:
         moving = dims.index(charge.slide[0]) if slides and charge.slide else None
         sizes = tuple(int(self.sizes[i]) for i in dims)
         coefficients = tuple(c for _, c in rank)
+        footprint = self.hierarchy.arch.footprint
 
         def count(key: tuple[int, ...]) -> tuple[int, int]:
-            return _rank_total(coefficients, sizes, key, joined, moving)
+            return _rank_total(coefficients, sizes, key, joined, moving, footprint)
 
         values = per_distinct_row(columns, count)
         return values[:, 0], values[:, 1]
@@ -356,6 +379,7 @@ def _rank_total(
     key: tuple[int, ...],
     joined: tuple[bool, ...],
     moving: int | None,
+    footprint: Footprint,
 ) -> tuple[int, int]:
     """Words wanted along a rank by the instances below a charge, in all their places; and held when it slides.
 
@@ -375,10 +399,10 @@ def _rank_total(
         digits.append(tuple(x for x in (*time, *spatial) if x.trips > 1))
         tiles.append(tile)
     shared = frozenset(p for p, join in zip(positions, joined, strict=True) if join)
-    wanted, _ = rank_words(coefficients, sizes, tuple(digits), tuple(tiles), None, shared)
+    wanted, _ = rank_words(coefficients, sizes, tuple(digits), tuple(tiles), None, shared, footprint)
     if moving is None or not any(x.position == 1 for x in digits[moving]):
         return wanted, 0
-    return wanted, rank_words(coefficients, sizes, tuple(digits), tuple(tiles), 1, shared)[1]
+    return wanted, rank_words(coefficients, sizes, tuple(digits), tuple(tiles), 1, shared, footprint)[1]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -393,4 +417,5 @@ def _every_step_total(
             found.append(Digit(position, next(values), next(values), joined))
             shared |= {position} if joined else set()
         digits.append(tuple(x for x in found if x.trips > 1))
-    return rank_words(coefficients, sizes, tuple(digits), (1,) * len(sizes), None, frozenset(shared))[0]
+    # A single element is its own box.
+    return rank_words(coefficients, sizes, tuple(digits), (1,) * len(sizes), None, frozenset(shared), "exact")[0]

@@ -6,12 +6,13 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from ..arch import Architecture, ArrayAxis, Fanout, Memory
+from ..arch import Architecture, ArrayAxis, Fanout, Mac, Memory
 from ..ir import Problem
 from ..ir.problem import ROLES, Tensor
 from ..workloads import Network
+from .network import network_page
 from .text import architecture_rows, columns, layer_rows, pairs, section
-from .units import clock, count, energy, significant, size
+from .units import clock, count, energy, significant, size, watts
 
 
 def page_of(found: Architecture | Network | Problem) -> Group:
@@ -29,26 +30,17 @@ def architecture_page(arch: Architecture) -> Group:
     partial = arch.partial_sum_bits or arch.word_bits
     rows += [("Partial sums", f"{partial} bit")]
     rows += [("Reuse", "at nodes only")] if arch.reuse == "at_node" else []
+    rows += [] if arch.first_read_elision else [("First reads", "partial sums are read at their first visit")]
+    rows += [("Footprint", "the box around a tile, gaps included")] if arch.footprint == "box" else []
+    rows += [("Latency", "with fill and drain times")] if arch.latency == "with_fill" else []
+    leaking = arch.total_leakage_pj_per_cycle
+    rows += [("Leakage", f"{energy(leaking)} per cycle, {watts(leaking * arch.clock_hz)}")] if leaking else []
     rows += [(what, text) for what, text in (("Technology", arch.technology), ("Source", arch.source)) if text]
     return Group(
         pairs(rows),
         section("Hierarchy", Text("\n".join(_hierarchy_lines(arch)), no_wrap=True)),
         section("Memories", _memory_table(arch)),
     )
-
-
-def network_page(network: Network) -> Group:
-    """A network: its layers with shapes and repeats, and its totals."""
-    table = columns(("layer", "sizes"), ("MACs", "repeat", "all MACs"))
-    for layer in network.layers:
-        sizes = " ".join(f"{name}={size}" for name, size in layer.problem.dims if size > 1)
-        table.add_row(layer.name, sizes, count(layer.problem.macs), count(layer.repeat), count(layer.macs))
-    occurrences = sum(layer.repeat for layer in network.layers)
-    table.add_row("total", "", "", count(occurrences), count(network.macs), style="bold")
-    rows = [("Network", network.name)]
-    rows += [("Source", network.source)] if network.source else []
-    rows += [("MACs", count(network.macs)), ("Weights", f"{count(network.weights)} words")]
-    return Group(pairs(rows), section("Layers", table))
 
 
 def layer_page(problem: Problem) -> Group:
@@ -76,30 +68,52 @@ def _hierarchy_lines(arch: Architecture) -> list[str]:
         lines.append("  " * depth + (_memory_line(level) if isinstance(level, Memory) else _fanout_line(level)))
         depth += 1
     per_cycle = "" if arch.mac.per_cycle == 1 else f", {significant(arch.mac.per_cycle)} per cycle"
-    return [*lines, "  " * depth + f"MAC  {energy(arch.mac.energy_pj)}{per_cycle}"]
+    mac = "  ".join([f"MAC  {energy(arch.mac.energy_pj)}{per_cycle}", *_idle(arch.mac)])
+    return [*lines, "  " * depth + mac]
 
 
 def _memory_line(memory: Memory) -> str:
+    return "  ".join([memory.name, capacity(memory), _keeps(memory), *memory_extras(memory)])
+
+
+def memory_extras(memory: Memory) -> list[str]:
+    """What a memory does that others do not."""
     extras = [] if memory.halo == "innermost" else [f"halo {memory.halo}"]
     extras += ["double buffered"] if memory.double_buffered else []
     extras += [] if memory.overlaps else ["does not overlap compute"]
-    return "  ".join([memory.name, _capacity(memory), _keeps(memory), *extras])
+    extras += [f"blocks of {size(memory.block_bits)}"] if memory.block_bits else []
+    return extras + _idle(memory)
 
 
 def _fanout_line(fanout: Fanout) -> str:
-    axes = " x ".join(_axis(axis) for axis in fanout.axes)
+    axes = " x ".join(axis_text(axis) for axis in fanout.axes)
+    return f"{fanout.name}  {axes}  {network_text(fanout)}"
+
+
+def network_text(fanout: Fanout) -> str:
+    """How words get to the instances of an array, and back."""
     multicast = "multicast" if fanout.multicast else "no multicast"
     reduction = "spatial reduction" if fanout.spatial_reduction else "no spatial reduction"
-    return f"{fanout.name}  {axes}  {multicast}, {reduction}"
+    hops = f", {energy(fanout.hop_pj_per_bit)} per bit and hop" if fanout.hop_pj_per_bit else ""
+    return f"{multicast}, {reduction}{hops}"
 
 
-def _axis(axis: ArrayAxis) -> str:
+def _idle(part: Memory | Mac) -> list[str]:
+    """What one instance costs by being there."""
+    leaks = [f"leaks {energy(part.leakage_pj_per_cycle)} per cycle"] if part.leakage_pj_per_cycle else []
+    return leaks + ([f"{significant(part.area_mm2)} mm2"] if part.area_mm2 else [])
+
+
+def axis_text(axis: ArrayAxis) -> str:
+    """The size of an axis, and which loops it takes if not all."""
     limits = [f"only {' '.join(axis.dims)}"] if axis.dims is not None else []
     limits += [f"sharing the {axis.reuse}"] if axis.reuse else []
+    limits += [] if axis.reduce else ["no reductions"]
     return f"{axis.size} ({', '.join(limits)})" if limits else str(axis.size)
 
 
-def _capacity(memory: Memory) -> str:
+def capacity(memory: Memory) -> str:
+    """The size of a memory, or of its parts."""
     parts = [f"{role} {size(memory.partition_bits[role])}" for role in ROLES if role in memory.partition_bits]
     if memory.size_bits is not None:
         parts.append(f"shared {size(memory.size_bits)}" if parts else size(memory.size_bits))
@@ -127,13 +141,13 @@ def _memory_table(arch: Architecture) -> Table:
             f"{memory.access_bits} bit",
             energy(memory.read_energy_pj),
             energy(memory.write_energy_pj),
-            *_bandwidth(memory, arch.clock_hz),
+            *bandwidth(memory, arch.clock_hz),
         )
     return table
 
 
-def _bandwidth(memory: Memory, clock_hz: float) -> tuple[str, str]:
-    """Per cycle and per second; ports of their own are read + write."""
+def bandwidth(memory: Memory, clock_hz: float) -> tuple[str, str]:
+    """Of one instance, per cycle and per second; ports of their own are read + write."""
     if memory.shared_bits_per_cycle is not None:
         ports: tuple[float | None, ...] = (memory.shared_bits_per_cycle,)
     else:

@@ -18,7 +18,7 @@ from .units import count, plural, size
 def nest_lines(mapping: Mapping, arch: Architecture) -> list[str]:
     """The nest, one loop or node a line, with tile sizes and axis lengths as comments in a column of their own."""
     left, notes = [], []
-    tiles = tile_words(mapping)
+    tiles = tile_words(mapping, arch.footprint)
     depth = 0
     for item in mapping.nest:
         left.append("  " * depth + str(item))

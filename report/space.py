@@ -41,4 +41,4 @@ def _figure(value: int | Fraction) -> str:
     """A whole number in full or as a power of ten, an average to a few digits."""
     if value >= _WRITTEN_OUT:
         return power_of_ten(round(value))
-    return f"{value:,}" if value == int(value) else significant(float(value), 6)
+    return f"{int(value):,}" if value == int(value) else significant(float(value), 6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import IO
 
 from rich import box
@@ -15,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..arch import Architecture
-from ..cost_models import Cost, parse_objective
+from ..cost_models import Cost, Roofline, parse_objective, roofline
 from ..cost_models.cost import MemoryUse, TensorTraffic
 from ..ir import Mapping, Problem
 from ..mapper.certificate import Certificate
@@ -61,6 +62,7 @@ def result_page(
         section("Cost", pairs(cost_rows(cost, arch))),
         section("Words moved, by memory and tensor", traffic_table(cost)),
         section("Memories", memory_table(cost)),
+        section("Roofline, in MACs per cycle", roofline_table(roofline(cost, arch))),
     ]
     if certificate is not None:
         parts.append(section("Certificate", pairs(certificate_rows(certificate))))
@@ -112,8 +114,12 @@ def architecture_rows(arch: Architecture) -> list[tuple[str, str]]:
     rows = [("Architecture", arch.name)]
     if arch.description:
         rows.append(("", arch.description))
+    if arch.settings:
+        rows.append(("", "set " + ", ".join(f"{path}={value}" for path, value in arch.settings.items())))
     units = plural(arch.mac_instances, "MAC unit")
     rows.append(("", f"{units} at {clock(arch.clock_hz)}, words of {arch.word_bits} bit"))
+    if arch.total_area_mm2:
+        rows.append(("", f"{significant(arch.total_area_mm2)} mm2, as far as areas are stated"))
     return rows
 
 
@@ -125,6 +131,7 @@ def cost_rows(cost: Cost, arch: Architecture) -> list[tuple[str, str]]:
     return [
         ("Energy", f"{energy(cost.energy_pj)}, {per_mac} per MAC"),
         ("Latency", f"{count(cost.latency_cycles)} cycles, {seconds(cost.latency_s)} at {clock(cost.clock_hz)}"),
+        *([("", f"{count(cost.fill_cycles)} of them add to fill and to drain")] if cost.fill_cycles else []),
         ("EDP", f"{significant(cost.edp)} {_EDP_UNIT}, {significant(joule_seconds)} J s"),
         ("Utilization", f"{percent(cost.utilization, 1)} of {significant(peak)} MACs per cycle"),
         ("Bound by", bound_text(cost)),
@@ -147,13 +154,20 @@ def bound_text(cost: Cost) -> str:
 
 
 def traffic_table(cost: Cost) -> Table:
-    """Words and energy of every memory and tensor, and of the MACs; shares are of the total energy."""
+    """Words and energy of every memory and tensor, and of all else; shares are of the total energy."""
     table = columns(("memory", "tensor"), ("words read", "words written", "energy", "share"))
     for memory in cost.memories:
         rows = [traffic for traffic in cost.traffic if traffic.memory == memory.name]
         for i, traffic in enumerate(rows):
             table.add_row("" if i else memory.name, *_traffic_cells(traffic, cost))
+    for network in cost.networks:
+        name = f"{network.fanout} hops"
+        table.add_row(
+            name, network.tensor, "", "", energy(network.energy_pj), percent(network.energy_pj, cost.energy_pj)
+        )
     table.add_row("MAC", "", "", "", energy(cost.mac_energy_pj), percent(cost.mac_energy_pj, cost.energy_pj))
+    if cost.leakage_pj:
+        table.add_row("leakage", "", "", "", energy(cost.leakage_pj), percent(cost.leakage_pj, cost.energy_pj))
     table.add_row("total", "", "", "", energy(cost.energy_pj), percent(cost.energy_pj, cost.energy_pj), style="bold")
     return table
 
@@ -182,6 +196,25 @@ def _memory_cells(memory: MemoryUse, cost: Cost) -> tuple[str, ...]:
         energy(memory.energy_pj),
         percent(memory.energy_pj, cost.energy_pj),
     )
+
+
+def roofline_table(found: Roofline) -> Table:
+    """MACs per byte at every port, the rate that its bandwidth allows at that, on all instances and on those that the
+    mapping uses; the roof that binds is marked."""
+    table = columns(("port",), ("MACs per byte", "ridge", "machine", "mapping", ""))
+    binds = found.binding
+    for roof in found.roofs:
+        bounded = roof.bytes_per_cycle is not None
+        table.add_row(
+            roof.name,
+            significant(roof.intensity) if isfinite(roof.intensity) else "-",
+            significant(found.ridge(roof)) if bounded else "-",
+            significant(roof.attainable),
+            significant(roof.reachable) if isfinite(roof.reachable) else "-",
+            "binds" if roof is binds else "",
+        )
+    table.add_row("compute", "", "", significant(found.peak), significant(found.compute), "" if binds else "binds")
+    return table
 
 
 def certificate_rows(certificate: Certificate) -> list[tuple[str, str]]:

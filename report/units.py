@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _ENERGY_UNITS = ((1e12, "J"), (1e9, "mJ"), (1e6, "uJ"), (1e3, "nJ"), (1.0, "pJ"), (1e-3, "fJ"), (1e-6, "aJ"))
+_POWER_UNITS = ((1e12, "W"), (1e9, "mW"), (1e6, "uW"), (1e3, "nW"), (1.0, "pW"))
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"))
 _CLOCK_UNITS = ((1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz"), (1.0, "Hz"))
 _BYTE_UNITS = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
@@ -35,6 +36,11 @@ def power_of_ten(value: float) -> str:
 def energy(picojoules: float) -> str:
     """An energy such as 12.35 uJ."""
     return _scaled(picojoules, _ENERGY_UNITS)
+
+
+def watts(picojoules_per_second: float) -> str:
+    """A power such as 12.35 mW."""
+    return _scaled(picojoules_per_second, _POWER_UNITS)
 
 
 def seconds(value: float) -> str:

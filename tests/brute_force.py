@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tilewright.arch import Architecture, Fanout, Memory
 from tilewright.cost_models import Objective, evaluate
@@ -145,6 +147,9 @@ Blocks = tuple[tuple[Node, ...], ...]
 
 Loops = tuple[Loop, ...]
 
+Choices = TypeVar("Choices", bound=Sized)
+"""All blocks of a region, or only how many there are."""
+
 
 @dataclass(frozen=True)
 class Region:
@@ -168,7 +173,7 @@ def uneven_mappings(problem: Problem, arch: Architecture, tiling: Tiling) -> Ite
     Capacities are not looked at.
     """
     top = tuple(Node(arch.memories[0].name, t.name) for t in problem.tensors)
-    for regions, choices, fillings in _families(problem, arch, tiling):
+    for regions, choices, fillings in _families(problem, arch, tiling, region_blocks):
         filled = list(fillings)
         for blocks in itertools.product(*choices) if filled else ():
             for loops in filled:
@@ -178,7 +183,7 @@ def uneven_mappings(problem: Problem, arch: Architecture, tiling: Tiling) -> Ite
 def count_uneven(problem: Problem, arch: Architecture, tiling: Tiling, limit: float = math.inf) -> float:
     """How many mappings `uneven_mappings` yields, counting stopped at a limit."""
     total = 0
-    for _, choices, filled in _families(problem, arch, tiling):
+    for _, choices, filled in _families(problem, arch, tiling, count_region_blocks):
         ways = math.prod(map(len, choices))
         for _ in filled:
             total += ways
@@ -210,12 +215,9 @@ def regions_of(arch: Architecture) -> tuple[Region, ...]:
 def region_blocks(problem: Problem, memories: tuple[Memory, ...], most: int) -> dict[int, list[Blocks]]:
     """All placements and node orders of a region with at most `most` blocks, by the number of blocks."""
     found: dict[int, list[Blocks]] = {}
-    options = {"must": [True], "may": [True, False], "never": [False]}
-    nodes = [Node(m.name, t.name) for m in memories for t in problem.tensors]
-    ways = [options[m.keeps[t.role]] for m in memories for t in problem.tensors]
-    for keep in itertools.product(*ways):
-        kept = [node for node, k in zip(nodes, keep, strict=True) if k]
-        chain_of = [[node for node in kept if node.tensor == t.name] for t in problem.tensors]
+    for chain_of in _kept_nodes(problem, memories):
+        kept = [Node(m.name, t.name) for m in memories for t in problem.tensors]
+        kept = [node for node in kept if any(node in chain for chain in chain_of)]
         for count in range(min(1, len(kept)), min(len(kept), most) + 1):
             depths = [itertools.combinations_with_replacement(range(count), len(chain)) for chain in chain_of]
             for chosen in itertools.product(*depths):
@@ -226,13 +228,42 @@ def region_blocks(problem: Problem, memories: tuple[Memory, ...], most: int) -> 
     return found
 
 
+def count_region_blocks(problem: Problem, memories: tuple[Memory, ...], most: int) -> dict[int, range]:
+    """How many `region_blocks` there are, without listing them: a range of that length."""
+    found: Counter[int] = Counter()
+    for chain_of in _kept_nodes(problem, memories):
+        lengths = [len(chain) for chain in chain_of]
+        for count in range(min(1, sum(lengths)), min(sum(lengths), most) + 1):
+            # Tensor by tensor, the depths of its nodes, in order; of these, those that leave no block empty.
+            found[count] += sum(
+                (-1) ** empty
+                * math.comb(count, empty)
+                * math.prod(math.comb(count - empty + n - 1, n) for n in lengths if n)
+                for empty in range(count + (count == 0))
+            )
+    return {count: range(ways) for count, ways in found.items() if ways}
+
+
+def _kept_nodes(problem: Problem, memories: tuple[Memory, ...]) -> Iterator[list[list[Node]]]:
+    """All placements in some memories: per tensor the nodes that keep it, outermost first."""
+    options = {"must": [True], "may": [True, False], "never": [False]}
+    nodes = [[Node(m.name, t.name) for m in memories] for t in problem.tensors]
+    ways = [options[m.keeps[t.role]] for t in problem.tensors for m in memories]
+    for keep in itertools.product(*ways):
+        kept = iter(keep)
+        yield [[node for node in chain if next(kept)] for chain in nodes]
+
+
 def _families(
-    problem: Problem, arch: Architecture, tiling: Tiling
-) -> Iterator[tuple[tuple[Region, ...], list[list[Blocks]], Iterator[tuple[Loops, ...]]]]:
+    problem: Problem,
+    arch: Architecture,
+    tiling: Tiling,
+    blocks_of: Callable[[Problem, tuple[Memory, ...], int], dict[int, Choices]],
+) -> Iterator[tuple[tuple[Region, ...], list[Choices], Iterator[tuple[Loops, ...]]]]:
     """Mappings with the same numbers of blocks: per region all its blocks, and all fillings of the places for loops."""
     regions = regions_of(arch)
     most = 1 + sum((size - 1).bit_length() for _, size in problem.dims)
-    found = [region_blocks(problem, region.memories, most) for region in regions]
+    found = [blocks_of(problem, region.memories, most) for region in regions]
     for shape in itertools.product(*map(sorted, found)):
         places = [Place()]
         for region, count in zip(regions, shape, strict=True):

@@ -151,6 +151,40 @@ def random_architecture(
     return Architecture(name="random", clock_hz=1e9, word_bits=8, reuse=reuse, levels=tuple(levels), mac=mac)
 
 
+def with_extras(rng: random.Random, arch: Architecture, *extras: str) -> Architecture:
+    """The architecture with random figures for some of: leakage, block, hop, fill, ports (a port for each direction at
+    some memories), serial (some memories that do not overlap), widths (partial sums are wider)."""
+    levels: list[Memory | Fanout] = []
+    for level in arch.levels:
+        changes: dict[str, object] = {}
+        if isinstance(level, Fanout):
+            changes = {"hop_pj_per_bit": rng.choice([0.125, 0.5, 2.0])} if "hop" in extras else {}
+        else:
+            changes = _memory_extras(rng, extras)
+        levels.append(level.model_copy(update=changes))
+    whole: dict[str, object] = {"levels": tuple(levels)}
+    if "leakage" in extras:
+        whole |= {"leakage_pj_per_cycle": 1.5, "mac": arch.mac.model_copy(update={"leakage_pj_per_cycle": 0.25})}
+    if "fill" in extras:
+        whole["latency"] = "with_fill"
+    if "widths" in extras:
+        whole["partial_sum_bits"] = rng.choice([16, 24])
+    return arch.model_copy(update=whole)
+
+
+def _memory_extras(rng: random.Random, extras: tuple[str, ...]) -> dict[str, object]:
+    changes: dict[str, object] = {}
+    if "leakage" in extras:
+        changes["leakage_pj_per_cycle"] = rng.choice([0.0, 0.5, 3.0])
+    if "block" in extras:
+        changes["block_bits"] = rng.choice([None, 16, 24, 64])
+    if "ports" in extras and rng.random() < 0.5:
+        changes |= {"read_bits_per_cycle": 16.0, "write_bits_per_cycle": 8.0, "shared_bits_per_cycle": None}
+    if "serial" in extras:
+        changes["overlaps"] = rng.random() < 0.5
+    return changes
+
+
 def random_trips(rng: random.Random, size: int, ragged: bool) -> list[int]:
     """Trip counts of one dimension, outermost first, that cover `size`."""
     left, trips = size, []

@@ -2,15 +2,17 @@
 
 from .einsum import einsum
 from .inline import conv_from_text, einsum_from_text, gemm_from_text, parse_sizes
-from .layers import batched_gemm, conv2d, gemm
-from .networks import Network, NetworkLayer, list_networks, load_layer, load_network
+from .layers import batched_gemm, conv2d, convolution, gemm
+from .networks import ONNX, Network, NetworkLayer, list_networks, load_layer, load_network
 
 __all__ = [
+    "ONNX",
     "Network",
     "NetworkLayer",
     "batched_gemm",
     "conv2d",
     "conv_from_text",
+    "convolution",
     "einsum",
     "einsum_from_text",
     "gemm",

@@ -6,6 +6,8 @@ a width that is left out is the architecture's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..ir import Problem, ProblemError, Rank, Role
 from .arguments import Bits, Pair, axes, build, pair, whole
 
@@ -38,20 +40,57 @@ def conv2d(
     Raises ProblemError when a size is not a positive whole number, or `groups` does not divide K and C.
     """
     title = name or "conv2d"
-    for key, size in {"N": N, "groups": groups, "K": K, "C": C, "P": P, "Q": Q, "R": R, "S": S}.items():
+    strides, dilations = pair("stride", stride, title), pair("dilation", dilation, title)
+    return convolution(K, C, (P, Q), (R, S), N, groups, strides, dilations, name=title, bits=bits)
+
+
+# By axis from the last one: the dimension of the output and of the filter. One row is Q and S; depth comes first.
+_SPATIAL = (("Z", "T"), ("P", "R"), ("Q", "S"))
+
+
+def convolution(
+    K: int,
+    C: int,
+    output: Sequence[int],
+    window: Sequence[int],
+    N: int = 1,
+    groups: int = 1,
+    stride: Sequence[int] = (),
+    dilation: Sequence[int] = (),
+    *,
+    name: str | None = None,
+    bits: Bits | None = None,
+) -> Problem:
+    """A convolution over one, two or three spatial axes: as `conv2d`, with sequences of one number an axis.
+
+    The dimensions of output and filter are Q and S on one axis, P, Q and R, S on two, Z, P, Q and T, R, S on three
+    (Z is the depth of the output, T that of the filter). Stride and dilation are 1 where they are left out.
+
+    Raises ProblemError when a size is not a positive whole number, the sequences differ in length, or `groups` does
+    not divide K and C.
+    """
+    title = name or "convolution"
+    count = len(output)
+    if not 1 <= count <= len(_SPATIAL):
+        raise ProblemError(f"{count} spatial axes, expected 1 to {len(_SPATIAL)}", where=title)
+    for what, numbers in (("window", window), ("stride", stride or output), ("dilation", dilation or output)):
+        if len(numbers) != count:
+            raise ProblemError(f"{what} has {len(numbers)} numbers, expected {count}", where=title)
+    names = _SPATIAL[-count:]
+    spatial = dict(zip([out for out, _ in names] + [tap for _, tap in names], [*output, *window], strict=True))
+    for key, size in {"N": N, "K": K, "C": C, "groups": groups, **spatial}.items():
         whole(key, size, title)
     _check_groups(K, C, groups, title)
-    stride_h, stride_w = pair("stride", stride, title)
-    dilation_h, dilation_w = pair("dilation", dilation, title)
-    sizes = {"N": N, "G": groups, "K": K // groups, "C": C // groups, "P": P, "Q": Q, "R": R, "S": S}
     group = ("G",) if groups > 1 else ()
-    if not group:
-        del sizes["G"]
-    window: tuple[Rank, Rank] = ((("P", stride_h), ("R", dilation_h)), (("Q", stride_w), ("S", dilation_w)))
+    sizes = {"N": N, **dict.fromkeys(group, groups), "K": K // groups, "C": C // groups, **spatial}
+    reach: tuple[Rank, ...] = tuple(
+        ((out, whole("stride", step, title)), (tap, whole("dilation", spread, title)))
+        for (out, tap), step, spread in zip(names, stride or [1] * count, dilation or [1] * count, strict=True)
+    )
     tensors: list[tuple[str, Role, tuple[Rank, ...]]] = [
-        ("I", "input", axes("N", *group, "C") + window),
-        ("W", "weight", axes(*group, "K", "C", "R", "S")),
-        ("O", "output", axes("N", *group, "K", "P", "Q")),
+        ("I", "input", axes("N", *group, "C") + reach),
+        ("W", "weight", axes(*group, "K", "C", *(tap for _, tap in names))),
+        ("O", "output", axes("N", *group, "K", *(out for out, _ in names))),
     ]
     return build(title, sizes, tensors, bits)
 

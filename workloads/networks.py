@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..ir import Problem, ProblemError, did_you_mean
 from .arguments import check_keys, pair, whole
+from .einsum import einsum
 from .layers import batched_gemm, conv2d, gemm
 
+ONNX = ".onnx"
+"""What the names of ONNX files end in."""
+Widths = Literal["file", "arch"]
+WIDTHS = ("file", "arch")
+"""Where widths of words come from: the element types in an ONNX file, or the architecture."""
+
 _NETWORK_KEYS = (("network", "layers"), ("source", "batch", "published"))
-_PUBLISHED_KEYS = (("what", "value", "source"), ("minus", "kind", "select", "scale"))
+_PUBLISHED_KEYS = (("what", "value", "source"), ("minus", "within", "kind", "select", "scale"))
 # By op: the keys that a row must have, those it may have, and of these the arguments of the layer's function.
-_ROW_REQUIRED = {"conv": ("K", "C", "P", "Q", "R", "S"), "gemm": ("M", "N", "K", "weight")}
-_ROW_OPTIONAL = {"conv": ("N", "groups", "stride", "dilation", "pad", "H", "W"), "gemm": ("B",)}
+_ROW_REQUIRED = {
+    "conv": ("K", "C", "P", "Q", "R", "S"),
+    "gemm": ("M", "N", "K", "weight"),
+    "einsum": ("spec", "sizes", "weight"),
+}
+_ROW_OPTIONAL = {"conv": ("N", "groups", "stride", "dilation", "pad", "H", "W"), "gemm": ("B",), "einsum": ()}
 _CONV_ARGUMENTS = ("K", "C", "P", "Q", "R", "S", "N", "groups", "stride", "dilation")
 _KINDS: dict[type, str] = {str: "a text", list: "a list", bool: "true or false", dict: "keys with values"}
 
@@ -33,12 +44,16 @@ class NetworkLayer:
     repeat     occurrences in the network, each with its own weights
     is_weight  the weight-role operand is a stored parameter (False: an activation, as in attention)
     name       unique in its network
+    shared     occurrences without weights of their own: they use those of another one
+    nodes      names of the occurrences, where they have names of their own (as in an ONNX file)
     """
 
     problem: Problem
     repeat: int
     is_weight: bool
     name: str
+    shared: int = 0
+    nodes: tuple[str, ...] = ()
 
     @property
     def macs(self) -> int:
@@ -55,7 +70,7 @@ class NetworkLayer:
             for tensor in self.problem.operands
             if tensor.role == "weight"
         )
-        return self.repeat * sum(words)
+        return (self.repeat - self.shared) * sum(words)
 
 
 @dataclass(frozen=True)
@@ -91,36 +106,64 @@ def list_networks() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
 
 
-def load_network(name_or_path: str | os.PathLike[str]) -> Network:
-    """A shipped network by name ("resnet50"), or any by the path of its YAML file ("nets/mine.yaml").
+def load_network(
+    name_or_path: str | os.PathLike[str], dims: Mapping[str, int] | None = None, widths: Widths = "file"
+) -> Network:
+    """A shipped network by name ("resnet50"), or any by the path of its file ("nets/mine.yaml", "nets/mine.onnx").
 
-    Raises ProblemError for an unknown name, an unreadable file, and keys that are unknown, missing or of a wrong type.
+    dims    of an ONNX file, the sizes of its symbolic dimensions: {"batch": 1}
+    widths  of an ONNX file, whether words are as wide as its element types, "file", or as the architecture's, "arch"
+            (a table's always are)
+
+    Raises ProblemError for an unknown name, an unreadable file, keys that are unknown, missing or of a wrong type, and
+    symbols of an ONNX file that are unknown or missing.
     """
     path = os.fspath(name_or_path)
+    if path.lower().endswith(ONNX):
+        from .onnx import load_onnx
+
+        if widths not in WIDTHS:
+            raise ProblemError(f"widths is {widths!r}, expected {' or '.join(WIDTHS)}", where=path)
+        return load_onnx(Path(path), dims, widths)
+    if dims:
+        raise ProblemError(f"{next(iter(dims))} is given, but a table has no symbolic dimensions", where=path)
     if not isinstance(name_or_path, str) or path.endswith((".yaml", ".yml")) or Path(path).name != path:
         return _read_network(Path(path), path)
     known = list_networks()
     if path not in known:
-        hint = f"{did_you_mean(path, known)} A file of your own must end in .yaml"
+        hint = f"{did_you_mean(path, known)} A file of your own must end in .yaml or .onnx"
         raise ProblemError(f"unknown network {path!r}", hint=hint)
     return _read_network(_shipped() / f"{path}.yaml", f"{path}.yaml")
 
 
-def load_layer(reference: str) -> Problem:
+def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Widths = "file") -> Problem:
     """The problem of one layer, "resnet50:layer1.0.conv2"; the network may be a path, "nets/mine.yaml:conv1".
+
+    dims, widths    as for `load_network`
 
     Raises ProblemError for an unknown network or layer, for a network alone, and as `load_network` does.
     """
-    # From the right, since a path may have a colon and a layer name has none.
-    network_name, colon, layer_name = reference.rpartition(":")
-    if colon and network_name and layer_name:
-        return load_network(network_name).layer(layer_name).problem
+    network_name, layer_name = _split_reference(reference)
+    if network_name and layer_name:
+        return load_network(network_name, dims, widths).layer(layer_name).problem
     alone = reference.strip(":")
-    network = load_network(alone)
+    network = load_network(alone, dims, widths)
+    if not network.layers:
+        raise ProblemError(f"{reference!r} is a network without a dense operation, expected a layer")
     raise ProblemError(
         f"{reference!r} is a whole network, expected one layer, network:layer",
         hint=f"write {alone}:{network.layers[0].name}; it has {len(network.layers)} layers",
     )
+
+
+def _split_reference(reference: str) -> tuple[str, str]:
+    """Network and layer of "network:layer"."""
+    before, onnx_file, node = reference.partition(f"{ONNX}:")
+    if onnx_file:
+        return f"{before}{ONNX}", node  # the names of nodes may have colons
+    # From the right, since a path may have a colon and the layers of tables have none.
+    network, _, layer = reference.rpartition(":")
+    return network, layer
 
 
 def _shipped() -> Traversable:
@@ -174,7 +217,7 @@ def _check_figure(figure: object, where: str) -> None:
     """Figures are for readers and tests; here only their keys and types are checked."""
     data = _table(figure, where, *_PUBLISHED_KEYS)
     for key, value in data.items():
-        if key not in ("value", "minus"):
+        if key not in ("value", "minus", "within"):
             _typed(data, key, str, where)
         elif isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ProblemError(f"key {key} is {value!r}, expected a number", where=where)
@@ -201,11 +244,12 @@ def _read_row(row: object, network: str, file: str, number: int) -> NetworkLayer
     op = _typed(row, "op", str, where)
     if op not in _ROW_REQUIRED:
         raise ProblemError(f"key op is {op!r}, unknown", where=where, hint=did_you_mean(op, _ROW_REQUIRED))
-    check_keys(row, where, ("name", "op", *_ROW_REQUIRED[op]), (*_ROW_OPTIONAL[op], "repeat"))
+    check_keys(row, where, ("name", "op", *_ROW_REQUIRED[op]), (*_ROW_OPTIONAL[op], "repeat", "note"))
     repeat = whole("repeat", row.get("repeat", 1), where)
+    _typed(row, "note", str, where, "")
     is_weight = _typed(row, "weight", bool, where, True)
     try:
-        problem = _conv(row, f"{network}:{name}") if op == "conv" else _gemm(row, f"{network}:{name}")
+        problem = _BUILDERS[op](row, f"{network}:{name}")
     except ProblemError as error:
         raise error.located(file) from None
     return NetworkLayer(problem, repeat, is_weight, name)
@@ -223,3 +267,14 @@ def _gemm(row: dict[str, Any], title: str) -> Problem:
     batch = whole("B", row.get("B", 1), title)
     shape = {key: row[key] for key in ("M", "N", "K")}
     return gemm(**shape, name=title) if batch == 1 else batched_gemm(batch, **shape, name=title)
+
+
+def _einsum(row: dict[str, Any], title: str) -> Problem:
+    spec, sizes = _typed(row, "spec", str, title), _typed(row, "sizes", dict, title)
+    try:
+        return einsum(spec, sizes, name=title)
+    except ProblemError as error:
+        raise error.located(title) from None
+
+
+_BUILDERS = {"conv": _conv, "gemm": _gemm, "einsum": _einsum}

@@ -3,10 +3,15 @@
     entry.py                the program as a whole, and how it fails
     layers.py               search
     space.py                space
-    mappings.py             evaluate, verify
+    bound.py                bound
+    mappings.py             evaluate, verify (--sets: the proof of legality)
+    imports.py              import
     names.py                list, show
+    roofline.py             roofline
+    gpu.py                  gpu sweep, gpu advise, gpu compare
+    network.py              network
     machines.py             --arch
-    problems.py             LAYER, --conv, --gemm, --einsum
+    problems.py             LAYER, --conv, --gemm, --einsum, --dim
     several.py              --top, --pareto
     constraint_options.py   --dataflow, --constraints, --constraint
     terminal.py             messages
@@ -14,17 +19,27 @@
 Everything heavy is imported inside the command that needs it, so that `--help` and `list` answer at once.
 """
 
+from .bound import bound
 from .entry import app, main
+from .gpu import gpu_commands
+from .imports import imports
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
+from .network import network
+from .roofline import roofline
 from .space import space_size
 
 __all__ = ["app", "main"]
 
 app.command(short_help="Find the best mapping of a layer, with proof.")(search)
 app.command("space", short_help="Count the mappings of a layer.")(space_size)
+app.command(short_help="Find the least traffic to one buffer, by its size.")(bound)
 app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
-app.command("list", short_help="List architectures, networks, layers or dataflows.")(list_names)
+app.command("list", short_help="List architectures, networks, layers, dataflows or GPUs.")(list_names)
+app.add_typer(imports, name="import", short_help="Read other tools' files and evaluate.")
 app.command(short_help="Show an architecture, a network, a layer or a dataflow.")(show)
+app.command(short_help="Show layers under the roofs of a machine.")(roofline)
+app.add_typer(gpu_commands, name="gpu", help="Model matrix products on GPUs.")
+app.command(short_help="Print the layers of a network with their figures.")(network)

@@ -9,9 +9,9 @@ import typer
 
 from ..ir import TilewrightError
 from .constraint_options import constraint_sources
-from .machines import architecture_named
+from .machines import Settings, architecture_named
 from .mappings import show_result, verify_mapping
-from .problems import problem_named
+from .problems import Dims, WidthsOption, problem_named
 from .several import show_several
 from .terminal import noting_interrupts, say, status
 
@@ -30,6 +30,7 @@ def search(
             metavar="NAME|PATH", help="An architecture of the library (`tilewright list archs`), or a YAML file."
         ),
     ] = None,
+    set_fields: Settings = None,
     objective: Annotated[
         str,
         typer.Option(
@@ -80,6 +81,8 @@ def search(
     einsum: Annotated[
         str | None, typer.Option(metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
     ] = None,
+    dim: Dims = None,
+    widths: WidthsOption = "file",
     dataflow: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only mappings of a dataflow (`tilewright list dataflows`).")
     ] = None,
@@ -105,11 +108,12 @@ def search(
     tilewright search --einsum "bhqd,bhkd->bhqk" b=1,h=12,q=128,k=128,d=64 --arch eyeriss --json
     tilewright search resnet50:conv1 --arch eyeriss --objective "energy where latency <= 1e6"
     tilewright search resnet50:conv1 --arch eyeriss --space uneven --top 3
+    tilewright search resnet50:conv1 --arch eyeriss --set array=16x16 --set "GLB.size=1 MiB"
     tilewright search resnet50:conv1 --arch eyeriss --pareto energy,latency
     tilewright search resnet50:conv1 --arch eyeriss --dataflow row-stationary --constraint "utilization>=0.5"
     """
-    problem = problem_named(layer, conv, gemm, einsum)
-    machine = architecture_named(arch)
+    problem = problem_named(layer, conv, gemm, einsum, dim, widths)
+    machine = architecture_named(arch, set_fields)
     from ..cost_models import parse_objective
     from ..mapper.hierarchy import SPACES, Space
     from ..mapper.strategies import STRATEGIES

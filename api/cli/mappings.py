@@ -1,4 +1,4 @@
-"""`tilewright evaluate` and `tilewright verify`: what a mapping.json costs, and whether its program agrees."""
+"""`tilewright evaluate` and `tilewright verify`: what a mapping costs, and whether it does what it says."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..ir import Mapping, TilewrightError
-from .machines import architecture_named
+from ..ir import Mapping, Problem, TilewrightError
+from .machines import Settings, architecture_named
+from .problems import problem_named
 from .terminal import say, status
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ..cost_models import Cost
     from ..documents import LoadedMapping
     from ..mapper.certificate import Certificate
+    from ..mapper.legality import Claim
+    from ..mapping_sources import AnyMapping
 
 DISAGREES = 1
 
@@ -26,7 +29,11 @@ _SECONDS_PER_STEP = 4e-5
 _LONG_RUN = 60.0  # seconds
 
 _MappingFile = Annotated[
-    str, typer.Argument(metavar="MAPPING.json", help="A mapping.json of `tilewright search`; - reads standard input.")
+    str,
+    typer.Argument(
+        metavar="MAPPING",
+        help="A mapping.json of `tilewright search`, or a mapping file in YAML; - reads standard input.",
+    ),
 ]
 
 
@@ -35,18 +42,40 @@ def evaluate(
     arch: Annotated[
         str | None, typer.Option(metavar="NAME|PATH", help="Evaluate on this architecture, not on the file's own.")
     ] = None,
+    layer: Annotated[
+        str | None, typer.Option(metavar="LAYER", help="The layer that a mapping file is for, such as resnet50:conv1.")
+    ] = None,
+    conv: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a convolution.")] = None,
+    gemm: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a matrix product.")] = None,
+    einsum: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="That layer as an einsum; --layer has its sizes.")
+    ] = None,
+    emit: Annotated[
+        str | None, typer.Option(metavar="FORM", help="Print the mapping as yaml, nest, numpy or timeloop instead.")
+    ] = None,
+    set_fields: Settings = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
 ) -> None:
-    """Compute what a mapping costs, on its own architecture or on another one.
+    """Compute what a mapping costs: one that was found, on its own architecture or on another one, or one of your own.
 
     \b
     tilewright evaluate result/mapping.json
     tilewright evaluate result/mapping.json --arch changed_chip.yaml --json
+    tilewright evaluate result/mapping.json --emit yaml > mine.yaml
+    tilewright evaluate mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss
+    tilewright evaluate result/mapping.json --arch eyeriss --set "DRAM.read=100 pJ"
     """
-    loaded = _load(mapping)
-    machine = loaded.arch if arch is None else architecture_named(arch)
-    cost = _cost(mapping, loaded, machine)
-    if json:
+    given = any(text is not None for text in (layer, conv, gemm, einsum))
+    problem = problem_named(layer, conv, gemm, einsum) if given else None
+    chosen = None if arch is None and not set_fields else architecture_named(arch, set_fields)
+    loaded = _load(mapping, problem, chosen)
+    machine = loaded.arch
+    cost = _cost(mapping, loaded)
+    if emit is not None:
+        from ..results import emit_mapping
+
+        typer.echo(emit_mapping(loaded.mapping, machine, emit), nl=False)
+    elif json:
         from ..documents import dump_mapping
 
         typer.echo(dump_mapping(loaded.mapping, machine, cost), nl=False)
@@ -54,17 +83,61 @@ def evaluate(
         show_result(loaded.mapping, machine, cost)
 
 
-def verify(mapping: _MappingFile) -> None:
+def verify(
+    mapping: _MappingFile,
+    sets: Annotated[
+        bool, typer.Option("--sets", help="Prove by integer sets that the schedule is legal, and run nothing.")
+    ] = False,
+) -> None:
     """Run the numpy program of a mapping: does it compute the layer, and move the words that the model counts?
 
-    The program executes the schedule tile by tile on random operands. The exit code is 1 if anything disagrees.
+    The program executes the schedule tile by tile on random operands. With --sets, integer sets prove instead that the
+    schedule visits every point once, reorders additions only, and finds in every memory what it reads there; the
+    proof takes a second for layers of any size. The exit code is 1 if anything disagrees.
 
     \b
     tilewright verify result/mapping.json
+    tilewright verify result/mapping.json --sets
     """
+    if sets:
+        prove_mapping(mapping)
+        return
     loaded = _load(mapping)
-    _cost(mapping, loaded, loaded.arch)
+    _cost(mapping, loaded)
     verify_mapping(loaded.mapping, loaded.arch)
+
+
+def prove_mapping(source: str) -> None:
+    """Print the proof that a file's schedule is legal; exits with 1 if it is not.
+
+    The schedule comes first, and as it stands in the file: a nest that does not cover its problem is refuted with a
+    point that it leaves out.
+    """
+    from ..cost_models.integer_sets import Schedule
+    from ..documents import parse_mapping, parse_nest
+    from ..mapper.legality import prove, prove_schedule, tile_sets
+    from ..report.legality import legality_page
+    from ..report.text import write
+
+    text, where = _text(source)
+    with status("proving that the schedule is legal"):
+        claims = prove_schedule(Schedule.of(*parse_nest(text, where)))
+        _refuse_illegal(claims, where)
+        loaded = parse_mapping(text, where)
+        _cost(source, loaded)
+        claims = prove(loaded.mapping, loaded.arch)
+        tiles = tile_sets(loaded.mapping, loaded.arch)
+    write(legality_page(loaded.mapping, loaded.arch, claims, tiles))
+    _refuse_illegal(claims, where)
+    typer.echo(f"\nlegal: proven for all {loaded.mapping.problem.macs:,} points")
+
+
+def _refuse_illegal(claims: Iterable[Claim], where: str) -> None:
+    refuted = [claim for claim in claims if not claim.proven]
+    for claim in refuted:
+        say(f"illegal: {where}: {claim.text}")
+    if refuted:
+        raise typer.Exit(DISAGREES)
 
 
 def show_result(
@@ -99,27 +172,39 @@ def verify_mapping(mapping: Mapping, arch: Architecture, quiet: bool = False) ->
         raise typer.Exit(DISAGREES)
 
 
-def _load(source: str) -> LoadedMapping:
-    from ..documents import load_mapping, parse_mapping
+def _load(source: str, layer: Problem | None = None, arch: Architecture | None = None) -> AnyMapping:
+    from ..mapping_sources import load_any
 
     if source != "-":
-        return load_mapping(Path(source))
+        return load_any(Path(source), layer, arch)
+    text, place = _text(source)
+    return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, place)
+
+
+def _text(source: str) -> tuple[str, str]:
+    """The text of a mapping.json, and what messages call it."""
+    if source != "-":
+        from ..documents import read_text
+
+        return read_text(Path(source), source), source
     try:
-        return parse_mapping(sys.stdin.read(), "<stdin>")
+        return sys.stdin.read(), "<stdin>"
     except UnicodeDecodeError:
-        raise TilewrightError("not a text, expected a mapping.json", where="<stdin>") from None
+        raise TilewrightError("not a text, expected a mapping", where="<stdin>") from None
 
 
-def _cost(source: str, loaded: LoadedMapping, arch: Architecture) -> Cost:
+def _cost(source: str, loaded: AnyMapping | LoadedMapping) -> Cost:
     """What a file's mapping costs; a note says so if the file claims something else."""
     from ..results import evaluate as cost_of
 
     try:
-        cost = cost_of(loaded.mapping, arch)
+        cost = cost_of(loaded.mapping, loaded.arch)
     except TilewrightError as error:
         raise error.located(source) from None
+    if loaded.recorded is None:
+        return cost
     recorded = loaded.recorded.cost
-    if arch == loaded.arch and not (isclose(cost.energy_pj, recorded.energy_pj) and isclose(cost.edp, recorded.edp)):
+    if not (isclose(cost.energy_pj, recorded.energy_pj) and isclose(cost.edp, recorded.edp)):
         claimed = f"{recorded.energy_pj:,.10g} pJ and {recorded.latency_cycles:,.10g} cycles"
         found = f"{cost.energy_pj:,.10g} pJ and {cost.latency_cycles:,.10g} cycles"
         say(f"note: {source} records {claimed}, and the mapping in it costs {found}")

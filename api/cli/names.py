@@ -3,45 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..ir import Problem, TilewrightError, did_you_mean
+from .machines import Settings, architecture_named
+from .problems import Dims, sizes_of_symbols
 from .terminal import near_word
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from ..arch import Architecture
     from ..workloads import Network
 
-_LISTS = ("archs", "networks", "layers", "dataflows")
+_LISTS = ("archs", "networks", "layers", "dataflows", "gpus")
 
 
 def list_names(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="archs, networks, layers or dataflows.")],
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="archs, networks, layers, dataflows or gpus.")],
     network: Annotated[
         str | None,
         typer.Argument(
-            metavar="NETWORK", help="For layers: a network, or the path of its YAML file; all, if not given."
+            metavar="NETWORK", help="For layers: a network, or the path of its YAML or ONNX file; all, if not given."
         ),
     ] = None,
+    dim: Dims = None,
 ) -> None:
-    """List the names that other commands take, one a line.
+    """List the names that other commands take, one a line; architectures with what they are.
 
     \b
     tilewright list archs
     tilewright list layers resnet50
+    tilewright list layers model.onnx --dim batch=1
     """
     if what not in _LISTS:
-        expected = "archs, networks, layers or dataflows"
+        expected = "archs, networks, layers, dataflows or gpus"
         raise TilewrightError(f"cannot list {what!r}, expected {expected}", hint=near_word(what, _LISTS))
     if network is not None and what != "layers":
         raise TilewrightError(f"found {network!r} after {what}, expected nothing", hint="only layers take a network")
-    typer.echo("\n".join(_names(what, network)))
+    if dim and network is None:
+        raise TilewrightError("symbols belong to an ONNX file, and none is given", where="--dim")
+    typer.echo("\n".join(_names(what, network, sizes_of_symbols(dim))))
 
 
 def show(
@@ -49,14 +53,20 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
-            help="An architecture, a network, a layer such as resnet50:conv1, a dataflow, or a YAML file.",
+            help="An architecture, a network, a layer such as resnet50:conv1, a dataflow, or a YAML or ONNX file.",
         ),
     ],
+    set_fields: Settings = None,
+    svg: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the architecture as a picture, into this file.")
+    ] = None,
+    dim: Dims = None,
 ) -> None:
     """Show an architecture, the layers of a network, one layer, or the file of a dataflow.
 
     \b
     tilewright show eyeriss
+    tilewright show systolic --set array=128x128 --svg systolic.svg
     tilewright show resnet50
     tilewright show resnet50:layer1.0.conv2
     tilewright show weight-stationary
@@ -65,53 +75,87 @@ def show(
     from ..mapper.constraint_files import dataflow_text, list_dataflows
 
     if name in list_dataflows():
+        _only_architectures(name, set_fields, svg)
         typer.echo(dataflow_text(name), nl=False)
         return
-    page = _page(name)
+    found = _found(name, sizes_of_symbols(dim), set_fields)
+    if svg is not None:
+        typer.echo(_draw(found, svg))
+        return
+    from ..report.describe import page_of
     from ..report.text import write
 
-    write(page)
+    write(page_of(found))
 
 
-def _names(what: str, network: str | None) -> Iterable[str]:
+def _draw(found: Architecture | Network | Problem, file: Path) -> Path:
+    from ..arch import Architecture
+    from ..report.arch_picture import architecture_svg
+    from ..results import write_file
+
+    if not isinstance(found, Architecture):
+        raise _no_architecture(found.name, "--svg")
+    return write_file(file, architecture_svg(found))
+
+
+def _only_architectures(name: str, settings: list[str] | None, svg: Path | None = None) -> None:
+    """TilewrightError when options of an architecture are given for something else."""
+    if settings:
+        raise _no_architecture(name, "--set")
+    if svg is not None:
+        raise _no_architecture(name, "--svg")
+
+
+def _no_architecture(name: str, option: str) -> TilewrightError:
+    return TilewrightError(f"{name} is no architecture, expected one", where=option, hint="`tilewright list archs`")
+
+
+def _names(what: str, network: str | None, dims: Mapping[str, int]) -> Iterable[str]:
     from ..workloads import list_networks, load_network
 
     if what == "archs":
-        from ..arch import list_archs
-
-        return list_archs()
+        return _archs()
     if what == "networks":
         return list_networks()
     if what == "dataflows":
         from ..mapper.constraint_files import list_dataflows
 
         return list_dataflows()
+    if what == "gpus":
+        from ..cost_models.gpu import list_gpus
+
+        return list_gpus()
     chosen = list_networks() if network is None else (network,)
-    return [f"{name}:{layer.name}" for name in chosen for layer in load_network(name).layers]
+    return [f"{name}:{layer.name}" for name in chosen for layer in load_network(name, dims).layers]
 
 
-def _page(name: str) -> RenderableType:
-    """The page of whatever has that name: a file says itself which of both kinds it is."""
+def _archs() -> Iterable[str]:
+    """The architectures, each with its description."""
     from ..arch import list_archs, load_arch
-    from ..workloads import list_networks, load_layer, load_network
 
-    if name in list_archs():
-        found: Architecture | Network | Problem = load_arch(name)
-    elif name in list_networks():
-        found = load_network(name)
-    elif name.endswith((".yaml", ".yml")):
-        found = load_network(name) if _is_network_file(Path(name)) else load_arch(name)
-    elif ":" in name:
-        found = load_layer(name)
-    else:
-        from ..mapper.constraint_files import list_dataflows
+    width = max(map(len, list_archs()))
+    return [f"{name:{width}}  {load_arch(name).description}" for name in list_archs()]
 
-        known = [*list_archs(), *list_networks(), *list_dataflows()]
-        message = f"no architecture, network or dataflow is named {name!r}"
-        raise TilewrightError(message, hint=did_you_mean(name, known))
-    from ..report.describe import page_of
 
-    return page_of(found)
+def _found(name: str, dims: Mapping[str, int], settings: list[str] | None) -> Architecture | Network | Problem:
+    """Whatever has that name: a file says itself which of both kinds it is."""
+    from ..arch import list_archs
+    from ..workloads import ONNX, list_networks, load_layer, load_network
+
+    is_yaml = name.endswith((".yaml", ".yml"))
+    if name in list_archs() or (is_yaml and not _is_network_file(Path(name))):
+        return architecture_named(name, settings)
+    if name in list_networks() or name.lower().endswith(ONNX) or is_yaml:
+        _only_architectures(name, settings)
+        return load_network(name, {} if is_yaml else dims)
+    if ":" in name:
+        _only_architectures(name, settings)
+        return load_layer(name, dims)
+    from ..mapper.constraint_files import list_dataflows
+
+    known = [*list_archs(), *list_networks(), *list_dataflows()]
+    message = f"no architecture, network or dataflow is named {name!r}"
+    raise TilewrightError(message, hint=did_you_mean(name, known))
 
 
 def _is_network_file(path: Path) -> bool:

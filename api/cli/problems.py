@@ -2,10 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
 from ..ir import Problem, TilewrightError
 
+if TYPE_CHECKING:
+    from ..workloads.networks import Widths
 
-def problem_named(layer: str | None, conv: str | None, gemm: str | None, einsum: str | None) -> Problem:
+Dims = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dim",
+        metavar="SYMBOL=SIZE",
+        help="The size of a symbolic dimension of an ONNX file, such as batch=1; may be repeated.",
+    ),
+]
+"""The option of every command that takes a network."""
+
+WidthsOption = Annotated[
+    str,
+    typer.Option(
+        "--widths",
+        metavar="SOURCE",
+        help="Of an ONNX file: words as wide as its element types (file), or as the architecture's (arch).",
+    ),
+]
+"""The option of every command to which it matters how wide words are."""
+
+
+def sizes_of_symbols(dims: Iterable[str] | None) -> dict[str, int]:
+    """What the --dim options say; TilewrightError for one that is malformed or given twice."""
+    from ..workloads import parse_sizes
+
+    sizes: dict[str, int] = {}
+    for text in dims or ():
+        for symbol, size in parse_sizes(text).items():
+            if symbol in sizes:
+                raise TilewrightError(f"{symbol} is given twice", where="--dim")
+            sizes[symbol] = size
+    return sizes
+
+
+def problem_named(
+    layer: str | None,
+    conv: str | None,
+    gemm: str | None,
+    einsum: str | None,
+    dims: Iterable[str] | None = None,
+    widths: str = "file",
+) -> Problem:
     """The one layer that the arguments name; TilewrightError when they name none, or more than one."""
     given = [option for option, text in (("--conv", conv), ("--gemm", gemm), ("--einsum", einsum)) if text is not None]
     if layer is not None and einsum is None:
@@ -16,12 +64,15 @@ def problem_named(layer: str | None, conv: str | None, gemm: str | None, einsum:
         raise TilewrightError(f"expected one layer, found {found}", hint=hint)
     from ..workloads import conv_from_text, einsum_from_text, gemm_from_text, load_layer
 
+    if dims and (layer is None or einsum is not None):
+        hint = "the sizes of other layers stand in the layer itself"
+        raise TilewrightError("symbols belong to a layer of an ONNX file", where="--dim", hint=hint)
     if conv is not None:
         return conv_from_text(conv)
     if gemm is not None:
         return gemm_from_text(gemm)
     if einsum is None:
-        return load_layer(layer or "")
+        return load_layer(layer or "", sizes_of_symbols(dims), cast("Widths", widths))
     if layer is None:
         hint = 'write --einsum "mk,kn->mn" m=64,n=64,k=32'
         raise TilewrightError("the sizes of the einsum are missing", where="--einsum", hint=hint)

@@ -6,8 +6,8 @@ from typing import Annotated, cast
 
 import typer
 
-from .machines import architecture_named
-from .problems import problem_named
+from .machines import Settings, architecture_named
+from .problems import Dims, WidthsOption, problem_named
 
 
 def space_size(
@@ -15,6 +15,7 @@ def space_size(
     arch: Annotated[
         str | None, typer.Option(metavar="NAME|PATH", help="An architecture of the library, or a YAML file.")
     ] = None,
+    set_fields: Settings = None,
     tiling: Annotated[
         str, typer.Option(metavar="KIND", help="perfect or ragged, as for `tilewright search`.")
     ] = "perfect",
@@ -24,6 +25,8 @@ def space_size(
     einsum: Annotated[
         str | None, typer.Option(metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
     ] = None,
+    dim: Dims = None,
+    widths: WidthsOption = "file",
 ) -> None:
     """Count the mappings of a layer exactly, and show what texts on accelerators would estimate.
 
@@ -33,8 +36,8 @@ def space_size(
     tilewright space resnet50:layer1.0.conv2 --arch eyeriss
     tilewright space resnet50:conv1 --arch eyeriss --tiling ragged --space uneven
     """
-    problem = problem_named(layer, conv, gemm, einsum)
-    machine = architecture_named(arch)
+    problem = problem_named(layer, conv, gemm, einsum, dim, widths)
+    machine = architecture_named(arch, set_fields)
     from ..mapper.hierarchy import SPACES, Space
     from ..mapper.space_size import space_size as size_of
     from ..mapper.textbook import textbook_estimate

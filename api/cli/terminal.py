@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
@@ -22,6 +22,32 @@ def status(text: str) -> AbstractContextManager[object]:
     from rich.text import Text
 
     return Console(stderr=True).status(Text(text))
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
+    """A function to call ahead of each piece of work: its name, its number from 1, and how many there are.
+
+    It keeps a bar on a terminal, and does nothing elsewhere.
+    """
+    if not sys.stderr.isatty():
+        yield lambda name, number, total: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    text = TextColumn("{task.description}")
+    bar = Progress(
+        BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), text, console=Console(stderr=True), transient=True
+    )
+    with bar:
+        task = bar.add_task(what, total=None)
+
+        def before(name: str, number: int, total: int) -> None:
+            bar.update(task, description=f"{what} {escape(name)}", completed=number - 1, total=total)
+
+        yield before
 
 
 @contextmanager

@@ -21,11 +21,9 @@ products of primes, so a product of trips is a sum of exponents and a table from
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from ...arch import Architecture
 from ...cost_models import EDP, ENERGY, LATENCY, Cost, ObjectiveLike, parse_objective
-from ...ir import Mapping, Problem, TilewrightError
+from ...ir import Mapping, Problem, TilewrightError, need_package
 
 __all__ = ["search_cpsat"]
 
@@ -59,10 +57,7 @@ def search_cpsat(
             where="cpsat",
             hint="use the exact search for other objectives",
         )
-    if find_spec("ortools") is None:
-        raise TilewrightError(
-            "the package ortools is not installed", where="cpsat", hint="pip install 'tilewright[cpsat]'"
-        )
+    need_package("ortools", "cpsat", "cpsat")
     from .strategy import solve
 
     return solve(problem, arch, wanted, time_limit)

@@ -93,7 +93,8 @@ class Costs:
         arrivals = self.words.served(Service(t, inner, self._joined(outer, inner, "spatial_reduction"), instance))
         yield Flow(outer, False, wide, arrivals)
         yield Flow(outer, True, wide, arrivals)
-        yield Flow(outer, True, -wide, self.words.first_visits(t, outer, instance))
+        if self.arch.first_read_elision:
+            yield Flow(outer, True, -wide, self.words.first_visits(t, outer, instance))
         if outer != last:
             yield Flow(outer, False, narrow - wide, self._finished_words(t, outer, instance))
         if inner is None:
@@ -101,7 +102,8 @@ class Costs:
         instance = self._instance(inner, busiest)
         visits = self.words.served(Service(t, inner, (), instance))
         yield Flow(inner, False, wide, visits)
-        yield Flow(inner, False, -wide, self.words.first_visits(t, inner, instance))
+        if self.arch.first_read_elision:
+            yield Flow(inner, False, -wide, self.words.first_visits(t, inner, instance))
         if self.arch.inner_drain_read:
             yield Flow(inner, True, wide, visits)
             if inner != last:

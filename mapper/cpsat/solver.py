@@ -14,7 +14,7 @@ from ...arch import Architecture
 from ...ir import Problem
 from .costs import Costs
 from .loops import Loops, Var
-from .words import refuse_exact_halos
+from .words import refuse_boxes, refuse_exact_halos
 
 TOLERANCE = 1e-9
 """Relative difference between figures in whole numbers and in floats that sum up the same."""
@@ -51,6 +51,7 @@ class Solver:
     def __init__(self, problem: Problem, arch: Architecture, time_limit: float | None = None) -> None:
         self.deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
         refuse_exact_halos(problem, arch)
+        refuse_boxes(problem, arch)
         self.problem, self.arch = problem, arch
         self.loops = Loops(problem, arch)
         self.model = self.loops.model

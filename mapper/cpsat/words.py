@@ -49,6 +49,18 @@ def refuse_exact_halos(problem: Problem, arch: Architecture) -> None:
                 )
 
 
+def refuse_boxes(problem: Problem, arch: Architecture) -> None:
+    """TilewrightError for tiles whose box has gaps: here words are counted that they touch."""
+    for tensor in problem.operands:
+        gaps = any(c > 1 and problem.sizes[dim] > 1 for rank in tensor.ranks for dim, c in rank)
+        if arch.footprint == "box" and gaps:
+            raise TilewrightError(
+                f"'footprint: box' is given, and tiles of {tensor} may have gaps: this cannot be modelled",
+                where=f"{arch.name}: cpsat",
+                hint="set 'footprint: exact', or use the exact search",
+            )
+
+
 class Words:
     """Variables for words; each is made once."""
 

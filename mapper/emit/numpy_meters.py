@@ -30,7 +30,7 @@ def _statements(schedule: Schedule) -> Iterator[str]:
         assert boundary.inner is not None
         outer, inner = _account(boundary.outer.name, buffer.tensor), _account(boundary.inner.name, buffer.tensor)
         if buffer.tensor.is_output:
-            yield f"{name} = Sums({outer}, {inner}, {arch.inner_drain_read}, Tensor("
+            yield f"{name} = Sums({outer}, {inner}, {arch.inner_drain_read}, {not arch.first_read_elision}, Tensor("
         else:
             yield f"{name} = Fills({outer}, {inner}, {quoted(boundary.inner.halo)}, Tensor("
         yield from _tensor_lines(schedule, boundary, buffer.below)
@@ -38,7 +38,7 @@ def _statements(schedule: Schedule) -> Iterator[str]:
     yield "macs = Macs(["
     for tensor in schedule.problem.tensors:
         yield from _mac_lines(schedule, tensor)
-    yield "])"
+    yield f"], {not schedule.arch.first_read_elision})"
 
 
 def _account(memory: str, tensor: Tensor) -> str:
@@ -71,6 +71,8 @@ def _tensor_lines(schedule: Schedule, boundary: Boundary, tile: dict[str, int] |
     indexes = {dim: i for i, dim in enumerate(place)}
     ranks = [[(indexes[dim], c) for dim, c in rank] for rank in tensor.ranks]
     yield f"    {ranks},"
+    if schedule.arch.footprint == "box":
+        yield "    box=True,"
 
 
 def _list_lines(items: list[tuple[str, str]]) -> Iterator[str]:

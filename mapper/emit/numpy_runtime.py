@@ -175,26 +175,28 @@ def _number(item: Any, numbers: dict[Any, int], items: list[Any]) -> int:
     return numbers[item]
 
 
-def _sums(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> np.ndarray:
-    """Distinct values of `sum(coefficient * i)` for all i below the extents."""
+def _sums(coefficients: tuple[int, ...], extents: tuple[int, ...], box: bool) -> np.ndarray:
+    """Distinct values of `sum(coefficient * i)` for all i below the extents; of a box, also those between them."""
+    if box:
+        return np.arange(1 + sum(c * (extent - 1) for c, extent in zip(coefficients, extents, strict=True)))
     reached = np.zeros(1, np.int64)
     for coefficient, extent in zip(coefficients, extents, strict=True):
         reached = np.unique(reached[:, None] + coefficient * np.arange(extent))
     return reached
 
 
-def _wanted_and_held(coefficients: tuple[int, ...], groups: tuple[Group, ...]) -> tuple[int, int]:
+def _wanted_and_held(coefficients: tuple[int, ...], groups: tuple[Group, ...], box: bool) -> tuple[int, int]:
     """Along one tensor axis: elements that the group wants, and those that all who want them hold already."""
     last = sum(c * max(m.offset + m.extent - 1 for m in g) for c, g in zip(coefficients, groups, strict=True))
     wanting, holding = np.zeros(last + 1, np.int64), np.zeros(last + 1, np.int64)
     for moves in itertools.product(*groups):
         base = sum(c * m.offset for c, m in zip(coefficients, moves, strict=True))
-        new = _sums(coefficients, tuple(m.extent for m in moves))
+        new = _sums(coefficients, tuple(m.extent for m in moves), box)
         wanting[base + new] += 1
         shifts = [m.shift for m in moves if m.shift is not None]
         if len(shifts) == len(moves):
             shift = sum(c * s for c, s in zip(coefficients, shifts, strict=True))
-            old = _sums(coefficients, tuple(m.held for m in moves)) - shift
+            old = _sums(coefficients, tuple(m.held for m in moves), box) - shift
             holding[base + np.intersect1d(old, new)] += 1
     return int(np.count_nonzero(wanting)), int(np.count_nonzero((wanting > 0) & (wanting == holding)))
 
@@ -205,10 +207,13 @@ class Tensor:
     place   its dimensions
     others  further dimensions over which there are instances
     ranks   per tensor axis, (index into place, coefficient) of each dimension that moves along it
+    box     a tile has all elements from its first to its last one, gaps between them included
     """
 
-    def __init__(self, place: list[Along], others: list[Along], ranks: list[list[tuple[int, int]]]) -> None:
-        self.place, self.others, self.ranks = place, others, ranks
+    def __init__(
+        self, place: list[Along], others: list[Along], ranks: list[list[tuple[int, int]]], box: bool = False
+    ) -> None:
+        self.place, self.others, self.ranks, self.box = place, others, ranks, box
         self.along = [*place, *others]
         self._known: dict[tuple[int, tuple[int, ...], str], tuple[int, int]] = {}
 
@@ -233,7 +238,7 @@ class Tensor:
             wanted = held = 0
             for combination in itertools.product(*(self.place[i].groups(moves[i], by).items() for i, _ in rank)):
                 number = math.prod(n for _, n in combination)
-                found = _wanted_and_held(coefficients, tuple(group for group, _ in combination))
+                found = _wanted_and_held(coefficients, tuple(group for group, _ in combination), self.box)
                 wanted, held = wanted + number * found[0], held + number * found[1]
             self._known[key] = wanted, held
         return self._known[key]
@@ -281,10 +286,14 @@ class Sums:
     """Counts what enters and leaves the buffers of partial sums: `inner` are drained to `outer`, and come back.
 
     drain_read  whether the inner read of a drain counts
+    first_read  whether sums are read at their first visit, too
     """
 
-    def __init__(self, outer: tuple[str, str], inner: tuple[str, str], drain_read: bool, tensor: Tensor) -> None:
-        self.outer, self.inner, self.drain_read, self.tensor = outer, inner, drain_read, tensor
+    def __init__(
+        self, outer: tuple[str, str], inner: tuple[str, str], drain_read: bool, first_read: bool, tensor: Tensor
+    ) -> None:
+        self.outer, self.inner, self.tensor = outer, inner, tensor
+        self.drain_read, self.first_read = drain_read, first_read
         self.now: tuple[tuple[int, ...], tuple[int, ...]] | None = None
         self.at: tuple[int, ...] = ()
         self.visited: set[tuple[int, ...]] = set()
@@ -307,7 +316,7 @@ class Sums:
         self._holding = self._known[moves]
         returns = place in self.visited
         self.visited.add(place)
-        if returns:
+        if returns or self.first_read:
             self.inner_writes += self._holding[0]
             self.outer_reads += self._holding[2]
         return returns
@@ -333,10 +342,11 @@ class Macs:
 
     tensors  (memory and tensor, where its instances and steps stand, edges), the output last. The edges say which of
              the starts given to `step` belong to the tensor's dimensions; None: it never ends within a tile
+    first_read  whether sums are read at their first update, too
     """
 
-    def __init__(self, tensors: list[tuple[tuple[str, str], Tensor, list[int | None]]]) -> None:
-        self.operands, self.sums = tensors[:-1], tensors[-1]
+    def __init__(self, tensors: list[tuple[tuple[str, str], Tensor, list[int | None]]], first_read: bool) -> None:
+        self.operands, self.sums, self.first_read = tensors[:-1], tensors[-1], first_read
         self.steps: dict[tuple[int, ...], int] = {}
         self.first: dict[tuple[int, ...], int] = {}
         self.updated: set[tuple[int, ...]] = set()
@@ -353,7 +363,8 @@ class Macs:
         found = [(name, _accesses(tensor, edges, self.steps, "transfer"), 0) for name, tensor, edges in self.operands]
         name, tensor, edges = self.sums
         updates = _accesses(tensor, edges, self.steps, "transfer")
-        return [*found, (name, updates - _accesses(tensor, edges, self.first, "outer"), updates)]
+        first = 0 if self.first_read else _accesses(tensor, edges, self.first, "outer")
+        return [*found, (name, updates - first, updates)]
 
 
 def _accesses(tensor: Tensor, edges: list[int | None], steps: dict[tuple[int, ...], int], by: str) -> int:

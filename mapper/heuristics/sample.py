@@ -175,6 +175,26 @@ class Space:
             items += [Loop(names[d], genome.trips[d][i], slot.axis) for d in order if genome.trips[d][i] > 1]
         return Mapping(self.problem, LoopNest(tuple(items)))
 
+    def genome(self, mapping: Mapping) -> Genome:
+        """The genome that stands for a mapping of the even space."""
+        index = {dim: d for d, dim in enumerate(self.problem.dim_names)}
+        memories = {memory.name: m for m, memory in enumerate(self.arch.memories)}
+        axes = {slot.axis: i for i, slot in enumerate(self.slots) if slot.axis is not None}
+        trips = [[1] * len(self.slots) for _ in index]
+        orders: list[list[int]] = [[] for _ in memories]
+        kept, memory = set(), 0
+        for item in mapping.nest:
+            if isinstance(item, Node):
+                memory = memories[item.memory]
+                kept.add((memory, item.tensor))
+            elif item.trips > 1:
+                slot = self.time_slots[memory] if item.axis is None else axes[item.axis]
+                trips[index[item.dim]][slot] *= item.trips
+                if item.axis is None:
+                    orders[memory].append(index[item.dim])
+        keeps = tuple(tuple((m, t.name) in kept for t in self.problem.tensors) for m in memories.values())
+        return Genome(keeps, tuple(map(tuple, trips)), tuple(map(tuple, orders)))
+
     def fits(self, genome: Genome) -> bool:
         """Whether axes and capacities suffice: `check_fit` of the mapping, without building it."""
         tile = dict.fromkeys(self.problem.dim_names, 1)
@@ -186,7 +206,9 @@ class Space:
                 tile[dim] = min(tile[dim] * chain[i], size)
             if axis is not None and used > axis.size:
                 return False
-            if memory is not None and not all(_holds(c, genome.keeps[memory], tile) for c in self._capacities[memory]):
+            if memory is not None and not all(
+                self._holds(c, genome.keeps[memory], tile) for c in self._capacities[memory]
+            ):
                 return False
         return True
 
@@ -197,6 +219,11 @@ class Space:
             tuple(_Capacity(part.bits, tuple(self._word_bits(memory, part.roles))) for part in capacity_parts(memory))
             for memory in self.arch.memories
         )
+
+    def _holds(self, capacity: _Capacity, kept: Sequence[bool], tile: dict[str, int]) -> bool:
+        footprint = self.arch.footprint
+        words = (bits * tensor_tile_words(tensor, tile, footprint) for t, tensor, bits in capacity.word_bits if kept[t])
+        return sum(words) <= capacity.bits
 
     def _word_bits(self, memory: Memory, roles: frozenset[str]) -> list[tuple[int, Tensor, int]]:
         copies = 2 if memory.double_buffered else 1
@@ -226,8 +253,3 @@ def _settled(size: int, chain: Sequence[int], closed: Sequence[bool], slots: Seq
         left = ceil_div(left, settled[i])
     settled[0] = left
     return tuple(settled)
-
-
-def _holds(capacity: _Capacity, kept: Sequence[bool], tile: dict[str, int]) -> bool:
-    words = (bits * tensor_tile_words(tensor, tile) for t, tensor, bits in capacity.word_bits if kept[t])
-    return sum(words) <= capacity.bits

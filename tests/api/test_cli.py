@@ -193,6 +193,31 @@ def test_verify_exits_with_1_when_the_program_disagrees(saved: Path, monkeypatch
     assert done.stderr.startswith("disagrees: 3 elements of the output differ")
 
 
+def test_verify_sets_proves_the_schedule(saved: Path) -> None:
+    done = run("verify", "--sets", saved / "mapping.json")
+    assert done.exit_code == 0, done.output
+    for part in ("every point", "once", "order", "parallel", "held", "tiles", "legal: proven for all 4,096 points"):
+        assert part in done.stdout
+    assert done.stderr == ""
+
+
+def test_verify_sets_names_a_point_that_is_left_out(saved: Path) -> None:
+    document = json.loads((saved / "mapping.json").read_text(encoding="utf-8"))
+    loops = [item for item in document["nest"] if item["kind"] == "loop" and item["dim"] == "K"]
+    document["nest"] = [item for item in document["nest"] if item not in loops]
+    done = run("verify", "-", "--sets", text=json.dumps(document))
+    assert done.exit_code == 1
+    assert done.stderr == "illegal: <stdin>: the point M=0, N=0, K=1 is never visited\n"
+    assert run("verify", "-", text=json.dumps(document)).exit_code == 2, "its program is not even written"
+
+
+def test_verify_sets_without_islpy(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.ir.errors.find_spec", lambda name: None)
+    done = run("verify", "--sets", saved / "mapping.json")
+    assert done.exit_code == 2
+    assert done.stderr.endswith("the package islpy is not installed\nhint: pip install 'tilewright[sets]'\n")
+
+
 def test_verify_warns_of_a_long_run(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.mapper import emit
 
@@ -203,7 +228,9 @@ def test_verify_warns_of_a_long_run(saved: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_lists_are_one_name_a_line() -> None:
-    assert run("list", "archs").stdout.split() == list(tw.list_archs())
+    lines = run("list", "archs").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(tw.list_archs())
+    assert lines[tw.list_archs().index("eyeriss")].endswith(tw.load_arch("eyeriss").description)
     assert run("list", "networks").stdout.split() == list(tw.list_networks())
     assert run("list", "dataflows").stdout.split() == list(list_dataflows())
     layers = run("list", "layers", "resnet50").stdout.split()
@@ -270,7 +297,7 @@ def test_help_and_version() -> None:
         done = run(*words)
         assert done.exit_code == 0
         assert "tilewright search resnet50:layer1.0.conv2 --arch eyeriss" in done.stdout
-    for command in ("search", "space", "evaluate", "verify", "list", "show"):
+    for command in ("search", "space", "bound", "evaluate", "verify", "list", "show"):
         done = run(command, "--help")
         assert done.exit_code == 0
         assert f"tilewright {command} " in done.stdout
@@ -311,7 +338,7 @@ def test_help_and_version() -> None:
         (("search", "--archs"), "no such option: --archs"),
         (("search", *GEMM, "--arch"), "requires an argument"),
         (("serch",), "no such command 'serch'"),
-        (("evaluate",), "missing argument 'MAPPING.json'"),
+        (("evaluate",), "missing argument 'MAPPING'"),
         (("evaluate", "none.json"), "none.json: no such file"),
         (("verify", "none.json"), "none.json: no such file"),
         (("list", "arch"), "did you mean 'archs'"),
@@ -423,3 +450,50 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     done = subprocess.run(f"{words} | head -n 1", shell=True, capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 1
+
+
+SMALL = ("--gemm", "M=16,N=16,K=16")
+
+
+def test_fields_that_are_set_are_in_the_result_and_stay_there(tmp_path: Path) -> None:
+    options = ("--arch", "systolic", "--set", "array=4x8", "--set", "buffer.size=1 MiB")
+    done = run("search", *SMALL, *options, "--out", tmp_path)
+    assert done.exit_code == 0
+    assert "set array=4x8, buffer.size=1 MiB" in " ".join(done.stdout.split())
+    assert "32 MAC units" in done.stdout
+    stored = tw.load_mapping(tmp_path / "mapping.json").arch
+    assert stored == tw.load_arch("systolic", set={"array": "4x8", "buffer.size": "1 MiB"})
+    again = run("evaluate", tmp_path / "mapping.json")
+    assert "set array=4x8, buffer.size=1 MiB" in " ".join(again.stdout.split())
+    assert run("evaluate", tmp_path / "mapping.json", *options).stdout == again.stdout
+    assert run("verify", tmp_path / "mapping.json").exit_code == 0
+    assert run("space", *SMALL, *options).exit_code == 0
+
+
+def test_show_draws_a_picture(tmp_path: Path) -> None:
+    from tilewright.report.arch_picture import architecture_svg
+
+    path = tmp_path / "a.svg"
+    done = run("show", "systolic", "--set", "array=4x8", "--svg", path)
+    assert (done.exit_code, done.stdout.strip()) == (0, str(path))
+    assert path.read_text(encoding="utf-8") == architecture_svg(tw.load_arch("systolic", set={"array": "4x8"}))
+    assert "4 (sharing the output) x 8" in run("show", "systolic", "--set", "array=4x8").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("search", *SMALL, "--arch", "eyeriss", "--set", "array"), "--set: found 'array', expected FIELD=VALUE"),
+        (("search", *SMALL, "--arch", "eyeriss", "--set", "a=1", "--set", "a=2"), "a is set twice, to '1' and '2'"),
+        (("search", *SMALL, "--arch", "eyeriss", "--set", "spd.read=1 pJ"), "did you mean 'spad.read'?"),
+        (("search", *SMALL, "--set", "array.x=4"), "--arch: no architecture is given"),
+        (("show", "resnet50", "--set", "array.x=4"), "--set: resnet50 is no architecture"),
+        (("show", "resnet50:conv1", "--svg", "a.svg"), "--svg: resnet50:conv1 is no architecture"),
+        (("show", "weight-stationary", "--svg", "a.svg"), "--svg: weight-stationary is no architecture"),
+        (("show", "eyeriss", "--svg", "nowhere/a.svg"), "nowhere/a.svg: cannot be written"),
+    ],
+)
+def test_settings_and_pictures_that_cannot_be(words: tuple[str, ...], message: str) -> None:
+    done = run(*words)
+    assert done.exit_code == 2
+    assert message in done.stderr

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from generators import random_architecture, random_mapping, random_problem
+from generators import random_architecture, random_mapping, random_problem, with_extras
 from tilewright import TilewrightError, gemm, load_arch, load_mapping, search
 from tilewright.cost_models import cost_of, count_words
 from tilewright.documents import dump_mapping, dump_result, parse_mapping
@@ -52,6 +52,7 @@ def test_random_mappings_come_back_whole(block: int) -> None:
     for seed in range(block * 40, block * 40 + 40):
         rng = random.Random(seed)
         problem, arch = random_problem(rng), random_architecture(rng, reuse="across_levels" if seed % 2 else "at_node")
+        arch = arch if seed % 4 else with_extras(rng, arch, "leakage", "block", "hop", "fill", "widths")
         try:
             mapping = random_mapping(rng, problem, arch)
             cost = cost_of(mapping, arch, count_words(mapping, arch))

@@ -14,7 +14,7 @@ NAMES = """
     gemm list_archs list_networks load_arch load_layer load_mapping load_network search search_pareto search_top
     simulate
 """
-HEAVY = {"numpy", "pydantic", "yaml", "rich", "typer"}
+HEAVY = {"networkx", "numpy", "onnx", "pydantic", "yaml", "rich", "typer"}
 
 
 def modules_after(code: str) -> set[str]:
@@ -61,6 +61,7 @@ def test_version_is_that_of_the_package() -> None:
         ("import tilewright.cli", {"typer"}),
         ("import tilewright.cli; tilewright.cli.app(['--help'], standalone_mode=False)", {"typer"}),
         ("import tilewright; tilewright.load_arch('eyeriss')", {"pydantic", "yaml"}),
+        ("import tilewright; tilewright.load_network('alexnet')", {"yaml"}),
     ],
 )
 def test_heavy_modules_are_loaded_only_when_needed(code: str, loaded: set[str]) -> None:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +15,7 @@ import tilewright as tw
 from tilewright.cli import app
 from tilewright.documents import dump_result
 from tilewright.ir import ConstraintError
+from tilewright.mapper.search import ExactSearch
 from tilewright.mapper.space_size import space_size
 from tilewright.mapper.strategies import STRATEGIES
 from tilewright.mapper.textbook import textbook_estimate
@@ -28,7 +25,7 @@ WORDS = ("--gemm", "M=8,N=8,K=8", "--arch", "three_level")
 EXPRESSION = "GLB.temporal.K<=2"
 AS_DICT = {"memories": {"GLB": {"temporal": {"K": {"max": 2}}}}}
 LONG = ("--conv", "K=512,C=512,P=7,Q=7,R=3,S=3", "--arch", "eyeriss", "--tiling", "ragged")
-"""A search that takes much longer than the test of its interrupt."""
+"""A search that is not over with its first mapping."""
 
 
 def run(*arguments: object) -> Any:
@@ -208,18 +205,24 @@ def test_files_from_before_spaces_and_strategies_are_read() -> None:
     assert (proof.space, proof.constraints, proof.strategy) == ("even", (), "exact")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals differ")
-def test_an_interrupted_search_hands_over_its_best() -> None:
-    words = [sys.executable, "-c", "from tilewright.cli import main; main()", "search", *LONG]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(3)
-        assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        page, errors = process.communicate(timeout=15)
-    assert process.returncode == 0
-    assert errors == "interrupted: this is the best found so far\n"
-    assert "not proven optimal" in page
-    assert "gap " in page
+def test_an_interrupted_search_hands_over_its_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By Ctrl-C, right after the first mapping is found."""
+    keep = ExactSearch._keep
+
+    def keep_and_interrupt(search: ExactSearch, *found: Any) -> None:
+        keep(search, *found)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(ExactSearch, "_keep", keep_and_interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        done = run("search", *LONG)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done.exit_code == 0, done.output
+    assert done.stderr == "interrupted: this is the best found so far\n"
+    assert "not proven optimal" in done.stdout
+    assert "gap " in done.stdout
 
 
 @pytest.mark.parametrize("space", ["even", "uneven"])

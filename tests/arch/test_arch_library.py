@@ -2,12 +2,50 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tilewright.arch import ArrayAxis, Keeps, Memory, list_archs, load_arch
+from tilewright.arch import ArrayAxis, Fanout, Keeps, Memory, list_archs, load_arch, parse_arch
+from tilewright.arch.units import clock_hz
 
 KIB = 1024 * 8
 MIB = 1024 * KIB
+
+
+# MAC units and clock of every machine.
+MACS = {
+    "a100": (110_592, 1.41e9),
+    "ascend_like": (1_024, 1e9),
+    "cpu": (16, 2.5e9),
+    "diannao": (256, 0.98e9),
+    "edge_tpu_like": (1_024, 1e9),
+    "eyeriss": (168, 200e6),
+    "eyeriss_like": (168, 1e9),
+    "gemmini": (256, 1e9),
+    "h100": (270_336, 1.83e9),
+    "meta_prototype_like": (1_024, 1e9),
+    "nvdla_full": (2_048, 1e9),
+    "nvdla_small": (64, 1e9),
+    "shidiannao": (64, 1e9),
+    "simba": (1_024, 2e9),
+    "systolic": (256, 1e9),
+    "tesla_npu_like": (4_096, 1e9),
+    "three_level": (256, 1e9),
+    "tpu_v1": (65_536, 700e6),
+    "tpu_v4i": (65_536, 1.05e9),
+    "v100": (40_960, 1.53e9),
+}
+# Peaks that their makers state, in operations a second (a multiply-accumulate is two), and how far rounding may go.
+PEAKS = {
+    "a100": (312e12, 0.001),
+    "eyeriss": (2 * 33.6e9, 0),
+    "h100": (989.4e12, 0.001),
+    "simba": (4e12, 0.03),
+    "tpu_v1": (92e12, 0.003),
+    "tpu_v4i": (138e12, 0.003),
+    "v100": (125e12, 0.003),
+}
 
 
 def memory(arch: str, name: str) -> Memory:
@@ -17,7 +55,7 @@ def memory(arch: str, name: str) -> Memory:
 
 
 def test_names() -> None:
-    assert list_archs() == ("eyeriss", "three_level", "tpu_v1")
+    assert list_archs() == tuple(sorted(MACS))
 
 
 @pytest.mark.parametrize("name", list_archs())
@@ -28,6 +66,93 @@ def test_every_machine_loads_and_says_what_it_is(name: str) -> None:
     assert arch.technology
     assert arch.source
     assert load_arch(name) == arch
+
+
+@pytest.mark.parametrize("name", MACS)
+def test_mac_units_and_clock(name: str) -> None:
+    arch = load_arch(name)
+    assert (arch.mac_instances, arch.clock_hz) == MACS[name]
+
+
+@pytest.mark.parametrize("name", PEAKS)
+def test_published_peaks(name: str) -> None:
+    arch, (peak, within) = load_arch(name), PEAKS[name]
+    assert 2 * arch.mac_instances * arch.mac.per_cycle * arch.clock_hz == pytest.approx(peak, rel=within, abs=0)
+
+
+# Sizes of one instance, and how many there are, in the words of the sources.
+SIZES = [
+    ("a100", "L2", 40 * MIB, 1),
+    ("a100", "shared", 164 * KIB, 108),
+    ("a100", "registers", 64 * KIB, 4 * 108),
+    ("ascend_like", "output_buffer", 256 * KIB, 1),
+    ("ascend_like", "weight_buffer", 65536, 1),
+    ("cpu", "L1", 32 * KIB, 1),
+    ("cpu", "L2", 1 * MIB, 1),
+    ("cpu", "registers", 32 * 512, 1),
+    ("diannao", "NBin", 64 * 16 * 16, 1),
+    ("diannao", "NBout", 64 * 16 * 16, 1),
+    ("diannao", "SB", 64 * 256 * 16, 1),
+    ("edge_tpu_like", "activation_memory", 2 * MIB, 1),
+    ("edge_tpu_like", "output_register", 16, 8 * 4 * 4),
+    ("eyeriss_like", "shared_glb", 16384 * 64, 1),
+    ("eyeriss_like", "ifmap_spad", 12 * 16, 168),
+    ("eyeriss_like", "weights_spad", 192 * 16, 168),
+    ("eyeriss_like", "psum_spad", 16 * 16, 168),
+    ("gemmini", "accumulator", 64 * KIB, 1),
+    ("gemmini", "scratchpad", 256 * KIB, 1),
+    ("h100", "L2", 50 * MIB, 1),
+    ("h100", "shared", 228 * KIB, 132),
+    ("meta_prototype_like", "input_buffer", 262144, 1),
+    ("meta_prototype_like", "weight_buffer", 524288, 1),
+    ("nvdla_full", "CBUF", 16 * 512 * 64 * 8, 1),
+    ("nvdla_full", "CACC", 32 * 32 * 34, 1),
+    ("nvdla_small", "CBUF", 32 * 512 * 8 * 8, 1),
+    ("nvdla_small", "CACC", 32 * 8 * 34, 1),
+    ("shidiannao", "SB", 128 * KIB, 1),
+    ("simba", "accumulation_buffer", 128 * 24, 16 * 8),
+    ("simba", "global_buffer", 64 * KIB, 1),
+    ("simba", "input_buffer", 8 * KIB, 16),
+    ("simba", "weight_buffer", 4096 * 8, 16 * 8),
+    ("simba", "weight_register", 8, 1024),
+    ("tesla_npu_like", "output_register", 32, 32 * 32 * 4),
+    ("tpu_v4i", "CMEM", 128 * MIB, 1),
+    ("tpu_v4i", "VMEM", 16 * MIB // 4, 4),
+    ("v100", "L2", 6 * MIB, 1),
+    ("v100", "shared", 96 * KIB, 80),
+]
+
+
+@pytest.mark.parametrize(("name", "level", "bits", "count"), SIZES)
+def test_sizes(name: str, level: str, bits: int, count: int) -> None:
+    assert memory(name, level).size_bits == bits
+    assert load_arch(name).instances(level) == count
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "gigabytes_per_second"),
+    [
+        ("a100", "HBM", 2039),
+        ("h100", "HBM", 3350),
+        ("v100", "HBM", 900),
+        ("tpu_v4i", "HBM", 614),
+        ("nvdla_full", "DRAM", 64),
+        ("nvdla_small", "DRAM", 8),
+        ("cpu", "L2", 160),
+    ],
+)
+def test_links(name: str, level: str, gigabytes_per_second: float) -> None:
+    bits = memory(name, level).shared_bits_per_cycle
+    assert bits is not None
+    assert bits / 8 * load_arch(name).clock_hz == pytest.approx(gigabytes_per_second * 1e9)
+
+
+@pytest.mark.parametrize("name", ["ascend_like", "edge_tpu_like", "meta_prototype_like", "tesla_npu_like"])
+def test_copies_of_a_shared_register_cost_what_the_register_does(name: str) -> None:
+    """ZigZag: 0.01 pJ for a weight register that serves the MACs of all pixels."""
+    pixels = load_arch(name).level("pixels")
+    assert isinstance(pixels, Fanout)
+    assert memory(name, "weight_register").read_energy_pj * pixels.instances == pytest.approx(0.01)
 
 
 class TestEyeriss:
@@ -126,3 +251,26 @@ class TestThreeLevel:
         assert (level.access_bits, level.read_energy_pj, level.write_energy_pj) == (8, picojoules, picojoules)
         assert level.shared_bits_per_cycle == words * 8
         assert {level.keeps[role] for role in ("input", "weight", "output")} == {keep}
+
+
+class TestDocumentation:
+    PAGE = (Path(__file__).parents[2] / "docs" / "architectures.md").read_text(encoding="utf-8")
+
+    def test_every_machine_has_its_row(self) -> None:
+        rows = [
+            [cell.strip() for cell in line.split("|")[1:-1]] for line in self.PAGE.splitlines() if line[:3] == "| `"
+        ]
+        assert [row[0].strip("`") for row in rows] == list(list_archs())
+        for name, macs, clock, bits, memories, source in rows:
+            arch = load_arch(name.strip("`"))
+            assert float(macs.replace(",", "")) == arch.mac_instances * arch.mac.per_cycle
+            assert clock_hz(clock) == arch.clock_hz
+            assert int(bits) == arch.word_bits
+            assert [memory.split()[0] for memory in memories.split(", ")] == [m.name for m in arch.memories[1:]]
+            assert source == arch.source
+
+    def test_the_example_is_read(self) -> None:
+        text = self.PAGE.split("```yaml\n")[1].split("```")[0]
+        arch = parse_arch(text, set={"lanes": 32})
+        assert arch.description == "32 x 8 array, 64 KiB"
+        assert arch.memories[0].shared_bits_per_cycle == 32 * 8

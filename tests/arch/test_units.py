@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.arch.units import bits_per_cycle, clock_hz, energy_pj, size_bits
+from tilewright.arch.units import area_mm2, bits_per_cycle, clock_hz, energy_pj, pj_per_bit, pj_per_cycle, size_bits
 from tilewright.ir import ArchitectureError
 
 
@@ -129,12 +129,12 @@ def test_messages_cut_long_texts() -> None:
 
 @given(st.text(max_size=40) | st.from_regex(r"[0-9.e+-]{1,12} ?[a-zA-Z]{0,4}(/[a-z]{1,5})?", fullmatch=True))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    for read in (size_bits, energy_pj, clock_hz, bits_per_cycle):
+    for read in (size_bits, energy_pj, clock_hz, bits_per_cycle, pj_per_cycle, pj_per_bit, area_mm2):
         try:
             value = read(text)
         except ArchitectureError:
             continue
-        assert value > 0 or read is energy_pj
+        assert value > 0 or read in (energy_pj, pj_per_cycle, pj_per_bit)
 
 
 @given(st.integers(1, 2**40), st.sampled_from(["bit", "B", "KiB", "kB"]))

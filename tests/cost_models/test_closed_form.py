@@ -28,7 +28,8 @@ def random_triple(seed: int) -> tuple[Mapping, Architecture]:
         problem, arch = random_problem(rng), random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
         mapping = random_mapping(rng, problem, arch, ragged=rng.random() < 0.8)
         if seed % 2 == 0 or any(loop.is_spatial and loop.trips > 1 for loop in mapping.nest.loops):
-            return mapping, arch.model_copy(update={"inner_drain_read": rng.random() < 0.7})
+            switches = {"inner_drain_read": rng.random() < 0.7, "first_read_elision": rng.random() < 0.8}
+            return mapping, arch.model_copy(update=switches)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
@@ -38,6 +39,7 @@ def test_closed_form_equals_simulator(block: int) -> None:
         expected, found = simulate(mapping, arch), count_words(mapping, arch)
         assert found.total == expected.total, f"seed {seed}\n{mapping}"
         assert found.busiest == expected.busiest, f"seed {seed}\n{mapping}"
+        assert found.in_use == expected.in_use, f"seed {seed}\n{mapping}"
         assert found.steps == expected.steps, f"seed {seed}\n{mapping}"
 
 
@@ -240,7 +242,7 @@ def test_stationarity_passes_spatial_loops_and_other_nodes() -> None:
         ("DRAM", "O"): (0, 24),
         ("L1", "O"): (96 + 24, 120),
     }
-    assert counts.busiest["L2", "W"] == Accesses(reads=60, writes=15)
+    assert counts.busiest["L2", "W"] == Accesses(reads=60, writes=15, fills=15)
     assert counts.steps == 60
 
 
@@ -283,7 +285,7 @@ def test_halo_of_a_tile_that_stands_still(halo: Halo, fills: int) -> None:
     arch = machine(memory("L1", keeps=MAY, halo=halo), reuse="at_node")
     counts = counted(conv1d(2, 3, 3), arch, nest)
     assert counts.total["DRAM", "I"] == Accesses(reads=fills)
-    assert counts.total["L1", "I"] == Accesses(reads=18, writes=fills)
+    assert counts.total["L1", "I"] == Accesses(reads=18, writes=fills, fills=fills)
 
 
 def test_partial_sums_leave_at_every_step_above_their_node() -> None:
@@ -297,7 +299,7 @@ def test_partial_sums_leave_at_every_step_above_their_node() -> None:
     """
     counts = counted(gemm(2, 1, 3), machine(memory("L1", keeps=MAY), reuse="at_node"), nest)
     assert counts.total["DRAM", "O"] == Accesses(reads=4, writes=6, finished_writes=2)
-    assert counts.total["L1", "O"] == Accesses(reads=4 + 6, writes=4 + 6)
+    assert counts.total["L1", "O"] == Accesses(reads=4 + 6, writes=4 + 6, drains=6, fills=4)
 
 
 @pytest.mark.parametrize(("halo", "fills"), [("exact", 9), ("innermost", 10), ("none", 18)])
@@ -314,7 +316,7 @@ def test_halo_of_a_sliding_tile(halo: Halo, fills: int) -> None:
     """
     counts = counted(conv1d(2, 3, 3), machine(memory("L1", keeps=MAY, halo=halo)), nest)
     assert counts.total["DRAM", "I"] == Accesses(reads=fills)
-    assert counts.total["L1", "I"] == Accesses(reads=18, writes=fills)
+    assert counts.total["L1", "I"] == Accesses(reads=18, writes=fills, fills=fills)
 
 
 def test_halo_across_a_stride_that_leaves_gaps() -> None:
@@ -343,7 +345,8 @@ def test_partial_sums_leave_and_come_back(inner_drain_read: bool) -> None:
     """
     counts = counted(gemm(2, 1, 3), machine(memory("L1", keeps=MAY), inner_drain_read=inner_drain_read), nest)
     assert counts.total["DRAM", "O"] == Accesses(reads=4, writes=6, finished_writes=2)
-    assert counts.total["L1", "O"] == Accesses(reads=4 + (6 if inner_drain_read else 0), writes=4 + 6)
+    drains = 6 if inner_drain_read else 0
+    assert counts.total["L1", "O"] == Accesses(reads=4 + drains, writes=4 + 6, drains=drains, fills=4)
 
 
 @pytest.mark.parametrize(("reduces", "reads", "writes"), [(True, 0, 2), (False, 6, 8)])
@@ -359,8 +362,8 @@ def test_spatial_reduction(reduces: bool, reads: int, writes: int) -> None:
     arch = machine(array(4, spatial_reduction=reduces), memory("L1", keeps=MAY))
     counts = counted(gemm(2, 1, 4), arch, nest)
     assert counts.total["DRAM", "O"] == Accesses(reads=reads, writes=writes, finished_writes=2)
-    assert counts.total["L1", "O"] == Accesses(reads=8, writes=8)
-    assert counts.busiest["L1", "O"] == Accesses(reads=2, writes=2)
+    assert counts.total["L1", "O"] == Accesses(reads=8, writes=8, drains=8)
+    assert counts.busiest["L1", "O"] == Accesses(reads=2, writes=2, drains=2)
 
 
 @pytest.mark.parametrize(("multicast", "reads"), [(True, 3), (False, 12)])
@@ -375,7 +378,7 @@ def test_multicast(multicast: bool, reads: int) -> None:
     arch = machine(array(4, multicast=multicast), memory("L1", keeps=MAY))
     counts = counted(gemm(4, 3, 1), arch, nest)
     assert counts.total["DRAM", "W"] == Accesses(reads=reads)
-    assert counts.total["L1", "W"] == Accesses(reads=12, writes=12)
+    assert counts.total["L1", "W"] == Accesses(reads=12, writes=12, fills=12)
     assert counts.steps == 3
 
 
@@ -391,7 +394,7 @@ def test_multicast_of_overlapping_halos(multicast: bool, reads: int) -> None:
     arch = machine(array(3, multicast=multicast), memory("L1", keeps=MAY))
     counts = counted(conv1d(1, 3, 3), arch, nest)
     assert counts.total["DRAM", "I"] == Accesses(reads=reads)
-    assert counts.total["L1", "I"] == Accesses(reads=9, writes=9)
+    assert counts.total["L1", "I"] == Accesses(reads=9, writes=9, fills=9)
 
 
 def test_ragged_edge_in_time() -> None:
@@ -405,7 +408,7 @@ def test_ragged_edge_in_time() -> None:
     """
     counts = counted(gemm(5, 2, 1), machine(memory("L1", keeps=MAY)), nest)
     assert counts.total["DRAM", "A"] == Accesses(reads=10)
-    assert counts.total["L1", "A"] == Accesses(reads=10, writes=10)
+    assert counts.total["L1", "A"] == Accesses(reads=10, writes=10, fills=10)
     assert counts.steps == 10
 
 
@@ -420,8 +423,8 @@ def test_ragged_edge_in_space() -> None:
     """
     counts = counted(gemm(5, 2, 1), machine(array(3), memory("L1", keeps=MAY)), nest)
     assert counts.total["DRAM", "A"] == Accesses(reads=5)
-    assert counts.total["L1", "A"] == Accesses(reads=10, writes=5)
-    assert counts.busiest["L1", "A"] == Accesses(reads=4, writes=2)
+    assert counts.total["L1", "A"] == Accesses(reads=10, writes=5, fills=5)
+    assert counts.busiest["L1", "A"] == Accesses(reads=4, writes=2, fills=2)
     assert counts.steps == 4
 
 

@@ -243,6 +243,7 @@ class TestFit:
             (ArrayAxis(size=3), "parallel loops over array.x need 4 instances, it has 3"),
             (ArrayAxis(size=4, dims=("N", "K")), "array: array.x does not allow dimension M"),
             (ArrayAxis(size=4, reuse="output"), "array: array.x does not allow dimension M"),
+            (ArrayAxis(size=4, dims=("M",), reuse="output"), "array: array.x does not allow dimension M"),
         ],
     )
     def test_axes(self, axis: ArrayAxis, message: str) -> None:
@@ -255,6 +256,12 @@ class TestFit:
         """
         with pytest.raises(MappingError, match=f"^{re.escape(message)}$"):
             cost(dram(), Fanout(name="array", axes=(axis,)), nest=nest)
+
+    @pytest.mark.parametrize(("dim", "allowed"), [("N", True), ("K", False)])
+    def test_an_axis_without_reduction_takes_dimensions_of_the_output(self, dim: str, allowed: bool) -> None:
+        axis = ArrayAxis(size=3, reduce=False)
+        assert axis.allows(GEMM, dim) is allowed
+        assert ArrayAxis(size=3).allows(GEMM, dim)
 
     def test_an_axis_for_weight_reuse_takes_loops_that_share_weights(self) -> None:
         nest = """

@@ -44,7 +44,10 @@ def random_fanout(rng: random.Random, problem: Problem) -> Fanout:
     def axis() -> ArrayAxis:
         dims = tuple(d for d in problem.dim_names if rng.random() < 0.7)
         return ArrayAxis(
-            size=rng.randint(1, 6), dims=rng.choice([None, dims]), reuse=rng.choice([None, None, "output"])
+            size=rng.randint(1, 6),
+            dims=rng.choice([None, dims]),
+            reuse=rng.choice([None, None, "output"]),
+            reduce=rng.random() < 0.8,
         )
 
     return Fanout(name="array", axes=tuple(axis() for _ in range(rng.randint(1, 2))))

@@ -55,6 +55,7 @@ def random_machine(rng: random.Random) -> Architecture:
         "levels": tuple(levels),
         "partial_sum_bits": rng.choice([None, 8, 24]),
         "inner_drain_read": rng.random() < 0.7,
+        "first_read_elision": rng.random() < 0.8,
     }
     return arch.model_copy(update=changes)
 
@@ -197,7 +198,7 @@ def test_options_that_are_refused(options: dict[str, object], message: str) -> N
 
 
 def test_without_the_solver_the_hint_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.mapper.cpsat.find_spec", lambda name: None)
+    monkeypatch.setattr("tilewright.ir.errors.find_spec", lambda name: None)
     with pytest.raises(TilewrightError, match=r"ortools is not installed\nhint: pip install 'tilewright\[cpsat\]'"):
         search_cpsat(gemm(4, 4, 4), load_arch("three_level"))
 

@@ -21,7 +21,6 @@ from tilewright.ir import (
     LoopNest,
     Mapping,
     MappingError,
-    Node,
     Problem,
     TilewrightError,
     ceil_div,
@@ -30,6 +29,7 @@ from tilewright.mapper import TILINGS, Tiling
 from tilewright.mapper.heuristics import STRATEGIES, search_heuristic
 from tilewright.mapper.heuristics.chains import count_chains, draw_chain
 from tilewright.mapper.heuristics.moves import crossover, neighbour, prime_factors
+from tilewright.mapper.heuristics.neighbourhood import neighbourhood
 from tilewright.mapper.heuristics.sample import Genome, Space
 from tilewright.workloads import conv2d, gemm
 
@@ -50,25 +50,6 @@ def genomes(space: Space, rng: random.Random) -> list[Genome]:
         walked.append(neighbour(space, walked[-1], rng))
     mixed = [crossover(space, *rng.sample(drawn + walked, 2), rng) for _ in range(15)]
     return drawn + walked + mixed
-
-
-def read_back(space: Space, mapping: Mapping) -> Genome:
-    """The genome of a mapping, read off its nest item by item."""
-    names, memories = space.problem.dim_names, [m.name for m in space.arch.memories]
-    keeps = [[Node(m, t.name) in mapping.nest.items for t in space.problem.tensors] for m in memories]
-    trips = [[1] * len(space.slots) for _ in names]
-    orders: list[list[int]] = [[] for _ in memories]
-    current = 0
-    for item in mapping.nest:
-        if isinstance(item, Node):
-            current = memories.index(item.memory)
-            continue
-        place = (None, item.axis) if item.axis else (current, None)
-        slot = next(i for i, s in enumerate(space.slots) if (s.memory, s.axis) == place)
-        trips[names.index(item.dim)][slot] *= item.trips
-        if not item.axis:
-            orders[current].append(names.index(item.dim))
-    return Genome(tuple(map(tuple, keeps)), tuple(map(tuple, trips)), tuple(map(tuple, orders)))
 
 
 # ---- the space ---------------------------------------------------------------------------------------------
@@ -112,8 +93,19 @@ def test_genome_to_mapping_and_back(seed: int) -> None:
     space, rng = random_space(seed)
     for genome in genomes(space, rng):
         mapping = space.mapping(genome)
-        assert read_back(space, mapping) == genome
+        assert space.genome(mapping) == genome
         assert Mapping(space.problem, LoopNest.parse(str(mapping))) == mapping
+
+
+def test_the_neighbourhood_of_a_mapping_fits_and_is_the_same_every_time() -> None:
+    problem, arch = gemm(16, 16, 16), load_arch("three_level")
+    start = search(problem, arch, "edp").mapping
+    near = list(neighbourhood(start, arch))
+    assert near == list(neighbourhood(start, arch))
+    assert len(near) > 20
+    assert len({start, *near}) == 1 + len(near)
+    for mapping in near:
+        check_fit(mapping, arch)
 
 
 def test_loops_of_a_memory_that_keeps_nothing_join_those_further_out() -> None:

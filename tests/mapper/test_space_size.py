@@ -69,7 +69,9 @@ def restricted(rng: random.Random, problem: Problem, arch: Architecture) -> Arch
 
     def axis(size: int) -> ArrayAxis:
         dims = tuple(d for d in problem.dim_names if rng.random() < 0.6) if rng.random() < 0.4 else None
-        return ArrayAxis(size=size, dims=dims, reuse=rng.choice([None, None, "input", "weight", "output"]))
+        return ArrayAxis(
+            size=size, dims=dims, reuse=rng.choice([None, None, "input", "weight", "output"]), reduce=rng.random() < 0.8
+        )
 
     def keeps() -> Keeps:
         words = ["must", "may", "never"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -35,6 +36,17 @@ def test_figures_of_the_rule_of_thumb() -> None:
     assert rule_of_thumb(choices=4, components=5, loops=1, spatial_loops=0, memories=3) == 4**15 == 1_073_741_824
     assert rule_of_thumb(choices=1, components=1, loops=7, spatial_loops=0, memories=3) == 128_024_064_000
     assert rule_of_thumb(choices=1, components=1, loops=6, spatial_loops=3, memories=1) == math.factorial(6) * 120
+    assert rule_of_thumb(choices=1, components=1, loops=7, spatial_loops=0, memories=1) == 5040
+    assert math.perm(6, 3) == 120, "three of six loops on arrays, in order"
+
+
+def test_loop_orders_of_a_deep_nest() -> None:
+    """7 loops of one memory: 5040 orders, each a mapping of its own; listed, where there are fewer."""
+    sizes = {"N": 2, "K": 2, "C": 2, "P": 2, "Q": 2, "R": 2, "S": 2}
+    assert space_size(conv2d(**sizes), memories(1), "perfect").total == 5040
+    three = gemm(2, 2, 2)
+    orders = set(itertools.permutations(three.dim_names))
+    assert space_size(three, memories(1), "perfect").total == len(orders) == 6
 
 
 def test_timeloop_on_four_levels() -> None:

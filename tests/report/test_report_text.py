@@ -86,6 +86,49 @@ def test_what_bounds_the_latency() -> None:
     assert "then DRAM, whose" in some_serial
 
 
+def test_the_roof_that_binds_is_marked() -> None:
+    def rows(**changes: object) -> dict[str, str]:
+        lines = plain_text(result_page(MAPPING, machine(**changes), cost(**changes))).split("Roofline")[1].splitlines()
+        return {line.split()[0]: line for line in lines[3:] if line}
+
+    assert rows()["DRAM"].endswith("binds")
+    assert not rows()["compute"].endswith("binds")
+    fast = rows(shared_bits_per_cycle=10_000.0)
+    assert fast["compute"].endswith("binds")
+    assert not fast["DRAM"].endswith("binds")
+
+
+def special() -> Architecture:
+    """Eyeriss with all that most machines leave out."""
+    arch = load_arch("eyeriss")
+    dram, glb, array, spad = arch.levels
+    levels = (
+        dram,
+        glb.model_copy(update={"block_bits": 64, "leakage_pj_per_cycle": 2.5, "area_mm2": 0.5}),
+        array.model_copy(update={"hop_pj_per_bit": 0.06}),
+        spad,
+    )
+    return arch.model_copy(update={"levels": levels, "latency": "with_fill"})
+
+
+def test_what_most_machines_leave_out_is_on_the_page_of_those_that_have_it() -> None:
+    found = evaluate(MAPPING, special())
+    text = plain_text(result_page(MAPPING, special(), found))
+    assert f"{found.fill_cycles:,.1f}".removesuffix(".0") + " of them add to fill and to drain" in text
+    assert "array hops  A" in text
+    assert "leakage" in text
+    assert "0.5 mm2" in text
+    plain = plain_text(result_page(MAPPING, machine(), cost()))
+    assert not any(word in plain for word in ("hops", "leakage", "mm2", "fill and to drain"))
+
+
+def test_what_most_machines_leave_out_is_shown_with_the_machine() -> None:
+    text = plain_text(page_of(special()))
+    for part in ("blocks of 8 B", "leaks 2.5 pJ per cycle", "0.5 mm2", "60 fJ per bit and hop", "fill and drain times"):
+        assert part in text
+    assert "500 uW" in text  # 2.5 pJ at 200 MHz
+
+
 def test_certificates_say_what_is_proven() -> None:
     rows = dict(certificate_rows(CERTIFICATE))
     assert rows["Objective"] == "edp: proven optimal"

@@ -7,34 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
+from point_by_point import computed, shape_of
 from tilewright.workloads import batched_gemm, conv2d, einsum, gemm
-
-
-def extent(problem, rank):
-    return 1 + sum(coefficient * (problem.sizes[dim] - 1) for dim, coefficient in rank)
-
-
-def shape(problem, tensor):
-    return tuple(extent(problem, rank) for rank in tensor.ranks)
-
-
-def computed(problem, operands):
-    """The output of a problem, by walking its iteration space."""
-    output = np.zeros(shape(problem, problem.output), dtype=np.int64)
-    for point in itertools.product(*(range(size) for _, size in problem.dims)):
-        value = dict(zip(problem.dim_names, point, strict=True))
-
-        def at(tensor, value=value):
-            return tuple(sum(coefficient * value[dim] for dim, coefficient in rank) for rank in tensor.ranks)
-
-        factors = (array[at(tensor)] for tensor, array in zip(problem.operands, operands, strict=True))
-        output[at(problem.output)] += np.prod(list(factors))
-    return output
 
 
 def integers(problem):
     rng = np.random.default_rng(0)
-    return [rng.integers(-4, 5, shape(problem, tensor)) for tensor in problem.operands]
+    return [rng.integers(-4, 5, shape_of(problem, tensor)) for tensor in problem.operands]
 
 
 def convolved(image, weight, groups, stride, dilation, size):

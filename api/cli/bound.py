@@ -1,0 +1,119 @@
+"""`tilewright bound`: the least traffic of a layer against the size of one buffer, with what bounds it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from ..ir import TilewrightError, need_package
+from .problems import Dims, problem_named
+from .terminal import status
+
+_SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
+_FILES = ("README.md", "traffic.svg", "traffic.png")
+_MOST_SIZES = 200
+
+
+def bound(
+    layer: Annotated[str | None, typer.Argument(metavar="LAYER", help="A layer, as for `tilewright search`.")] = None,
+    sizes: Annotated[
+        str,
+        typer.Option(
+            metavar="RANGE", help="Sizes of the buffer in words: FIRST:LAST:xFACTOR, or a list such as 64,100,4096."
+        ),
+    ] = "64:1048576:x2",
+    tiling: Annotated[
+        str, typer.Option(metavar="KIND", help="ragged or perfect, as for `tilewright search`.")
+    ] = "ragged",
+    space: Annotated[str, typer.Option(metavar="KIND", help="even or uneven, as for `tilewright search`.")] = "even",
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="For each size; then the least found so far is taken.")
+    ] = None,
+    conv: Annotated[str | None, typer.Option(metavar="SIZES", help="A convolution, in place of the layer.")] = None,
+    gemm: Annotated[str | None, typer.Option(metavar="SIZES", help="A matrix product, in place of the layer.")] = None,
+    einsum: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
+    ] = None,
+    dim: Dims = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write README.md, traffic.svg and traffic.png there.")
+    ] = None,
+) -> None:
+    """Find the least traffic between memory and one buffer, for a range of buffer sizes, and prove it.
+
+    Beside it stand what no schedule can go below, and compulsory traffic, every word once.
+
+    \b
+    tilewright bound --gemm M=512,N=512,K=512 --out result
+    tilewright bound resnet50:layer1.0.conv2 --sizes 256:262144:x4
+    """
+    problem = problem_named(layer, conv, gemm, einsum, dim, "file")
+    from ..limits import check_countable
+    from ..mapper.hierarchy import SPACES, Space
+    from ..mapper.ski_slope import ski_slope
+    from ..mapper.tilings import TILINGS, Tiling
+    from ..report.bound import bound_document, bound_page, draw
+    from ..report.text import write
+    from ..results import check_choice, prepare_folder, write_file
+
+    check_choice("tiling", tiling, TILINGS)
+    check_choice("space", space, SPACES)
+    check_countable(problem)
+    words = sizes_named(sizes)
+    if out is not None:
+        need_package("matplotlib", "plots", "--out")
+        prepare_folder(out, _FILES)
+    with status(f"searching the least traffic of {problem.name}"):
+        points = list(ski_slope(problem, words, cast(Tiling, tiling), cast(Space, space), time_limit))
+    kind = f"{space} space, {tiling} tilings"
+    write(bound_page(problem, points, kind))
+    if out is not None:
+        given = {
+            "--conv": conv,
+            "--gemm": gemm,
+            "--einsum": einsum,
+            "--sizes": sizes,
+            "--tiling": tiling,
+            "--space": space,
+        }
+        command = _command(layer, given | {"--out": str(out)})
+        write_file(out / _FILES[0], bound_document(problem, points, kind, command))
+        try:
+            draw(problem, points, [out / name for name in _FILES[1:]])
+        except OSError as error:
+            raise TilewrightError(f"cannot be written: {error.strerror or error}", where=str(out)) from None
+        typer.echo("\n".join(["", "Files", *(f"  {out / name}" for name in _FILES)]))
+
+
+def _command(layer: str | None, options: dict[str, str | None]) -> str:
+    """The command that does the same again; options at their defaults are left out."""
+    words = ["tilewright", "bound", *([layer] if layer is not None else [])]
+    for option, text in options.items():
+        if text not in (None, "ragged", "even"):
+            words += [option, str(text)]
+    return shlex.join(words)
+
+
+def sizes_named(text: str) -> list[int]:
+    """The sizes of `64:1048576:x2`, or of a list such as `64,100`; TilewrightError for anything else."""
+    wrong = TilewrightError(
+        f"found {text!r}, expected sizes in words",
+        where="--sizes",
+        hint="write 64:1048576:x2 for 64, 128, ... up to 1048576, or a list such as 64,100,4096",
+    )
+    if match := _SIZES.fullmatch(text):
+        first, last, factor = map(int, match.groups())
+        if not 0 < first <= last or factor < 2:
+            raise wrong
+        sizes = [first]
+        while sizes[-1] * factor <= last:
+            sizes.append(sizes[-1] * factor)
+        return sizes
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) > _MOST_SIZES or not all(re.fullmatch("[1-9][0-9]{0,14}", part) for part in parts):
+        raise wrong
+    return [int(part) for part in parts]

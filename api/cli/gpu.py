@@ -1,0 +1,195 @@
+"""`tilewright gpu`: matrix products on GPUs, as a grid of tiles over the SMs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from ..ir import TilewrightError
+from .terminal import say
+
+if TYPE_CHECKING:
+    from ..cost_models.gpu import Choice, Gemm
+    from ..cost_models.gpu.gemm import Order
+
+gpu_commands = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+
+_RANGE = re.compile(r"(\d{1,7}):(\d{1,7})(?::(\d{1,7}))?")
+_MOST_POINTS = 20_000
+
+GpuOption = Annotated[
+    str, typer.Option("--gpu", metavar="NAME|PATH", help="A GPU (`tilewright list gpus`), or a file.")
+]
+DtypeOption = Annotated[str, typer.Option(metavar="TYPE", help="fp16, bf16, tf32, int8 or fp8.")]
+AOption = Annotated[str, typer.Option("--a", metavar="ORDER", help="A is row-major (row) or column-major (column).")]
+BOption = Annotated[str, typer.Option("--b", metavar="ORDER", help="B is row-major (row) or column-major (column).")]
+TileOption = Annotated[str | None, typer.Option(metavar="ROWSxCOLUMNS", help="This tile alone, such as 256x128.")]
+SplitOption = Annotated[bool, typer.Option("--split-k/--no-split-k", help="Whether K may be cut into parts.")]
+StreamOption = Annotated[bool, typer.Option("--stream-k", help="Whether SMs may share the K steps of tiles.")]
+
+
+@gpu_commands.command("sweep", short_help="Draw FLOP/s against N.")
+def sweep_command(
+    gpu: GpuOption = "a100",
+    n: Annotated[str, typer.Option(metavar="FROM:TO[:STEP]", help="Sizes N, the last one included.")] = "1024:4096:32",
+    m: Annotated[int | None, typer.Option(metavar="SIZE", help="M; as N, if not given.")] = None,
+    k: Annotated[int | None, typer.Option(metavar="SIZE", help="K; as N, if not given.")] = None,
+    dtype: DtypeOption = "fp16",
+    a: AOption = "row",
+    b: BOption = "row",
+    tile: TileOption = None,
+    split_k: SplitOption = True,
+    stream_k: StreamOption = False,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture there.")] = None,
+    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture there, as an image.")] = None,
+    out_csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the points as a table.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the points as JSON, and nothing else.")] = False,
+) -> None:
+    """Model the rate of products of many sizes, each run with its fastest tile.
+
+    The picture is coloured by the largest power of two that divides N: rows that do not start on lines of memory make
+    the tiers, waves of tiles that are not full make the stripes.
+
+    \b
+    tilewright gpu sweep --gpu a100 --n 1024:4096:32 --svg sweep.svg
+    tilewright gpu sweep --gpu h100 --n 1024:4096:1 --dtype bf16 --csv sweep.csv --svg sweep.png
+    tilewright gpu sweep --n 1024:4096:32 --tile 256x128 --stream-k
+    """
+    from ..cost_models.gpu import Gemm, load_gpu, sweep
+    from ..report.figures import check_pictures, save_figure
+    from ..report.gpu import draw_sweep, sweep_csv, sweep_page
+    from ..report.text import write
+
+    machine, choice = load_gpu(gpu), _choice(tile, split_k, stream_k)
+    layout = {"dtype": dtype, "a": cast("Order", a), "b": cast("Order", b)}
+    gemms = [Gemm(m or size, size, k or size, **layout) for size in parse_sizes(n)]  # type: ignore[arg-type]
+    pictures = check_pictures(svg, png)
+    points = sweep(machine, gemms, choice)
+    shape = " ".join(f"{name}={size or 'N'}" for name, size in (("M", m), ("K", k)))
+    title = f"C[M, N] = A[M, K] B[K, N] on {machine.name}, {dtype}, {shape}: {_how(choice)}"
+    for picture in pictures:
+        save_figure(draw_sweep(title, points), picture)
+    if out_csv is not None:
+        _write(out_csv, sweep_csv(points))
+    if json:
+        from json import dumps
+
+        typer.echo(dumps([point.as_dict() for point in points], indent=2))
+        return
+    write(sweep_page(machine, dtype, points))
+    for path in filter(None, (*pictures, out_csv)):
+        say(f"wrote {path}")
+
+
+@gpu_commands.command("advise", short_help="Say which padding of a product pays.")
+def advise_command(
+    gemm: Annotated[str, typer.Option(metavar="SIZES", help="A matrix product: M, N, K; optional B, a batch.")],
+    gpu: GpuOption = "a100",
+    dtype: DtypeOption = "fp16",
+    a: AOption = "row",
+    b: BOption = "row",
+    tile: TileOption = None,
+    split_k: SplitOption = True,
+    stream_k: StreamOption = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the advice as JSON, and nothing else.")] = False,
+) -> None:
+    """Say which padding of M, N and K would make a product faster, and by how much.
+
+    Every dimension is tried as it is and rounded up to a multiple of 2, 4, ... 256, in all combinations.
+
+    \b
+    tilewright gpu advise --gemm M=8192,N=50257,K=768 --gpu a100
+    tilewright gpu advise --gemm M=4095,N=4095,K=4095 --gpu h100 --a column
+    """
+    from ..cost_models.gpu import advise, load_gpu
+    from ..report.gpu import advice_page
+    from ..report.text import write
+
+    machine, product = load_gpu(gpu), _product(gemm, dtype, a, b)
+    advice = advise(machine, product, _choice(tile, split_k, stream_k))
+    if json:
+        from dataclasses import asdict
+        from json import dumps
+
+        typer.echo(dumps(asdict(advice), indent=2))
+        return
+    write(advice_page(machine, product, advice))
+
+
+@gpu_commands.command("compare", short_help="Compare the model with measured times.")
+def compare_command(
+    measured: Annotated[Path, typer.Argument(metavar="FILE", help="A table that benchmarks/gpu_measure.py wrote.")],
+    gpu: GpuOption = "a100",
+    split_k: SplitOption = True,
+    stream_k: StreamOption = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, and nothing else.")] = False,
+) -> None:
+    """Compare the model with measured times: rank correlation, median error, and where it is furthest off.
+
+    \b
+    python benchmarks/gpu_measure.py --n 1024:4096:32 --out measured.csv     on a machine with a GPU
+    tilewright gpu compare measured.csv --gpu a100
+    """
+    from ..cost_models.gpu import compare, load_gpu, read_measurements
+    from ..report.gpu import comparison_page
+    from ..report.text import write
+
+    machine = load_gpu(gpu)
+    comparison = compare(machine, read_measurements(measured), _choice(None, split_k, stream_k))
+    if json:
+        from dataclasses import asdict
+        from json import dumps
+
+        typer.echo(dumps(asdict(comparison), indent=2))
+        return
+    write(comparison_page(machine, comparison))
+
+
+def _choice(tile: str | None, split_k: bool, stream_k: bool) -> Choice:
+    from ..cost_models.gpu import TILES, Choice
+    from ..cost_models.gpu.tiles import tile_named
+
+    return Choice(TILES if tile is None else (tile_named(tile),), split_k, stream_k)
+
+
+def _how(choice: Choice) -> str:
+    tile = "fastest tile" if len(choice.tiles) > 1 else f"tile {choice.tiles[0]}"
+    return tile + (", stream-K allowed" if choice.stream_k else "")
+
+
+def _product(text: str, dtype: str, a: str, b: str) -> Gemm:
+    from ..cost_models.gpu import Gemm
+    from ..workloads import gemm_from_text
+
+    sizes = gemm_from_text(text).sizes
+    return Gemm(
+        sizes["M"], sizes["N"], sizes["K"], sizes.get("B", 1), dtype=dtype, a=cast("Order", a), b=cast("Order", b)
+    )
+
+
+def parse_sizes(text: str) -> range:
+    """The sizes of FROM:TO:STEP, the last one included."""
+    match = _RANGE.fullmatch(text.strip())
+    if match is None:
+        raise TilewrightError(
+            f"found {text!r}, expected FROM:TO or FROM:TO:STEP", where="--n", hint="write 1024:4096:32"
+        )
+    first, last, step = int(match[1]), int(match[2]), int(match[3] or 1)
+    if not 1 <= first <= last or step < 1:
+        raise TilewrightError(f"{text!r} has no sizes, expected 1 <= FROM <= TO and a step of 1 or more", where="--n")
+    sizes = range(first, last + 1, step)
+    if len(sizes) > _MOST_POINTS:
+        raise TilewrightError(
+            f"{len(sizes):,} sizes, expected {_MOST_POINTS:,} at most", where="--n", hint="widen the step"
+        )
+    return sizes
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise TilewrightError(f"the file cannot be written: {error.strerror}", where=str(path)) from None

@@ -1,0 +1,48 @@
+"""`tilewright network`: the layers of a network with their figures, and its totals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from ..ir import TilewrightError
+from .problems import Dims, WidthsOption, sizes_of_symbols
+
+if TYPE_CHECKING:
+    from ..workloads.networks import Widths
+
+
+def network(
+    name: Annotated[
+        str, typer.Argument(metavar="NETWORK", help="A network (`tilewright list networks`), or a YAML or ONNX file.")
+    ],
+    dim: Dims = None,
+    widths: WidthsOption = "file",
+    word: Annotated[
+        int, typer.Option(metavar="BITS", help="Width of words where the network says none, for the intensity.")
+    ] = 16,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else.")] = False,
+) -> None:
+    """Print the layers of a network: shapes, multiply-accumulates, weights, arithmetic intensity and repeats.
+
+    Of an ONNX file also what is not searched, with its share of all operations.
+
+    \b
+    tilewright network resnet50
+    tilewright network model.onnx --dim batch=1
+    tilewright network model.onnx --dim batch=1 --json
+    """
+    if word < 1:
+        raise TilewrightError(f"the width is {word}, expected 1 bit or more", where="--word")
+    from ..report.network import network_document, network_page
+    from ..report.text import write
+    from ..workloads import load_network
+
+    found = load_network(name, sizes_of_symbols(dim), cast("Widths", widths))
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(network_document(found, word), indent=2))
+    else:
+        write(network_page(found, word))

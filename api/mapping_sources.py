@@ -1,0 +1,87 @@
+"""A mapping from any source: a mapping.json, which holds everything, or a mapping file, which needs a layer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from .arch import Architecture, load_arch
+from .arch.document import read_text
+from .documents import Recorded, load_mapping
+from .ir import Mapping, MappingError, Problem, TilewrightError
+from .mapper.mapping_files import MappingFile, read_mapping_file
+from .workloads import conv_from_text, gemm_from_text, load_layer
+
+
+class AnyMapping(NamedTuple):
+    """A mapping and its architecture; and, where it was written down before, the figures that were."""
+
+    mapping: Mapping
+    arch: Architecture
+    recorded: Recorded | None
+
+
+def load_any(
+    source: str | os.PathLike[str],
+    layer: Problem | str | None = None,
+    arch: Architecture | str | os.PathLike[str] | None = None,
+    where: str | None = None,
+) -> AnyMapping:
+    """The mapping in a file or a text, for the layer and architecture given, or else those that it names.
+
+    source  a path; or a text: of a mapping.json if it starts with `{`, of a mapping file if it has several lines
+    where   what messages call it; by default its path
+    returns the mapping; and the figures that were recorded with it, unless another architecture is asked for
+
+    Raises MappingError, with file, line and field, for what cannot be read or does not cover its layer.
+    """
+    text = source if isinstance(source, str) else ""
+    is_text = "\n" in text or text.lstrip().startswith("{")
+    path = Path(source)
+    if text.lstrip().startswith("{") or (not is_text and path.suffix not in (".yaml", ".yml")):
+        loaded = load_mapping(source, where)
+        _check_same(loaded.mapping.problem, layer, where or ("<text>" if is_text else os.fspath(source)))
+        if arch is None or (machine := _machine(arch)) == loaded.arch:
+            return AnyMapping(loaded.mapping, loaded.arch, loaded.recorded)
+        return AnyMapping(loaded.mapping, machine, None)
+    place = where or ("<text>" if is_text else os.fspath(source))
+    file = read_mapping_file(text if is_text else _read(path, place), place)
+    problem = layer if isinstance(layer, Problem) else load_layer(layer) if layer else _layer_of(file, place)
+    machine = _machine(arch if arch is not None else _named(file, place))
+    return AnyMapping(file.mapping(problem, machine), machine, None)
+
+
+def _check_same(problem: Problem, layer: Problem | str | None, place: str) -> None:
+    asked = load_layer(layer) if isinstance(layer, str) else layer
+    if asked is not None and (asked.dims, asked.tensors) != (problem.dims, problem.tensors):
+        raise MappingError(f"the mapping is of {problem.name}, and not of the layer that is given", where=place)
+
+
+def _machine(arch: Architecture | str | os.PathLike[str]) -> Architecture:
+    return arch if isinstance(arch, Architecture) else load_arch(arch)
+
+
+def _read(path: Path, place: str) -> str:
+    try:
+        return read_text(path, place, "a mapping file")
+    except TilewrightError as error:
+        raise MappingError(error.message, where=error.where, hint=error.hint) from None
+
+
+def _layer_of(file: MappingFile, place: str) -> Problem:
+    readers: dict[str, Callable[[str], Problem]] = {"layer": load_layer, "conv": conv_from_text, "gemm": gemm_from_text}
+    given = [key for key in readers if key in file.header]
+    if len(given) != 1:
+        found = " and ".join(given) or "none"
+        hint = "write 'layer: resnet50:conv1', or name the layer in the call"
+        raise MappingError(f"expected one layer, as layer, conv or gemm, found {found}", where=place, hint=hint)
+    return readers[given[0]](file.header[given[0]])
+
+
+def _named(file: MappingFile, place: str) -> str:
+    if "arch" not in file.header:
+        hint = "write 'arch: eyeriss', or name the architecture in the call"
+        raise MappingError("no architecture is given", where=place, hint=hint)
+    return file.header["arch"]

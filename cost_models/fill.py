@@ -1,0 +1,54 @@
+"""How long every resource waits for the first tiles, and how long the last ones take after it: `latency: with_fill`.
+
+The first tiles of the operands come down the hierarchy, memory by memory, and nothing further in can start before; the
+last tiles of the output go up in the same way, once everything further in is done. With
+
+    fill(m), drain(m) = sum over tensors whose tiles go from memory m to the next one inwards, or come to m from there,
+                        of the cycles of one tile, at the slower of its ports
+
+a port of memory m is idle for the fills of all memories outside m, and for their drains; the MACs for all of them:
+
+    latency = max over resources of (fills outside + busy cycles + drains outside) + cycles of memories without overlap
+
+That is how a pipeline of stages with one long one is timed: what stands before it fills up, then it works without a
+pause, then what comes after it empties. `clock.py` is what it is compared with (results/clock).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..arch import Architecture
+from ..ir import Tensor
+from .counts import Accesses, FirstTile
+from .ports import access_bits, port_cycles
+
+
+def idle_cycles(
+    arch: Architecture, tensors: Mapping[str, Tensor], first_tiles: Sequence[FirstTile]
+) -> dict[str, float]:
+    """Cycles before the first and after the last word, per memory and for `compute`."""
+    passing = dict.fromkeys((memory.name for memory in arch.memories), 0.0)
+    memories = {memory.name: memory for memory in arch.memories}
+    for first in first_tiles:
+        if memories[first.outer].overlaps and memories[first.inner].overlaps:  # else their time is added anyway
+            passing[first.outer] += _tile_cycles(arch, tensors[first.tensor], first)
+    idle, outside = {}, 0.0
+    for memory in arch.memories:
+        idle[memory.name] = outside
+        outside += passing[memory.name]
+    return idle | {"compute": outside}
+
+
+def _tile_cycles(arch: Architecture, tensor: Tensor, first: FirstTile) -> float:
+    """Cycles of one tile, and of those that go together with it, on their way in or out."""
+    memories = {memory.name: memory for memory in arch.memories}
+    outer_words, inner_words = first.outer_words, first.inner_words
+    if not tensor.is_output:
+        outer, inner = Accesses(reads=outer_words), Accesses(writes=inner_words, fills=inner_words)
+    else:
+        outer = Accesses(writes=outer_words, finished_writes=outer_words * first.outer_finishes)
+        leaving = inner_words * arch.inner_drain_read
+        inner = Accesses(reads=leaving, drains=leaving, finished_reads=leaving * first.inner_finishes)
+    both = ((memories[name], access_bits(arch, tensor, a)) for name, a in ((first.outer, outer), (first.inner, inner)))
+    return max(port_cycles(memory, bits.read, bits.write) for memory, bits in both)

@@ -1,0 +1,53 @@
+"""GEMMs on a GPU: a grid of tiles over the SMs, and what that costs. docs/gpu.md has it in words.
+
+    machine.py        the figures of a GPU, and the files in machines/
+    gemm.py           the matrix product: shapes, element types, layouts
+    tiles.py          the catalogue of tiles, and ways to run them (split-K, stream-K)
+    quantization.py   tiles, waves, what is padded and what is idle
+    alignment.py      lines of memory that the rows of a tile touch
+    timing.py         seconds of one way to run a product, and the roofs
+    best.py           the fastest way, by exact search of the catalogue
+    padding.py        which dimension to pad, and what that is worth
+    sweep.py          many sizes
+    comparison.py     the model beside measured times
+
+NVIDIA, "Matrix Multiplication Background User's Guide", is the source of tile and wave quantization and of the tiles.
+"""
+
+from .best import Choice, best_plan
+from .comparison import Comparison, Measurement, compare, read_measurements
+from .gemm import DTYPES, Gemm
+from .machine import Gpu, list_gpus, load_gpu
+from .padding import Advice, Padding, advise
+from .quantization import grid, wave_count
+from .sweep import SweepPoint, sweep
+from .tiles import TILES, Plan, Tile, plans_for
+from .timing import GemmCost, evaluate_gemm, memory_roof
+
+__all__ = [
+    "DTYPES",
+    "TILES",
+    "Advice",
+    "Choice",
+    "Comparison",
+    "Gemm",
+    "GemmCost",
+    "Gpu",
+    "Measurement",
+    "Padding",
+    "Plan",
+    "SweepPoint",
+    "Tile",
+    "advise",
+    "best_plan",
+    "compare",
+    "evaluate_gemm",
+    "grid",
+    "list_gpus",
+    "load_gpu",
+    "memory_roof",
+    "plans_for",
+    "read_measurements",
+    "sweep",
+    "wave_count",
+]

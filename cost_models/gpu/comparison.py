@@ -1,0 +1,109 @@
+"""The model beside measured times: a table of products and seconds, read and compared."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import correlation, median
+from typing import cast
+
+from ...arch.document import read_text
+from ...ir import TilewrightError
+from .best import Choice, best_plan
+from .gemm import Gemm, Order
+from .machine import Gpu
+
+COLUMNS = ("m", "n", "k", "batch", "dtype", "a", "b", "seconds")
+"""Columns that a table must have, in any order; others are left alone, and lines that start with # are its history."""
+
+FEWEST = 3
+"""Products below which a rank correlation says nothing."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A product and its measured time [s]."""
+
+    gemm: Gemm
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How near the model comes.
+
+    rank_correlation   Spearman's, of modelled and measured FLOP/s: 1 where the model puts all products in their order
+    median_error       median over products of |modelled - measured| / measured time
+    median_ratio       median over products of modelled / measured time: below 1 the model is too fast
+    rows               measurement, modelled seconds
+    """
+
+    rank_correlation: float
+    median_error: float
+    median_ratio: float
+    rows: tuple[tuple[Measurement, float], ...]
+
+
+def read_measurements(path: str | os.PathLike[str]) -> list[Measurement]:
+    """The products and times of a CSV file such as benchmarks/gpu_measure.py writes.
+
+    Raises TilewrightError, with the line, for a file that cannot be read, missing columns and senseless values.
+    """
+    name = os.fspath(path)
+    lines = read_text(Path(name), name, "a table of measured products (CSV)").splitlines()
+    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
+    reader = csv.DictReader(line for _, line in numbered)
+    missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
+    if missing:
+        hint = "benchmarks/gpu_measure.py writes such a table"
+        raise TilewrightError(f"missing the columns {', '.join(missing)}", where=name, hint=hint)
+    return [_measurement(row, f"{name}:{number}") for row, (number, _) in zip(reader, numbered[1:], strict=True)]
+
+
+def compare(gpu: Gpu, measurements: Sequence[Measurement], choice: Choice | None = None) -> Comparison:
+    """The model's times beside the measured ones.
+
+    Raises TilewrightError when there are too few products, or all of them are equally fast.
+    """
+    if len(measurements) < FEWEST:
+        raise TilewrightError(f"found {len(measurements)} products, expected {FEWEST} or more to compare")
+    modelled = [best_plan(gpu, entry.gemm, choice).seconds for entry in measurements]
+    measured_rates = [entry.gemm.flop / entry.seconds for entry in measurements]
+    modelled_rates = [entry.gemm.flop / seconds for entry, seconds in zip(measurements, modelled, strict=True)]
+    if len(set(measured_rates)) == 1 or len(set(modelled_rates)) == 1:
+        raise TilewrightError("all products are equally fast, expected several rates to rank")
+    ratios = [seconds / entry.seconds for entry, seconds in zip(measurements, modelled, strict=True)]
+    return Comparison(
+        rank_correlation=correlation(ranks(modelled_rates), ranks(measured_rates)),
+        median_error=median(abs(ratio - 1) for ratio in ratios),
+        median_ratio=median(ratios),
+        rows=tuple(zip(measurements, modelled, strict=True)),
+    )
+
+
+def ranks(values: Iterable[float]) -> list[float]:
+    """The rank of every value, counted from 1; equal values share the mean of their ranks."""
+    values = list(values)
+    order = sorted(values)
+    first = {value: order.index(value) for value in set(values)}
+    counts = {value: values.count(value) for value in first}
+    return [first[value] + (counts[value] + 1) / 2 for value in values]
+
+
+def _measurement(row: Mapping[str, str], where: str) -> Measurement:
+    try:
+        sizes = {column: int(row[column]) for column in ("m", "n", "k", "batch")}
+        seconds = float(row["seconds"])
+    except (TypeError, ValueError):
+        found = {column: row[column] for column in COLUMNS}
+        raise TilewrightError(f"found {found}, expected whole sizes and a time in seconds", where=where) from None
+    if not 0 < seconds < float("inf"):
+        raise TilewrightError(f"found {seconds} seconds, expected a positive time", where=where)
+    try:
+        gemm = Gemm(**sizes, dtype=row["dtype"], a=cast(Order, row["a"]), b=cast(Order, row["b"]))
+    except TilewrightError as error:
+        raise error.located(where) from None
+    return Measurement(gemm, seconds)

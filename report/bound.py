@@ -1,0 +1,140 @@
+"""The page and the picture of least traffic against the size of a buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+
+from ..cost_models.intensity import compulsory_words
+from ..cost_models.traffic_bounds import reuse_bound, sharing_factor
+from ..ir import Problem, need_package
+from ..mapper.ski_slope import Point
+from .text import columns, layer_rows, pairs, section
+from .units import count, percent
+
+_HEAD = ("buffer", "least traffic", "bound", "above it")
+
+
+def bound_page(problem: Problem, points: Sequence[Point], kind: str) -> Group:
+    """A line for each size of the buffer; `kind` says which mappings were searched."""
+    rows = [
+        ("Traffic", "words read and written between a memory without limit and a buffer of so many words"),
+        ("Least", f"proven over all mappings: {kind}"),
+        ("Bound", bound_text(problem)),
+        ("Compulsory", f"{count(_compulsory(problem))} words, every one once"),
+    ]
+    return Group(pairs([*layer_rows(problem), *rows]), section("Words moved, by words of the buffer", _table(points)))
+
+
+def bound_text(problem: Problem) -> str:
+    """The formula of the bound for all schedules."""
+    if reuse_bound(problem, 1) is None:
+        return "compulsory traffic alone"
+    factor = sharing_factor(problem)
+    divisor = "sqrt(S)" if factor == 1 else f"({factor:.4g} sqrt(S))"
+    return f"for all schedules: 2 MACs / {divisor} - 2 S, for a buffer of S words"
+
+
+def _compulsory(problem: Problem) -> int:
+    return sum(compulsory_words(problem).values())
+
+
+def _table(points: Sequence[Point]) -> Table:
+    table = columns((), _HEAD)
+    for row in point_rows(points):
+        table.add_row(*row)
+    return table
+
+
+def point_rows(points: Sequence[Point]) -> list[tuple[str, str, str, str]]:
+    """Buffer, least traffic, bound, and how far the one is above the other, as texts."""
+    return [(count(p.words), _traffic(p), count(round(p.bound)), _above(p)) for p in points]
+
+
+def _traffic(point: Point) -> str:
+    if point.traffic is None:
+        return "nothing fits"
+    gap = "" if point.proven else f" (not proven: {count(round(point.least))} or more)"
+    return count(point.traffic) + gap
+
+
+def _above(point: Point) -> str:
+    if point.traffic is None:
+        return "-"
+    return percent(point.traffic - point.bound, point.bound) if point.traffic > point.bound else "0%"
+
+
+def bound_document(problem: Problem, points: Sequence[Point], kind: str, command: str) -> str:
+    """The same as a Markdown page, with the command that writes it and the pictures beside it."""
+    lines = [
+        f"# Least traffic of {problem.name}",
+        "",
+        f"    {command}",
+        "",
+        f"`{problem}`, {count(problem.macs)} MACs.",
+        "",
+        "Words read and written between a memory without limit and a buffer of so many words;",
+        f"the least is proven over all mappings: {kind}.",
+        "",
+        f"* Bound {bound_text(problem)}.",
+        f"* Compulsory traffic: {count(_compulsory(problem))} words, every one once.",
+        "",
+        "![least traffic against the size of the buffer](traffic.svg)",
+        "",
+        *(f"| {' | '.join(row)} |" for row in (_HEAD, ["--:"] * len(_HEAD), *point_rows(points))),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def draw(problem: Problem, points: Sequence[Point], paths: Sequence[Path]) -> None:
+    """The ski slope with its bounds, as pictures of whatever kind the paths end in.
+
+    Raises TilewrightError when matplotlib is not installed.
+    """
+    need_package("matplotlib", "plots", "pictures")
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "tilewright"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5))
+    _curves(axes, problem, points)
+    axes.set(xscale="log", yscale="log", xlabel="buffer (words)", ylabel="words moved", title=_title(problem))
+    axes.xaxis.set_major_locator(mpl.ticker.LogLocator(base=2, numticks=99))
+    axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda words, _: _short(words)))
+    axes.tick_params(axis="x", rotation=45)
+    axes.grid(True, which="major", alpha=0.3)
+    axes.legend()
+    figure.tight_layout()
+    for path in paths:
+        figure.savefig(path, dpi=120, metadata={"Date": None} if path.suffix == ".svg" else None)
+    pyplot.close(figure)
+
+
+def _curves(axes: Any, problem: Problem, points: Sequence[Point]) -> None:
+    found = [p for p in points if p.traffic is not None]
+    least = "least traffic, proven" if all(p.proven for p in found) else "least traffic found"
+    axes.plot([p.words for p in found], [p.traffic for p in found], "o-", color="tab:blue", label=least)
+    reuse = [(p.words, bound) for p in points if (bound := reuse_bound(problem, p.words) or 0.0) > 0]
+    compulsory = _compulsory(problem)
+    shown = [(words, bound) for words, bound in reuse if bound > compulsory / 4]
+    if shown:
+        axes.plot(*zip(*shown, strict=True), "--", color="tab:red", label="bound for all schedules")
+    axes.axhline(compulsory, linestyle=":", color="tab:gray", label="compulsory")
+
+
+def _title(problem: Problem) -> str:
+    return f"{problem.name}, {' '.join(f'{name}={size}' for name, size in problem.dims)}"
+
+
+def _short(words: float) -> str:
+    """1024 as 1 Ki."""
+    for unit, name in ((2**20, " Mi"), (2**10, " Ki")):
+        if words >= unit:
+            return f"{words / unit:.3g}{name}"
+    return f"{words:.3g}"

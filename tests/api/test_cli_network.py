@@ -1,0 +1,104 @@
+"""`tilewright network`, and ONNX files wherever a network is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from test_cli import refused, run
+
+import tilewright as tw
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """Two equal products and an addition; the batch is a symbol."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"], "one"),
+        helper.make_node("MatMul", ["h", "v"], ["y1"], "two"),
+        helper.make_node("Add", ["y1", "x"], ["y"], "sum"),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.INT8, ["batch", 16])
+    y = helper.make_empty_tensor_value_info("y")
+    stored = [helper.make_tensor(name, TensorProto.INT8, [16, 16], [1] * 256) for name in "wv"]
+    graph = helper.make_graph(nodes, "test", [x], [y], stored)
+    path = tmp_path / "model.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+    return path
+
+
+def test_the_layers_of_a_table() -> None:
+    done = run("network", "resnet50")
+    assert done.exit_code == 0
+    resnet = tw.load_network("resnet50")
+    assert f"{resnet.macs:,}" in done.stdout
+    assert f"{resnet.weights:,}" in done.stdout
+    row = next(line.split() for line in done.stdout.splitlines() if "layer1.0.conv2" in line)
+    # 115.6 M MACs over 56 x 56 and 58 x 58 x 64 pixels and 36,864 weights of 2 bytes.
+    words = 64 * (56 * 56 + 58 * 58) + 36_864
+    assert row[-5:] == ["115,605,504", f"{115_605_504 / words:.1f}", "1", "115,605,504", "36,864"]
+    assert "Passed through" not in done.stdout
+    assert run("show", "resnet50").stdout == done.stdout
+
+
+def test_the_width_of_words_is_an_option() -> None:
+    documents = [json.loads(run("network", "alexnet", "--word", bits, "--json").stdout) for bits in (8, 16)]
+    for narrow, wide in zip(*(document["layers"] for document in documents), strict=True):
+        assert narrow["flop_per_byte"] == pytest.approx(2 * wide["flop_per_byte"])
+    assert "--word: the width is 0, expected 1 bit or more" in refused("network", "alexnet", "--word", 0)
+
+
+def test_an_onnx_file_is_a_network(model: Path) -> None:
+    dim = ("--dim", "batch=8")
+    page = run("network", model, *dim).stdout
+    assert "4,096 words" not in page
+    assert "512 words" in page
+    assert [line.split() for line in page.splitlines() if line.split()[:1] in (["one"], ["Add"], ["two"])] == [
+        # 2 x 2048 over 128 + 256 + 128 bytes
+        ["one", "M=8", "N=16", "K=16", "2,048", "8", "2", "4,096", "512"],
+        ["Add", "1", "128", "3.0%", "128", "B", "1", "an", "element", "of", "the", "output"],
+    ]
+    assert run("show", model, *dim).stdout == page
+    assert run("list", "layers", model, *dim).stdout == f"{model}:one\n"
+    assert "M=8 N=16 K=16" in run("show", f"{model}:two", *dim).stdout
+    document = json.loads(run("search", f"{model}:two", "--arch", "eyeriss", "--json", *dim).stdout)
+    assert document["problem"]["name"] == "model:two"
+    assert "model:one" in run("space", f"{model}:one", "--arch", "three_level", *dim).stdout
+
+
+def test_widths_of_the_architecture(model: Path) -> None:
+    ours = json.loads(run("network", model, "--dim", "batch=8", "--widths", "arch", "--word", 16, "--json").stdout)
+    assert [tensor["bits"] for tensor in ours["layers"][0]["tensors"]] == [16, 16, 16]
+    arguments = ("--arch", "eyeriss", "--dim", "batch=8", "--json", "--widths", "arch")
+    found = json.loads(run("search", f"{model}:one", *arguments).stdout)
+    alone = json.loads(run("search", "--gemm", "M=8,N=16,K=16", "--arch", "eyeriss", "--json").stdout)
+    assert found["cost"] == alone["cost"]
+    assert "widths is 'x', expected file or arch" in refused("network", model, "--dim", "batch=8", "--widths", "x")
+
+
+def test_the_document(model: Path) -> None:
+    document = json.loads(run("network", model, "--dim", "batch=8", "--json").stdout)
+    assert (document["macs"], document["operations"], document["occurrences"]) == (4096, 4096 + 128, 2)
+    (layer,) = document["layers"]
+    assert layer["nodes"] == ["one", "two"]
+    assert layer["flop_per_byte"] == 2 * 2048 / 512
+    assert [tensor["bits"] for tensor in layer["tensors"]] == [8, 8, 8]
+    assert document["passed_through"][0]["what"] == "Add"
+    assert {"from": "one", "to": "two", "tensor": "h", "shape": [8, 16], "bits": 8, "bytes": 128} in document["edges"]
+
+
+def test_what_goes_wrong(model: Path) -> None:
+    assert "the size of batch is not given\nhint: --dim batch=1" in refused("network", model)
+    assert "unknown dimension 'bach'\nhint: did you mean 'batch'?" in refused("network", model, "--dim", "bach=1")
+    assert "batch is given twice" in refused("network", model, "--dim", "batch=1", "--dim", "batch=2")
+    assert "batch is 'x', expected a whole number" in refused("network", model, "--dim", "batch=x")
+    assert "a table has no symbolic dimensions" in refused("network", "resnet50", "--dim", "batch=1")
+    assert "symbols belong to an ONNX file" in refused("list", "layers", "--dim", "batch=1")
+    assert "symbols belong to a layer of an ONNX file" in refused(
+        "search", "--gemm", "M=4,N=4,K=4", "--arch", "eyeriss", "--dim", "batch=1"
+    )
+    assert "did you mean 'two'?" in refused("search", f"{model}:twoo", "--arch", "eyeriss", "--dim", "batch=1")
+    assert "no such file" in refused("network", "nowhere.onnx")

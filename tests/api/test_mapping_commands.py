@@ -1,0 +1,138 @@
+"""Mappings of one's own and of other tools, from the command line and from Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import tilewright as tw
+from tilewright.cli import app
+
+MINE = """\
+levels:
+  - memory: DRAM
+    keep: [A, W, O]
+    loops: [M=4, K=4]
+  - memory: GLB
+    keep: [A]
+    loops: [M=4, N=2]
+  - fanout: array
+    x: [N=8]
+    y: [K=4]
+"""
+SIZES = "M=16,N=16,K=16"
+
+
+def run(*arguments: object, text: str | None = None) -> Any:
+    return CliRunner().invoke(app, [str(a) for a in arguments], input=text)
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.yaml"
+    path.write_text(MINE)
+    return path
+
+
+def test_evaluate_a_mapping_file(mine: Path) -> None:
+    done = run("evaluate", mine, "--gemm", SIZES, "--arch", "three_level", "--json")
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    expected = tw.evaluate(str(mine), tw.gemm(16, 16, 16), "three_level")
+    assert document["cost"]["energy_pj"] == expected.energy_pj
+    assert document["certificate"] is None
+    assert tw.evaluate(MINE, tw.gemm(16, 16, 16), "three_level") == expected
+    assert tw.evaluate(tw.load_mapping(done.stdout).mapping, "three_level") == expected
+
+
+def test_the_file_may_name_its_layer_and_machine(mine: Path) -> None:
+    mine.write_text(f"gemm: {SIZES}\narch: three_level\n{MINE}")
+    assert tw.evaluate(mine) == tw.evaluate(MINE, tw.gemm(16, 16, 16), "three_level")
+    assert run("evaluate", mine).exit_code == 0
+    assert run("verify", mine).exit_code == 0
+    assert run("evaluate", "-", text=mine.read_text()).exit_code == 0
+
+
+def test_a_result_becomes_a_file_of_ones_own(tmp_path: Path) -> None:
+    result = tw.search(tw.gemm(16, 16, 16), "three_level")
+    result.save(tmp_path)
+    done = run("evaluate", tmp_path / "mapping.json", "--emit", "yaml")
+    assert done.exit_code == 0, done.output
+    assert done.stdout == result.emit("yaml")
+    assert tw.evaluate(done.stdout, result.problem, result.arch) == result.cost
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "options", "message"),
+    [
+        ("M=4, K=4", "M=8, K=4", ["--gemm", SIZES], "mine.yaml:4: levels[0].loops[0]: dimension M has 16 elements"),
+        ("memory: GLB", "memory: GLP", ["--gemm", SIZES], "mine.yaml:5: levels[1].memory: three_level has no"),
+        ("N=8", "N=17", ["--gemm", "M=16,N=34,K=16"], "array.x need 17 instances, it has 16"),
+        ("", "", [], "mine.yaml: expected one layer, as layer, conv or gemm, found none"),
+        ("", "", ["--gemm", SIZES, "--conv", SIZES], "expected one layer, found --conv and --gemm"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(mine: Path, old: str, new: str, options: list[str], message: str) -> None:
+    mine.write_text(MINE.replace(old, new, 1))
+    done = run("evaluate", mine, "--arch", "three_level", *options)
+    assert done.exit_code == 2, done.output
+    assert message in done.stderr
+
+
+def test_a_mapping_file_needs_an_architecture(mine: Path) -> None:
+    done = run("evaluate", mine, "--gemm", SIZES)
+    assert done.exit_code == 2
+    assert "no architecture is given\nhint: write 'arch: eyeriss'" in done.stderr
+
+
+def test_a_document_is_not_evaluated_for_another_layer(tmp_path: Path) -> None:
+    result = tw.search(tw.gemm(16, 16, 16), "three_level")
+    with pytest.raises(tw.TilewrightError, match="not of the layer that is given"):
+        tw.evaluate(result.emit("json"), tw.gemm(16, 16, 8), "three_level")
+    with pytest.raises(tw.TilewrightError, match="not of the layer that is given"):
+        tw.evaluate(result.mapping, tw.gemm(16, 16, 8), "three_level")
+
+
+TIMELOOP_CHIP = """\
+name: chip
+clock: 1 GHz
+word: 8 bit
+inner_drain_read: false
+footprint: box
+levels:
+  - {memory: DRAM, access: 64 bit, block: 64 bit, read: 512 pJ, write: 512 pJ, bandwidth: {read: 8 B/cycle, write: 8 B/cycle}}
+  - {memory: GLB, size: 4 KiB, access: 64 bit, block: 64 bit, read: 12 pJ, write: 14 pJ, keep: may}
+  - {fanout: array, x: 8, y: 4}
+  - {memory: registers, size: 64 B, access: 8 bit, read: 0.1 pJ, write: 0.1 pJ, keep: may}
+mac: {energy: 0.3 pJ}
+"""
+
+
+def test_a_case_is_carried_to_timeloop_and_back(tmp_path: Path) -> None:
+    (tmp_path / "chip.yaml").write_text(TIMELOOP_CHIP)
+    layer = tw.conv2d(K=8, C=4, P=6, Q=6, R=3, S=3, stride=2)
+    result = tw.search(layer, tmp_path / "chip.yaml", objective="energy")
+    case = tmp_path / "case.yaml"
+    case.write_text(result.emit("timeloop"))
+    done = run("import", "timeloop", case, "--json")
+    assert done.exit_code == 0, done.output
+    back = tw.evaluate(done.stdout)
+    assert back.energy_pj == pytest.approx(result.cost.energy_pj)
+    assert back.latency_cycles == pytest.approx(result.cost.latency_cycles)
+    assert run("import", "timeloop", case).exit_code == 0
+
+
+def test_what_timeloop_cannot_say_is_named() -> None:
+    result = tw.search(tw.gemm(16, 16, 16), "three_level")
+    with pytest.raises(tw.TilewrightError, match="Timeloop's files: DRAM has one port for both directions"):
+        result.emit("timeloop")
+
+
+def test_timeloop_files_that_cannot_be_read(tmp_path: Path) -> None:
+    done = run("import", "timeloop", tmp_path / "none.yaml")
+    assert done.exit_code == 2
+    assert "none.yaml: no such file, expected a Timeloop file" in done.stderr

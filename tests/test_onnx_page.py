@@ -1,0 +1,47 @@
+"""docs/onnx.md is run: its commands, its Python, and their outputs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import onnx
+import pytest
+from typer.testing import CliRunner
+
+from tilewright.cli import app
+
+PAGE = (Path(__file__).parent.parent / "docs" / "onnx.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def texts(language: str) -> list[str]:
+    return [text for kind, text in BLOCKS if kind == language]
+
+
+@pytest.fixture(autouse=True)
+def _with_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = re.search(r"\)(/backend/\S+)\"", texts("sh")[0])
+    assert path
+    shutil.copy(f"{onnx.__path__[0]}{path[1]}", tmp_path)
+
+
+def test_commands() -> None:
+    commands = [shlex.split(line)[1:] for line in texts("sh")[1].splitlines()]
+    assert len(commands) == 4
+    done = [CliRunner(env={"COLUMNS": "100"}).invoke(app, command) for command in commands]
+    assert [one.exit_code for one in done] == [0] * 4, [one.output for one in done]
+    assert done[0].stdout == texts("text")[0]
+
+
+def test_python() -> None:
+    (program,) = texts("python")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(program, {})
+    assert printed.getvalue() == texts("text")[1]

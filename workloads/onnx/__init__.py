@@ -1,0 +1,18 @@
+"""Networks from ONNX files: dense operations become problems, everything else is counted and listed.
+
+files.py         reading, symbolic dimensions
+shapes.py        shapes and types of all tensors
+graph.py         nodes, their names, producers and consumers
+nodes.py         what an operator sees, and what it returns
+convolutions.py  Conv, ConvInteger, QLinearConv
+transposed.py    ConvTranspose
+products.py      MatMul, Gemm, MatMulInteger, QLinearMatMul
+einsums.py       Einsum
+passed.py        all other operators, counted
+network.py       the whole file as a network
+"""
+
+from .network import OPERATORS, OnnxNetwork, load_onnx
+from .passed import PassedThrough
+
+__all__ = ["OPERATORS", "OnnxNetwork", "PassedThrough", "load_onnx"]

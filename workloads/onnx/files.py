@@ -1,0 +1,154 @@
+"""ONNX files: reading, and all that has to be done to a model before its shapes can be known.
+
+Stored parameters are not looked at: large ones are dropped, and those in files of their own need not be there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...ir import ProblemError, did_you_mean
+
+if TYPE_CHECKING:
+    import onnx
+
+SMALL = 4096
+"""Elements up to which a stored parameter is kept: shapes and indices are far below, weights far above."""
+
+_STANDARD = ("", "ai.onnx")
+
+
+def read_model(path: Path, dims: Mapping[str, int]) -> onnx.ModelProto:
+    """The model, its functions inlined and its symbolic dimensions replaced by `dims`.
+
+    Raises ProblemError: a file that cannot be read or is no ONNX model, an operator set that the installed onnx does
+    not know, symbols that are missing or unknown.
+    """
+    check_installed()
+    from onnx import inliner
+
+    model = _parsed(path)
+    _check_operator_sets(model, str(path))
+    _drop_weights(model)
+    if model.functions:
+        try:
+            model = inliner.inline_local_functions(model)
+        except (RuntimeError, ValueError) as error:
+            message = f"onnx cannot inline its functions: {' '.join(str(error).split())}"
+            raise ProblemError(message, where=str(path)) from None
+    set_symbols(model, dims, str(path))
+    return model
+
+
+def check_installed() -> None:
+    """ProblemError unless the packages of the extra `onnx` are there."""
+    for package in ("onnx", "networkx"):
+        if find_spec(package) is None:
+            hint = "pip install 'tilewright[onnx]'"
+            raise ProblemError(f"the package {package} is not installed", where="onnx", hint=hint)
+
+
+def _parsed(path: Path) -> onnx.ModelProto:
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    try:
+        model = onnx.load(str(path), format="protobuf", load_external_data=False)
+    except FileNotFoundError:
+        raise ProblemError("no such file", where=str(path)) from None
+    except OSError as error:
+        raise ProblemError(f"cannot be read: {error.strerror or error}", where=str(path)) from None
+    except DecodeError:
+        hint = "expected a protobuf file as exporters write it; was it cut short, or is it a text or a Git LFS pointer?"
+        raise ProblemError("not an ONNX model", where=str(path), hint=hint) from None
+    if any(isinstance(text, bytes) for text in _texts(model)):
+        raise ProblemError("a name in it is not UTF-8", where=str(path), hint="the file is damaged")
+    if not model.ir_version or not model.graph.node:
+        hint = "expected a protobuf file as exporters write it, with at least one node"
+        raise ProblemError("not an ONNX model, or an empty one", where=str(path), hint=hint)
+    return model
+
+
+def _texts(model: onnx.ModelProto) -> Iterator[object]:
+    """All names that matter; protobuf hands over what is not UTF-8 as bytes."""
+    for node in model.graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
+    for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
+        yield from (value.name, *(dim.dim_param for dim in value.type.tensor_type.shape.dim))
+    yield from (tensor.name for tensor in model.graph.initializer)
+    yield from (model.producer_name, model.producer_version, *(entry.domain for entry in model.opset_import))
+
+
+def _check_operator_sets(model: onnx.ModelProto, where: str) -> None:
+    from onnx.defs import onnx_opset_version
+
+    versions = [entry.version for entry in model.opset_import if entry.domain in _STANDARD]
+    newest = onnx_opset_version()
+    if not versions and all(node.domain not in _STANDARD for node in model.graph.node):
+        return
+    if not versions:
+        raise ProblemError("no version of the standard operators is stated", where=where)
+    if not 1 <= versions[0] <= newest:
+        message = f"operator set {versions[0]}, expected 1 to {newest}"
+        raise ProblemError(message, where=where, hint="install a newer onnx, or export for an older operator set")
+
+
+def _drop_weights(model: onnx.ModelProto) -> None:
+    for tensor in model.graph.initializer:
+        if math.prod(tensor.dims) > SMALL:
+            for kept in ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
+                tensor.ClearField(kept)
+
+
+def set_symbols(model: onnx.ModelProto, dims: Mapping[str, int], where: str) -> None:
+    """Replace symbols in all shapes that the file states; those of the inputs must all be given.
+
+    An axis of an input that has neither size nor symbol is called `input.axis`, such as data.0.
+    """
+    for symbol, size in dims.items():
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise ProblemError(f"{symbol} is {size!r}, expected a whole number, 1 or more", where=f"{where}: dims")
+    stored = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in stored]
+    symbols: list[str] = []
+    for value in inputs:
+        symbols += _symbols_of(value)
+    for symbol in dims:
+        if symbol not in symbols:
+            known = did_you_mean(symbol, dict.fromkeys(symbols)) if symbols else "its inputs have no symbols"
+            raise ProblemError(f"unknown dimension {symbol!r}", where=where, hint=known)
+    missing = [symbol for symbol in dict.fromkeys(symbols) if symbol not in dims]
+    if missing:
+        given = " ".join(f"--dim {symbol}=1" for symbol in missing)
+        raise ProblemError(
+            f"the size of {', '.join(missing)} is not given",
+            where=where,
+            hint=f'{given}, or dims={{"{missing[0]}": 1}}',
+        )
+    for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
+        _replace(value, dims)
+
+
+def _symbols_of(value: onnx.ValueInfoProto) -> list[str]:
+    """Symbols of an input in order, after axes without a size were given one."""
+    found = []
+    for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+        if not dim.dim_param and dim.dim_value < 1:
+            dim.dim_param = f"{value.name}.{axis}"
+        if dim.dim_param:
+            found.append(dim.dim_param)
+    return found
+
+
+def _replace(value: onnx.ValueInfoProto, dims: Mapping[str, int]) -> None:
+    """Sizes for symbols. Others (`2*batch`) are forgotten, for shape inference to find out."""
+    for dim in value.type.tensor_type.shape.dim:
+        if dim.dim_param in dims:
+            dim.dim_value = dims[dim.dim_param]
+        elif dim.dim_param:
+            dim.Clear()

@@ -1,0 +1,156 @@
+"""The graph of a model: its nodes with shapes and widths at hand, and who makes and who reads every tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .nodes import Node, Value
+from .shapes import RANDOM, TypeAndShape, infer, type_bits
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import onnx
+
+
+def nodes_of(model: onnx.ModelProto) -> tuple[Node, ...]:
+    """All nodes in order, each with a name of its own. Raises ProblemError for a model that onnx finds malformed."""
+    values = _values(model, infer(model))
+    used: set[str] = set()
+    return tuple(_node(node, values, used) for node in model.graph.node)
+
+
+def _values(model: onnx.ModelProto, known: Mapping[str, TypeAndShape]) -> dict[str, Value]:
+    """Every tensor by name."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
+    for node in model.graph.node:
+        # A subgraph may read tensors that are no inputs of its node.
+        inner = any(_subgraphs(attribute) for attribute in node.attribute)
+        if node.op_type not in RANDOM and not inner and all(not name or name in constants for name in node.input):
+            constants.update(node.output)
+    names = [*known, *(name for node in model.graph.node for name in (*node.input, *node.output))]
+    values = {}
+    for name in dict.fromkeys(names):
+        data_type, shape = known.get(name, (0, None))
+        values[name] = Value(name, shape, type_bits(data_type), name in constants)
+    return values
+
+
+def _node(node: onnx.NodeProto, values: Mapping[str, Value], used: set[str]) -> Node:
+    from onnx.helper import get_attribute_value
+
+    attributes = {
+        attribute.name: _plain(get_attribute_value(attribute))
+        for attribute in node.attribute
+        if not _subgraphs(attribute)
+    }
+    return Node(
+        name=_unique(node.name or next(filter(None, node.output), node.op_type), used),
+        op=node.op_type,
+        domain="" if node.domain == "ai.onnx" else node.domain,
+        inputs=tuple(values[name] if name else None for name in node.input),
+        outputs=tuple(values[name] for name in node.output if name),
+        attributes=attributes,
+        inner=tuple(_inner_operators(node)),
+    )
+
+
+def _subgraphs(attribute: onnx.AttributeProto) -> list[onnx.GraphProto]:
+    return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
+
+
+def _inner_operators(node: onnx.NodeProto) -> Iterator[str]:
+    """Types of all nodes in the subgraphs of a node, and in theirs."""
+    for graph in (graph for attribute in node.attribute for graph in _subgraphs(attribute)):
+        for inner in graph.node:
+            yield inner.op_type
+            yield from _inner_operators(inner)
+
+
+def _plain(value: Any) -> Any:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _unique(name: str, used: set[str]) -> str:
+    """The name, or with a number behind it where another node has it."""
+    found, number = name, 2
+    while found in used:
+        found, number = f"{name}_{number}", number + 1
+    used.add(found)
+    return found
+
+
+def with_quantized_widths(nodes: Sequence[Node], results: Collection[str]) -> tuple[Node, ...]:
+    """The nodes, with the widths that tensors have in memory where a model is quantized by surrounding nodes.
+
+    results  names of the graph's outputs, which are stored as they are
+
+    An operand that DequantizeLinear makes is read as what that node reads; a result that QuantizeLinear alone reads,
+    at once or after a Relu or Clip (part of its saturation), is written as what that node writes.
+    """
+    narrow = {node.output.name: node.input(0).bits for node in nodes if node.op == "DequantizeLinear"}
+    readers: dict[str, list[Node]] = {}
+    for node in nodes:
+        for value in filter(None, node.inputs):
+            readers.setdefault(value.name, []).append(node)
+    # Backwards, so that what is behind a Relu is known.
+    for value in (value for node in reversed(nodes) for value in node.outputs if value.name not in results):
+        after = {_quantized_to(node, narrow) for node in readers.get(value.name, ())}
+        if len(after) == 1 and None not in after:
+            narrow[value.name] = after.pop()
+
+    def held(value: Value) -> Value:
+        return replace(value, bits=narrow.get(value.name) or value.bits)
+
+    return tuple(
+        replace(
+            node,
+            inputs=tuple(value and held(value) for value in node.inputs),
+            outputs=tuple(held(value) for value in node.outputs),
+        )
+        for node in nodes
+    )
+
+
+def _quantized_to(reader: Node, narrow: Mapping[str, int | None]) -> int | None:
+    """Width of what a reader writes, if it quantizes; None otherwise."""
+    if reader.op == "QuantizeLinear":
+        return reader.output.bits
+    return narrow.get(reader.output.name) if reader.op in ("Clip", "Relu") else None
+
+
+def graph_of(model: onnx.ModelProto, nodes: Iterable[Node]) -> nx.MultiDiGraph[str]:
+    """Producers and consumers: an edge for each tensor and reader, from the node that makes it.
+
+    Vertices are node names with `op`, and the tensors that come from outside or go there: `input NAME`,
+    `parameter NAME` and `output NAME`. Edges have `tensor`, `shape`, `bits` of an element, and `bytes` of the whole
+    tensor; what is not known is None.
+    """
+    import networkx as nx
+
+    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+    made: dict[str, str] = {}
+    for tensor in model.graph.initializer:
+        made[tensor.name] = f"parameter {tensor.name}"
+    for value in model.graph.input:
+        made.setdefault(value.name, f"input {value.name}")
+    seen: dict[str, Value] = {}
+    for node in nodes:
+        graph.add_node(node.name, op=node.op)
+        for operand in filter(None, node.inputs):
+            _connect(graph, made, operand, node.name)
+        made.update((value.name, node.name) for value in node.outputs)
+        seen.update((value.name, value) for value in (*node.outputs, *filter(None, node.inputs)))
+    for result in model.graph.output:
+        _connect(graph, made, seen.get(result.name, Value(result.name)), f"output {result.name}")
+    return graph
+
+
+def _connect(graph: nx.MultiDiGraph[str], made: Mapping[str, str], value: Value, reader: str) -> None:
+    source = made.get(value.name, f"input {value.name}")
+    for vertex in (source, reader):
+        if vertex not in graph:
+            graph.add_node(vertex, op=vertex.partition(" ")[0])
+    graph.add_edge(source, reader, tensor=value.name, shape=value.shape, bits=value.bits, bytes=value.bytes)

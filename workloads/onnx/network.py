@@ -1,0 +1,183 @@
+"""A network from an ONNX file: its dense operations as layers, equal ones once, and all the rest counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...ir import ProblemError, did_you_mean
+from ..networks import Network, NetworkLayer, Widths
+from .attention import attention
+from .convolutions import conv, conv_integer, qlinear_conv
+from .deformed import deform_conv
+from .einsums import einsum_node
+from .files import read_model
+from .graph import graph_of, nodes_of, with_quantized_widths
+from .nodes import Dense, Node, Operator, Part
+from .passed import PassedThrough, passed_node, summed
+from .products import gemm_node, matmul, matmul_integer, qlinear_matmul
+from .recurrent import recurrent
+from .transposed import conv_transpose
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import onnx
+
+OPERATORS: Mapping[str, Operator] = {
+    "Attention": attention,
+    "Conv": conv,
+    "ConvInteger": conv_integer,
+    "ConvTranspose": conv_transpose,
+    "DeformConv": deform_conv,
+    "Einsum": einsum_node,
+    "GRU": recurrent,
+    "Gemm": gemm_node,
+    "LSTM": recurrent,
+    "MatMul": matmul,
+    "MatMulInteger": matmul_integer,
+    "QLinearConv": qlinear_conv,
+    "QLinearMatMul": qlinear_matmul,
+    "RNN": recurrent,
+}
+"""The operators of the standard domain that become problems."""
+
+_BESIDE = "beside a dense operation"
+
+
+@dataclass(frozen=True)
+class OnnxNetwork(Network):
+    """A network read from an ONNX file.
+
+    passed  what is not searched, summed by kind
+    graph   producers, consumers, and the shape and bytes of every edge (`graph_of`)
+    """
+
+    passed: tuple[PassedThrough, ...] = ()
+    graph: nx.MultiDiGraph[str] = field(kw_only=True, repr=False, compare=False, hash=False)
+
+    @cached_property
+    def operations(self) -> int:
+        """Multiply-accumulates of all layers, and operations of what is passed through, as far as it can be counted."""
+        return self.macs + sum(one.operations or 0 for one in self.passed)
+
+    def layer(self, name: str) -> NetworkLayer:
+        """The layer that stands for that node; ProblemError names the nearest one otherwise."""
+        for layer in self.layers:
+            if name in layer.nodes:
+                return replace(layer, name=name, problem=replace(layer.problem, name=f"{self.name}:{name}"))
+        parts = [layer.name for layer in self.layers for node in layer.nodes if node.startswith(f"{name}#")]
+        if parts:
+            hint = f"its parts are {', '.join(dict.fromkeys(parts))}"
+            raise ProblemError(f"{name!r} is several problems", where=f"network {self.name}", hint=hint)
+        names = [node for layer in self.layers for node in layer.nodes]
+        raise ProblemError(f"unknown layer {name!r}", where=f"network {self.name}", hint=did_you_mean(name, names))
+
+
+def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths = "file") -> OnnxNetwork:
+    """The network in an ONNX file.
+
+    dims    sizes of symbolic dimensions of its inputs, by name
+    widths  "file": words are as wide as the element types say; "arch": as wide as those of the architecture
+
+    Every node whose operator is in OPERATORS is a layer, or several where it is made of several problems
+    (`name#1`, ...); nodes of equal problems are one layer, `repeat` of them, listed in `nodes`.
+
+    Raises ProblemError for a file that is no ONNX model, symbols without a size or unknown, an operator set that is
+    not known, and dense operations whose shapes are not known before the model runs.
+    """
+    model = read_model(path, dims or {})
+    try:
+        nodes = nodes_of(model)
+        narrowed = with_quantized_widths(nodes, [result.name for result in model.graph.output])
+    except ProblemError as error:
+        raise error.located(str(path)) from None
+    found: list[tuple[str, Part]] = []
+    passed: list[PassedThrough] = []
+    for node in narrowed:
+        operator = OPERATORS.get(node.op) if not node.domain else None
+        if operator is None:
+            continue
+        dense = _dense(operator, node, nodes, str(path))
+        parts = dense.parts if widths == "file" else tuple(_of_any_width(part) for part in dense.parts)
+        found += _named(node.name, parts)
+        passed += [PassedThrough(what, 1, count, 0, _BESIDE) for what, count in dense.others.items() if count]
+    passed += [passed_node(node) for node in nodes if node.domain or node.op not in OPERATORS]
+    layers = tuple(_layers(path.stem, found))
+    return OnnxNetwork(
+        path.stem, _source(model, path, dims or {}), layers, summed(passed), graph=graph_of(model, nodes)
+    )
+
+
+def _dense(operator: Operator, node: Node, nodes: Iterable[Node], where: str) -> Dense:
+    for value in (*node.inputs, *node.outputs):
+        if value is not None and value.shape is None:
+            raise _unknown_shape(value.name, node, nodes, where)
+    try:
+        return operator(node)
+    except ProblemError as error:
+        raise error.located(where) from None
+
+
+def _unknown_shape(name: str, node: Node, nodes: Iterable[Node], where: str) -> ProblemError:
+    """The error for a tensor without a shape: it names the node at which shapes were lost."""
+    makers = {value.name: maker for maker in nodes for value in maker.outputs}
+    message = f"the shape of {name} is not known before the model runs"
+    if name not in makers:
+        return ProblemError(f"input {name} has no shape", where=f"{where}: {node.where}")
+    first, seen = makers[name], {name}
+    while True:
+        lost = next((value.name for value in first.inputs if value and value.shape is None), None)
+        if lost is None or lost not in makers or lost in seen:  # a damaged file may have a cycle
+            break
+        first = makers[lost]
+        seen.add(lost)
+    if first.domain:
+        reason = f"{first.where} is an operator of {first.domain}, whose results ONNX cannot infer"
+        hint = f"{reason}; export with standard operators, or with the shapes written into the file"
+    else:
+        hint = f"it is lost at {first.where}, whose result depends on data; export the model with fixed shapes"
+    return ProblemError(message, where=f"{where}: {node.where}", hint=hint)
+
+
+def _named(name: str, parts: tuple[Part, ...]) -> list[tuple[str, Part]]:
+    if len(parts) == 1:
+        return [(name, parts[0])]
+    return [(f"{name}#{number}", part) for number, part in enumerate(parts, 1)]
+
+
+def _of_any_width(part: Part) -> Part:
+    """The part with the architecture's widths: its tensors state none."""
+    tensors = tuple(replace(tensor, bits=None, partial_bits=None) for tensor in part.problem.tensors)
+    return replace(part, problem=replace(part.problem, tensors=tensors))
+
+
+def _layers(network: str, found: Iterable[tuple[str, Part]]) -> Iterable[NetworkLayer]:
+    """Equal problems as one layer, in the order of their first nodes."""
+    equal: dict[object, list[tuple[str, Part]]] = {}
+    for name, part in found:
+        key = (part.problem.dims, part.problem.tensors, part.weights is not None)
+        equal.setdefault(key, []).append((name, part))
+    for same in equal.values():
+        name, first = same[0]
+        # Parts of one transposed convolution use different taps of one tensor: `times` counts those.
+        own = {part.weights: part.times // part.steps for _, part in same}
+        yield NetworkLayer(
+            problem=replace(first.problem, name=f"{network}:{name}"),
+            repeat=sum(part.times for _, part in same),
+            is_weight=first.weights is not None,
+            name=name,
+            shared=sum(part.times for _, part in same) - sum(own.values()) if first.weights else 0,
+            nodes=tuple(name for name, _ in same),
+        )
+
+
+def _source(model: onnx.ModelProto, path: Path, dims: Mapping[str, int]) -> str:
+    """The file, what wrote it, and the sizes that were given."""
+    versions = [f"operator set {entry.version}" for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+    maker = " ".join(filter(None, (model.producer_name, model.producer_version)))
+    sizes = ", ".join(f"{symbol}={size}" for symbol, size in dims.items())
+    parts = (path.name, f"written by {maker}" if maker else "", *versions, sizes)
+    return ", ".join(filter(None, parts))

@@ -1,0 +1,188 @@
+"""The shape and type of every tensor of a model.
+
+ONNX's own shape inference does the work. It does not follow all arithmetic on shapes, as exporters write it (Shape,
+Gather, Concat, Reshape, ...), so nodes whose operands are all known and small are computed by ONNX's reference
+implementation, and inference runs again, until nothing new is found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ...ir import ProblemError
+from .einsums import einsum_shape
+from .files import SMALL
+from .nodes import element_bits
+
+if TYPE_CHECKING:
+    import numpy as np
+    import onnx
+
+    Arrays = dict[str, np.ndarray[Any, Any]]
+
+TypeAndShape = tuple[int, tuple[int, ...] | None]
+
+FEW = 16
+"""Elements up to which floats are computed."""
+
+# What these compute is not a function of their inputs.
+RANDOM = frozenset(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"))
+
+
+def infer(model: onnx.ModelProto) -> dict[str, TypeAndShape]:
+    """Element type and shape of every tensor, by name; the shape is None where it is not known.
+
+    Raises ProblemError for a model that onnx finds malformed.
+    """
+    while True:
+        model = _inferred(model)
+        known = dict(_stated(model))
+        if not _fold(model, known) | _shape_einsums(model, known):
+            return known
+
+
+def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
+    from onnx import shape_inference
+
+    try:
+        return shape_inference.infer_shapes(model, check_type=False, strict_mode=False, data_prop=True)
+    except (shape_inference.InferenceError, RuntimeError, ValueError) as error:
+        raise ProblemError(f"onnx cannot infer its shapes: {' '.join(str(error).split())}") from None
+
+
+def _stated(model: onnx.ModelProto) -> Iterator[tuple[str, TypeAndShape]]:
+    for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
+        tensor = value.type.tensor_type
+        sizes = [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
+        known = tensor.HasField("shape") and all(size is not None and size >= 0 for size in sizes)
+        yield value.name, (tensor.elem_type, tuple(size for size in sizes if size is not None) if known else None)
+    for stored in model.graph.initializer:
+        yield stored.name, (stored.data_type, tuple(stored.dims) if min(stored.dims, default=0) >= 0 else None)
+
+
+def type_bits(data_type: int) -> int | None:
+    """Width of an element of an ONNX type, by its number."""
+    return element_bits(type_name(data_type))
+
+
+def type_name(data_type: int) -> str:
+    """The name of an ONNX type, FLOAT16 or INT8; UNDEFINED for numbers that onnx does not know."""
+    from onnx import TensorProto
+
+    names = TensorProto.DataType.items()
+    return next((name for name, number in names if number == data_type), "UNDEFINED")
+
+
+def _fold(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
+    """Replace nodes that can be computed now by what they compute; whether there were any."""
+    from onnx import numpy_helper
+
+    arrays = _small_arrays(model)
+    left, computed = [], False
+    for node in model.graph.node:
+        found = _computed(model, node, arrays, known)
+        if found is None:
+            left.append(node)
+            continue
+        computed = True
+        arrays.update(found)
+        model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in found.items())
+    if computed:
+        del model.graph.node[:]
+        model.graph.node.extend(left)
+    return computed
+
+
+def _shape_einsums(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
+    """State the shapes of einsums that ONNX does not infer; whether there were any."""
+    from onnx.helper import make_tensor_value_info
+
+    found = False
+    for node in model.graph.node:
+        if (
+            node.op_type != "Einsum"
+            or node.domain
+            or not node.output
+            or known.get(node.output[0], (0, None))[1] is not None
+        ):
+            continue
+        shapes = [known[name][1] for name in node.input if name in known]
+        if None in shapes or len(shapes) != len(node.input):
+            continue
+        equation = next(
+            (attribute.s.decode(errors="replace") for attribute in node.attribute if attribute.name == "equation"), ""
+        )
+        with suppress(ProblemError):  # it is raised again where the node becomes a problem
+            shape = einsum_shape(equation, [shape for shape in shapes if shape is not None], node.name)
+            _state(model, make_tensor_value_info(node.output[0], known[node.input[0]][0], shape))
+            found = True
+    return found
+
+
+def _state(model: onnx.ModelProto, value: onnx.ValueInfoProto) -> None:
+    """Write what is known of a tensor into the model, in place of what stands there."""
+    for known in (*model.graph.output, *model.graph.value_info):
+        if known.name == value.name:
+            known.CopyFrom(value)
+            return
+    model.graph.value_info.append(value)
+
+
+def _small_arrays(model: onnx.ModelProto) -> Arrays:
+    """Stored parameters whose data is in the file."""
+    from onnx import TensorProto, numpy_helper
+
+    inside = [tensor for tensor in model.graph.initializer if tensor.data_location != TensorProto.EXTERNAL]
+    arrays: Arrays = {}
+    for tensor in inside:
+        if math.prod(tensor.dims) <= SMALL:
+            with suppress(Exception):  # data that is missing, or not what its type says: onnx fails in many ways
+                arrays[tensor.name] = numpy_helper.to_array(tensor)
+    return arrays
+
+
+def _computed(
+    model: onnx.ModelProto, node: onnx.NodeProto, arrays: Arrays, known: dict[str, TypeAndShape]
+) -> Arrays | None:
+    """The outputs of a node, if they can be computed, and are small."""
+    import numpy as np
+
+    if not all(_may_be_a_shape(*known.get(name, (0, None))) for name in node.output):
+        return None
+    if node.op_type in ("Shape", "Size") and not node.domain and node.input:
+        shape = known.get(node.input[0], (0, None))[1]
+        if shape is None:
+            return None
+        # The operand's values do not matter, and one that takes no memory has the same shape.
+        return _evaluated(model, node, {node.input[0]: np.broadcast_to(np.float32(0), shape)})
+    if node.domain or node.op_type in RANDOM or any(name and name not in arrays for name in node.input):
+        return None
+    return _evaluated(model, node, {name: arrays[name] for name in node.input if name})
+
+
+def _may_be_a_shape(data_type: int, shape: tuple[int, ...] | None) -> bool:
+    """Whether a tensor is known to be small; one of floats, such as the scales of a Resize, has an entry an axis."""
+    limit = FEW if type_name(data_type).endswith(("FLOAT", "FLOAT16", "DOUBLE")) else SMALL
+    return shape is not None and math.prod(shape) <= limit
+
+
+def _evaluated(model: onnx.ModelProto, node: onnx.NodeProto, operands: Arrays) -> Arrays | None:
+    import numpy as np
+    import onnx
+    from onnx.reference import ReferenceEvaluator
+
+    typed = [
+        onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for name, array in operands.items()
+    ]
+    outputs = [onnx.helper.make_empty_tensor_value_info(name) for name in node.output]
+    graph = onnx.helper.make_graph([node], "one", typed, outputs)
+    alone = onnx.helper.make_model(graph, opset_imports=model.opset_import)
+    try:
+        found = ReferenceEvaluator(alone).run(None, operands)
+    except Exception:  # what the reference cannot compute stays unknown, and is reported if a shape depends on it
+        return None
+    return {name: np.asarray(array) for name, array in zip(node.output, found, strict=True) if name}

@@ -1,0 +1,72 @@
+"""ConvTranspose, as the stride-1 convolutions that it is made of.
+
+A transposed convolution of stride s writes O[s*i + d*r - pad] += I[i] * W[r], which is no gather: an output axis is a
+sum. Outputs that are equal modulo s (a phase) read the same taps, though: those r with s | o + pad - d*r. They are
+every s/g-th one, where g = gcd(s, d), and along them i runs backwards in steps of d/g. So each phase is a convolution
+of stride 1 and dilation d/g over some taps of the flipped filter; all phases together use every tap once, and no
+multiplication by an inserted zero is counted. Positions beyond the input count as padding does in a convolution.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+
+from ...ir import ProblemError
+from ..layers import convolution
+from .convolutions import Window, auto_pad_of, pads_of, spatial_shapes, window_of
+from .nodes import Dense, Node, Part, widths
+
+Phase = tuple[int, int]
+"""Outputs and taps of one phase along one axis."""
+
+
+def conv_transpose(node: Node) -> Dense:
+    """ConvTranspose: inputs X, W (C x K/groups x taps) and optionally a bias."""
+    (batch, channels, *sizes), (read, per_group, *_) = spatial_shapes(node, 0, 1)
+    window, groups = window_of(node, node.shape(1)), node.integer("group", 1, minimum=1)
+    if node.output.shape is None or len(node.output.shape) != len(sizes) + 2:
+        raise ProblemError(f"the output has the shape {node.output.shape}", where=node.where)
+    if channels != read:
+        raise ProblemError(f"{channels} channels, and a filter that reads {read}", where=node.where)
+    by_axis = [phases(*_extent(node, axis, size, window), window, axis) for axis, size in enumerate(sizes)]
+    spread = [d // math.gcd(s, d) for s, d in zip(window.stride, window.dilation, strict=True)]
+    bits, stored = widths(node.input(0), node.input(1), node.output), node.input(1).parameter
+    parts = []
+    for shape, times in Counter(itertools.product(*by_axis)).items():
+        outputs, taps = zip(*shape, strict=True)
+        dilation = [1 if count == 1 else step for count, step in zip(taps, spread, strict=True)]
+        if batch and channels and per_group:
+            problem = convolution(per_group * groups, channels, outputs, taps, batch, groups, (), dilation, bits=bits)
+            parts.append(Part(problem, stored, times))
+    return Dense(tuple(parts), {"ConvTranspose bias": node.output_elements if node.has(2) else 0})
+
+
+def phases(outputs: int, begin: int, window: Window, axis: int) -> list[Phase]:
+    """Outputs and taps of every phase of an axis that has both; `begin` is what is cut off at the front."""
+    stride, dilation, size = window.stride[axis], window.dilation[axis], window.size[axis]
+    found = []
+    for first in range(min(stride, outputs)):
+        phase = (first + begin) % stride
+        taps = sum((phase - dilation * tap) % stride == 0 for tap in range(size))
+        if taps:
+            found.append((len(range(first, outputs, stride)), taps))
+    return found
+
+
+def _extent(node: Node, axis: int, size: int, window: Window) -> tuple[int, int]:
+    """Output positions of an axis, and what is cut off at its front (the specification of ConvTranspose).
+
+    With auto_pad and output padding together, or filters shorter than the stride, the specification's text and ONNX's
+    shape inference part; the output is as long as inference says, so that it fits what reads it.
+    """
+    stride, mode = window.stride[axis], auto_pad_of(node)
+    grown = node.integers("output_padding", len(window.size), 0)[axis]
+    full = stride * (size - 1) + grown + window.reach[axis]
+    if mode.startswith("SAME") or node.attributes.get("output_shape"):
+        outputs = (node.output.shape or ())[2:][axis]
+        cut = max(0, full - outputs)
+        return outputs, cut // 2 if mode == "SAME_UPPER" else cut - cut // 2
+    begin, end = pads_of(node, len(window.size))[axis] if mode == "NOTSET" else (0, 0)
+    return max(0, full - begin - end), begin
