@@ -32,7 +32,7 @@ def formulas() -> st.SearchStrategy[str]:
     return st.recursive(leaves, grown, max_leaves=4)
 
 
-@settings(deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(formulas(), FIGURES, FIGURES, FIGURES, FIGURES)
 def test_what_is_accepted_never_falls(text: str, energy: float, latency: float, more: float, longer: float) -> None:
     objective = parsed_or_none(text)
@@ -50,7 +50,7 @@ def parsed_or_none(text: str) -> Objective | None:
         return None
 
 
-@settings(deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(formulas(), st.lists(st.tuples(FIGURES, FIGURES), min_size=1, max_size=8), st.booleans())
 def test_arrays_are_as_their_elements(text: str, figures: list[tuple[float, float]], limited: bool) -> None:
     objective = parsed_or_none(text)
@@ -62,7 +62,7 @@ def test_arrays_are_as_their_elements(text: str, figures: list[tuple[float, floa
         np.testing.assert_allclose(objective.value(energy, latency), one_by_one, rtol=1e-12)
 
 
-@settings(deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(formulas(), st.none() | st.floats(0, 1e12), st.none() | st.floats(0, 1e12))
 def test_names_read_back(text: str, energy: float | None, latency: float | None) -> None:
     objective = parsed_or_none(text)
