@@ -13,6 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import tilewright as tw
+from tilewright.mapper.arrays import array_vectors
+from tilewright.mapper.constraints import Constraints
+
+MIN_USAGE = ("eyerissN", "simbaN")
+"""Machines that AccelForge searched with `min_usage 1`."""
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
 
@@ -24,6 +29,7 @@ class PeerCase:
     energy_pj, latency_cycles  of the mapping that it found, by its own count
     mapping                    that mapping
     cpu_s                      CPU seconds of its search; None where they were not recorded
+    constraints                what the other tool asked of every mapping
     """
 
     name: str
@@ -34,6 +40,7 @@ class PeerCase:
     latency_cycles: float
     mapping: tw.Mapping
     cpu_s: float | None
+    constraints: Constraints = Constraints()
 
     @property
     def value(self) -> float:
@@ -63,6 +70,7 @@ def _case(case: dict[str, Any], arch: tw.Architecture) -> PeerCase:
     ((kind, sizes),) = case["layer"].items()
     problem = {"gemm": tw.gemm, "conv2d": tw.conv2d}[kind](**sizes, name=case["name"])
     algorithm = f" {case['algorithm']}" if "algorithm" in case else ""
+    constraints = fullest_arrays(problem, arch) if arch.name in MIN_USAGE else Constraints()
     return PeerCase(
         name=f"{arch.name} {case['name']}{algorithm}",
         problem=problem,
@@ -72,7 +80,18 @@ def _case(case: dict[str, Any], arch: tw.Architecture) -> PeerCase:
         latency_cycles=case["latency_cycles"],
         mapping=tw.Mapping(problem, tw.LoopNest.parse("\n".join(case["nest"]))),
         cpu_s=case["cpu_s"],
+        constraints=constraints,
     )
+
+
+def fullest_arrays(problem: tw.Problem, arch: tw.Architecture) -> Constraints:
+    """Only mappings that use as many instances of every array as perfect factors can: AccelForge's `min_usage 1`."""
+    even = (False,) * len(problem.dims)
+    most = {
+        fanout.name: int(array_vectors(problem, fanout, "perfect", even).prod(axis=1).max()) / fanout.instances
+        for fanout in arch.fanouts
+    }
+    return Constraints("largest use of every array", utilization=most)
 
 
 @dataclass(frozen=True)
@@ -92,7 +111,7 @@ class Comparison:
 
 def compare(case: PeerCase, space: str, time_limit: float | None) -> Comparison:
     """Search a case, with divisors only, in a space if this version has a choice of spaces."""
-    options: dict[str, Any] = {"tiling": "perfect", "time_limit": time_limit}
+    options: dict[str, Any] = {"tiling": "perfect", "time_limit": time_limit, "constraints": case.constraints}
     if "space" in inspect.signature(tw.search).parameters:
         options["space"] = space
     started = time.process_time()

@@ -15,6 +15,9 @@ from .hierarchy import Hierarchy
 from .rows import Floats, Ints, Rows, row_codes
 from .tilings import Tiling
 
+Limit = float | Floats
+"""One number, or one per group."""
+
 
 @dataclass(frozen=True)
 class ArrayGroup:
@@ -25,13 +28,39 @@ class ArrayGroup:
     parts      instances that hold parts of the same sum, at most
     instances  instances in use, at most
     array      the instances per dimension, if all arrays of the group are the same
+    stacked    how many groups these are; if several (`stacked`), limits are (groups, 1), arrays (groups, dims), and
+               0 instances stand for those of a group with several arrays
     """
 
-    copies: tuple[tuple[float, ...], ...]
-    shared: tuple[tuple[float, ...], ...]
-    parts: tuple[float, ...]
-    instances: tuple[float, ...]
+    copies: tuple[tuple[Limit, ...], ...]
+    shared: tuple[tuple[Limit, ...], ...]
+    parts: tuple[Limit, ...]
+    instances: tuple[Limit, ...]
     array: tuple[Ints | None, ...]
+    stacked: int = 1
+
+
+def stacked(groups: Sequence[ArrayGroup], dims: int) -> ArrayGroup:
+    """Several groups as one, for tables of all of them at once."""
+
+    def per_tensor(limits: Sequence[tuple[tuple[Limit, ...], ...]]) -> tuple[tuple[Limit, ...], ...]:
+        return tuple(per_fanout(fanout) for fanout in zip(*limits, strict=True))
+
+    def per_fanout(limits: Sequence[tuple[Limit, ...]]) -> tuple[Limit, ...]:
+        return tuple(np.array(values)[:, None] for values in zip(*limits, strict=True))
+
+    several = np.zeros(dims, dtype=np.int64)
+    return ArrayGroup(
+        copies=per_tensor([group.copies for group in groups]),
+        shared=per_tensor([group.shared for group in groups]),
+        parts=per_fanout([group.parts for group in groups]),
+        instances=per_fanout([group.instances for group in groups]),
+        array=tuple(
+            np.array([several if array is None else array for array in arrays])
+            for arrays in zip(*(group.array for group in groups), strict=True)
+        ),
+        stacked=len(groups),
+    )
 
 
 def any_arrays(hierarchy: Hierarchy) -> ArrayGroup:

@@ -18,6 +18,12 @@ from .search_limits import SearchLimits
 from .tilings import Tiling
 from .traffic import Charge, TrafficModel
 
+LEAST_GAIN = 0.1
+"""Part of the way to the cutoff by which finer tables have to raise bounds for still finer ones to be made."""
+
+GROUPS_TRIED = 8
+"""Groups of arrays for which finer tables are tried before it is said that they add little."""
+
 Order = tuple[str, ...]
 """Dimensions of a gap, innermost loop first."""
 
@@ -152,7 +158,20 @@ class Growth:
     every_mapping: bool = False
     orders: list[Order] = field(default_factory=list)
     _order_numbers: dict[Order, int] = field(default_factory=dict)
+    _gains: dict[int, list[float]] = field(default_factory=dict)
     _models: dict[Path, TrafficModel] = field(default_factory=dict)
+
+    def add_little(self, level: int, gained: Floats, wanted: Floats) -> bool:
+        """Whether finer tables than those of a level would add little: those of the level have not raised the bounds of
+        a group much, of all that would have been wanted, or the next ones have not those of several groups."""
+        own = float(gained.sum()), float(wanted.sum())
+        totals = self._gains.setdefault(level, [0.0, 0.0, 0.0])
+        for i, amount in enumerate((*(x / own[1] for x in own), 1.0) if own[1] > 0 else ()):
+            totals[i] += amount
+        gained_next, wanted_next, groups = self._gains.get(level + 1, (0.0, 0.0, 0.0))
+        if groups >= GROUPS_TRIED and gained_next < LEAST_GAIN * wanted_next:
+            return True
+        return level > 0 and own[0] < LEAST_GAIN * own[1]
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,14 +31,20 @@ import numpy as np
 from ..cost_models.cost import tensor_tile_words
 from ..cost_models.sets import distinct_sums
 from ..ir import Rank, Tensor
-from .array_groups import ArrayGroup, any_arrays
+from .array_groups import ArrayGroup, Limit, any_arrays, stacked
 from .arrays import axis_limits
 from .footprints import Footprints
-from .hierarchy import MAC, Block, Crossing, Hierarchy, State
+from .hierarchy import MAC, Block, Crossing, Hierarchy, Holders, State
 from .lattice import Lattice
 from .ledger import Ledger
 from .rows import Floats, Ints
 from .tilings import Tiling
+
+CELLS_AT_ONCE = 100_000
+"""Numbers in a table for several groups of arrays at once, about."""
+
+CELLS_IN_USE = 100_000
+"""Cells of the lattices of all groups of arrays whose tables are kept, about."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,7 @@ class Bounds:
     ) -> None:
         self.hierarchy = hierarchy
         self.footprints = footprints
+        self._made_of = (hierarchy, footprints)
         self.lattice = lattice
         self.ledger = ledger
         self.arrays = arrays or any_arrays(hierarchy)
@@ -96,13 +103,13 @@ class Bounds:
         loop_moves = hierarchy.arch.loop_moves  # with `reuse: at_node` every loop charges what waits
         self.moving = [frozenset(i for i, d in enumerate(self.dims) if loop_moves(d, t)) for t in self.tensors]
         self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
-        self._tables: dict[State, Floats] = {}
-        self._ends: dict[tuple[State, Block, tuple[Crossing, ...]], Floats] = {}
-        self._costs: dict[tuple[Crossing, int], Floats] = {}
-        self._beyond: dict[State, Floats] = {}
-        self._stops: dict[State, Floats] = {}
+        self._outside: Bounds | None = None
+        self._likes: dict[int, Bounds] = {}
+        self.level = -1
+        self.settled = False  # whether finer tables would add little
+        self._in_use: list[Bounds] = []
+        self.forget()
         self._moves: dict[tuple[Crossing, ...], tuple[Move, ...]] = {}
-        self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
         self._words: dict[tuple[int, bool], np.ndarray] = {}
         self._fits: dict[tuple[int, tuple[int, ...]], np.ndarray] = {}
         self._limits = [
@@ -110,25 +117,104 @@ class Bounds:
             for fanout in hierarchy.fanouts
         ]
 
-    def for_arrays(self, arrays: ArrayGroup) -> Bounds:
-        """Bounds for rows with arrays of a group only."""
-        bounds = Bounds(self.hierarchy, self.footprints, self.lattice, self.ledger, arrays)
-        bounds._words, bounds._fits, bounds._moves = self._words, self._fits, self._moves
+    def forget(self) -> None:
+        """Drop all tables; they are made again when they are asked for."""
+        self._tables: dict[State, Floats] = {}
+        self._ends: dict[tuple[State, Block, tuple[Crossing, ...]], Floats] = {}
+        self._costs: dict[tuple[Crossing, int], Floats] = {}
+        self._beyond: dict[State, Floats] = {}
+        self._stops: dict[State, Floats] = {}
+        self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
+
+    def keep(self, group: Bounds) -> None:
+        """Keep the tables of the groups that were used last, and drop those of the others."""
+        if group is self:
+            return
+        if group in self._in_use:
+            self._in_use.remove(group)
+        self._in_use.append(group)
+        while sum(math.prod(bounds.lattice.shape) for bounds in self._in_use) > CELLS_IN_USE and self._in_use[1:]:
+            self._in_use.pop(0).forget()
+
+    def for_arrays(self, arrays: ArrayGroup, level: int = 0) -> Bounds:
+        """Bounds for rows with arrays of a group only, over a lattice of `Lattice.for_groups`."""
+        bounds = Bounds(*self._made_of, self.lattice.for_groups[level], self.ledger, arrays)
+        bounds._share(self.rough(level))
+        bounds.level = level
         return bounds
+
+    def rough(self, level: int = 0) -> Bounds:
+        """Bounds for any arrays over a lattice of `Lattice.for_groups`."""
+        lattice = self.lattice.for_groups[level]
+        if level not in self._likes:
+            self._likes[level] = self if lattice is self.lattice else Bounds(*self._made_of, lattice, self.ledger)
+        return self._likes[level]
+
+    def for_several(self, groups: Sequence[ArrayGroup], holders: Holders) -> Iterator[Bounds]:
+        """Bounds for each of several groups over the first of the lattices, with what their first bounds on a placement
+        take made for many groups at once."""
+        cells = math.prod(self.lattice.for_groups[0].shape) * self.ledger.columns
+        for several in _in_batches(groups, max(1, CELLS_AT_ONCE // cells)):
+            all_of_them = self.for_arrays(stacked(several, len(self.dims)))
+            all_of_them.prepare(self.hierarchy.start(holders))
+            for i, group in enumerate(several):
+                one = self.for_arrays(group)
+                one._take_over(all_of_them, slice(i * self.ledger.columns, (i + 1) * self.ledger.columns))
+                yield one
+
+    def prepare(self, state: State) -> None:
+        """Make the tables that a bound on rows with nothing but arrays decided takes."""
+        self.table(state)
+        for fanout in range(len(self.hierarchy.fanouts)):
+            self.beyond(state, fanout)
+
+    def _take_over(self, other: Bounds, part: slice) -> None:
+        self._tables = {state: table[part] for state, table in other._tables.items()}
+        self._beyond = {state: table[part] for state, table in other._beyond.items()}
+
+    def finer(self, group: Bounds) -> Bounds | None:
+        """Bounds for the same group over the next lattice; None: there is none."""
+        level = group.level + 1
+        return self.for_arrays(group.arrays, level) if level < len(self.lattice.for_groups) else None
+
+    def for_one(self, arrays: Sequence[Ints]) -> Bounds:
+        """Bounds for one member of the group: its own arrays, and the group's tables of all that lies outside them."""
+        own = replace(self.arrays, array=tuple(arrays))
+        one = Bounds(*self._made_of, self.lattice, self.ledger, own)
+        one._share(self)
+        one._outside = self
+        return one
+
+    def _share(self, other: Bounds) -> None:
+        """Take over what does not depend on arrays."""
+        self._words, self._fits, self._moves = other._words, other._fits, other._moves
+
+    def _shares(self, state: State) -> Bounds:
+        """Whose tables of a state these are."""
+        return self if self._outside is None or state.passed < len(self.hierarchy.fanouts) else self._outside
 
     # ---- states --------------------------------------------------------------------------------------------
 
     def table(self, state: State) -> Floats:
         """(columns, lattice) least cost of all that lies above a tile: temporal loops come next, or a fanout."""
-        if state not in self._tables:
-            self._tables[state] = self._fanout(state) if self.hierarchy.at_fanout(state) else self._loops(state)
-        return self._tables[state]
+        known = self._shares(state)._tables
+        if state not in known:
+            known[state] = self._fanout(state) if self.hierarchy.at_fanout(state) else self._loops(state)
+        return known[state]
 
     def _fanout(self, state: State) -> Floats:
-        table, array = self.table(self.hierarchy.passing(state)), self.arrays.array[state.passed]
+        table, arrays = self.table(self.hierarchy.passing(state)), self.arrays.array[state.passed]
+        if arrays is None:
+            return self._grown(table, state.passed, np.zeros(len(self.dims), dtype=np.int64))
+        groups = np.split(table, self.arrays.stacked)
+        grown = [self._grown(t, state.passed, a) for t, a in zip(groups, np.atleast_2d(arrays), strict=True)]
+        return grown[0] if len(grown) == 1 else np.concatenate(grown)
+
+    def _grown(self, table: Floats, fanout: int, array: Ints) -> Floats:
+        """The table inside a fanout; an array of 0 instances is any that the axes allow."""
         for d in self.every_dim:
-            if array is None:
-                table = self._within(table, d, self._limits[state.passed][d])
+            if array[d] == 0:
+                table = self._within(table, d, self._limits[fanout][d])
             elif array[d] > 1:
                 table = self._spread(table, d, int(array[d]))
         return table
@@ -144,20 +230,18 @@ class Bounds:
             return spread
         # Tiles of one cell may cover tiles of several.
         most = np.minimum(np.append(size + 1, least[:-1]) - 1, size) * instances
-        reach = [
-            table.take(np.arange(first, last + 1), axis=dim + 1).min(axis=dim + 1)
-            for first, last in zip(
-                self.lattice.places[dim][np.minimum(most, size)], self.lattice.places[dim][covered], strict=True
-            )
-        ]
-        return np.stack(reach, axis=dim + 1)
+        first, last = self.lattice.places[dim][np.minimum(most, size)], self.lattice.places[dim][covered]
+        for back in range(1, int((last - first).max()) + 1):
+            np.minimum(taken, np.take(table, np.maximum(last - back, first), axis=dim + 1), out=taken)
+        return taken
 
     def _loops(self, state: State) -> Floats:
         return self.lattice.around(self._stopped(state), self.free(state.waiting))
 
     def _stopped(self, state: State) -> Floats:
         """The least cost if the next loop, should there be one, charges something."""
-        if state not in self._stops:
+        known = self._shares(state)._stops
+        if state not in known:
             least: Floats | None = None
             for block in self.hierarchy.next_blocks(state):
                 end = self.end(state, block, state.waiting)
@@ -165,8 +249,8 @@ class Bounds:
             assert least is not None
             for move in self.moves(state.waiting):
                 least = np.minimum(least, self._moved(state, move))
-            self._stops[state] = least
-        return self._stops[state]
+            known[state] = least
+        return known[state]
 
     def _moved(self, state: State, move: Move) -> Floats:
         still = tuple(c for c in state.waiting if c not in move.moved)
@@ -203,18 +287,18 @@ class Bounds:
 
         later  free dimensions that may grow after them
         """
-        key = (state, dims, later)
-        if key not in self._growing:
+        key, known = (state, dims, later), self._shares(state)._growing
+        if key not in known:
             nothing: list[Floats | None] = [None] * (len(dims) + 1)
             blocks = self.hierarchy.next_blocks(state)
             if not state.waiting and len(blocks) == 1 and self.fanouts_after(state):
                 above, _ = self.after(state, blocks[0], ())
                 table = self.lattice.around(self.table(above), later)
-                self._growing[key] = Growing(nothing, self._decided(table, dims))
+                known[key] = Growing(nothing, self._decided(table, dims))
             else:
                 table = self.lattice.around(self._stopped(state), later)
-                self._growing[key] = Growing(self._decided(table, dims), nothing)
-        return self._growing[key]
+                known[key] = Growing(self._decided(table, dims), nothing)
+        return known[key]
 
     def _decided(self, table: Floats, dims: tuple[int, ...]) -> list[Floats | None]:
         tables: list[Floats | None] = [table]
@@ -236,15 +320,16 @@ class Bounds:
 
     def end(self, state: State, block: Block, still: tuple[Crossing, ...]) -> Floats:
         """(columns, lattice) least cost from a block's tile on, where the crossings `still` go on waiting."""
-        key = (state, block, still)
-        if key not in self._ends:
-            self._ends[key] = self._end(state, block, still)
-        return self._ends[key]
+        key, known = (state, block, still), self._shares(state)._ends
+        if key not in known:
+            known[key] = self._end(state, block, still)
+        return known[key]
 
     def _end(self, state: State, block: Block, still: tuple[Crossing, ...]) -> Floats:
         if self.hierarchy.is_last(block):
-            table = np.full((self.ledger.columns, *self.lattice.shape), np.inf)
-            once = sum((self.at_whole(c, state.passed) for c in still), np.zeros(self.ledger.columns))
+            columns = self.ledger.columns * self.arrays.stacked
+            table = np.full((columns, *self.lattice.shape), np.inf)
+            once = sum((self.at_whole(c, state.passed) for c in still), np.zeros(columns))
             table[:, *self._whole] = once.reshape(-1, *(1,) * len(self.dims))
             return table
         beyond = self.table(self.hierarchy.place(state, block, still))
@@ -313,7 +398,8 @@ class Bounds:
             exact = not tensor.is_output and self.hierarchy.memories[crossing.inner].halo == "exact"
             words = np.broadcast_to(self._words_at_tiles(crossing.tensor, exact), self.lattice.shape)
             flat = np.ascontiguousarray(words).ravel()
-            self._costs[key] = self.book(crossing, passed, flat).reshape(-1, *self.lattice.shape)
+            costs = np.moveaxis(self.book(crossing, passed, flat), 1, 0)
+            self._costs[key] = costs.reshape(-1, *self.lattice.shape)
         return self._costs[key]
 
     def at_whole(self, crossing: Crossing, passed: int) -> Floats:
@@ -326,15 +412,18 @@ class Bounds:
         return self.book(crossing, len(self.hierarchy.fanouts), words).reshape(-1)
 
     def book(self, crossing: Crossing, passed: int, words: Floats) -> Floats:
-        """(columns, n) least cost of a crossing whose charge moves so many different words, inside fanout `passed`."""
+        """(columns, groups, n) least cost of a crossing whose charge moves so many different words, inside fanout
+        `passed`."""
         tensor = self.tensors[crossing.tensor]
-        costs = np.zeros((self.ledger.columns, len(words)))
+        costs = np.zeros((self.ledger.columns, self.arrays.stacked, len(words)))
         nothing = np.zeros(1)
         outer, inner = self.hierarchy.memories[crossing.outer], self._memory(crossing.inner)
-        outer_instances = np.array([self._most_instances(crossing.outer)])
-        inner_instances = np.array([self._most_instances(crossing.inner)]) if inner else nothing
+        outer_instances = np.asarray(self._most_instances(crossing.outer))
+        inner_instances = np.asarray(self._most_instances(crossing.inner)) if inner else nothing
         copies, apart, shared = self._copies(crossing, passed)
-        filled, served = words * copies, words * apart / shared
+        # However many instances share a serving, every word of the tensor is served once.
+        distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
+        filled, served = words * copies, np.maximum(words * apart / shared, distinct)
         if not tensor.is_output:
             bits = self.ledger.arch.width_bits(tensor)
             self.ledger.book(costs, outer, served * bits, nothing, outer_instances)
@@ -344,7 +433,6 @@ class Bounds:
         # A word's first visit is free on the way in, once per instance that holds a part of its sum. Instances inside
         # the charge repeat visits alike, so the visits after the first are at least those at one of them; and at least
         # all visits, less one to as many instances as there may be.
-        distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
         wide = self.ledger.arch.partial_width_bits(tensor)
         narrow = min(wide, self.ledger.arch.width_bits(tensor))
         again = np.maximum(served - distinct * self._parts(crossing.outer, passed), 0.0)
@@ -357,37 +445,39 @@ class Bounds:
             self.ledger.book(costs, inner, reads, again * wide, inner_instances)
         return costs
 
-    def _copies(self, crossing: Crossing, passed: int) -> tuple[float, float, float]:
+    def _copies(self, crossing: Crossing, passed: int) -> tuple[Limit, Limit, Limit]:
         """Over the fanouts between the holders: below the charge, how many instances want a word, and how many times
         it is served to them; above the charge, how many may share a serving."""
-        copies = apart = shared = 1.0
+        copies: Limit = 1.0
+        apart: Limit = 1.0
+        shared: Limit = 1.0
         for fanout in range(len(self.hierarchy.fanouts)):
             if not self.hierarchy.between(fanout, crossing):
                 continue
             joins = self.hierarchy.joins(fanout, crossing)
             if fanout >= passed:
-                shared *= self.arrays.shared[fanout][crossing.tensor] if joins else 1.0
+                shared = shared * (self.arrays.shared[fanout][crossing.tensor] if joins else 1.0)
             else:
-                copies *= self.arrays.copies[fanout][crossing.tensor]
-                apart *= 1.0 if joins else self.arrays.copies[fanout][crossing.tensor]
+                copies = copies * self.arrays.copies[fanout][crossing.tensor]
+                apart = apart * (1.0 if joins else self.arrays.copies[fanout][crossing.tensor])
         return copies, apart, shared
 
-    def _most_instances(self, memory: int) -> float:
+    def _most_instances(self, memory: int) -> Limit:
         outside = (f for f, inside in enumerate(self.hierarchy.inside) if inside > memory)
         return math.prod(self.arrays.instances[f] for f in outside)
 
     def _memory(self, memory: int) -> Any:
         return None if memory == MAC else self.hierarchy.memories[memory]
 
-    def _parts(self, memory: int, passed: int) -> float:
+    def _parts(self, memory: int, passed: int) -> Limit:
         """Most instances of a memory, over fanouts from `passed` on, that hold parts of the same sums."""
-        parts = 1.0
+        parts: Limit = 1.0
         for fanout in range(passed, len(self.hierarchy.fanouts)):
             if self.hierarchy.inside[fanout] > memory:
-                parts *= self.arrays.parts[fanout]
+                parts = parts * self.arrays.parts[fanout]
         return parts
 
-    def _parts_inside(self, crossing: Crossing, passed: int) -> float:
+    def _parts_inside(self, crossing: Crossing, passed: int) -> Limit:
         """Most instances, over fanouts between the holders and below the charge, that hold parts of the same sums."""
         inside = (f for f in range(passed) if self.hierarchy.between(f, crossing))
         return math.prod(self.arrays.parts[f] for f in inside)
@@ -431,6 +521,11 @@ class Bounds:
 def lattice_of(hierarchy: Hierarchy, tiling: Tiling, even: Sequence[bool]) -> Lattice:
     """The lattice of a problem's tiles."""
     return Lattice([size for _, size in hierarchy.problem.dims], tiling, even)
+
+
+def _in_batches(groups: Sequence[ArrayGroup], count: int) -> Iterator[Sequence[ArrayGroup]]:
+    for first in range(0, len(groups), count):
+        yield groups[first : first + count]
 
 
 def _all_tiles(coefficients: tuple[int, ...], tiles: Sequence[int], sizes: Sequence[int]) -> float:

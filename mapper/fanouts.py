@@ -8,7 +8,7 @@ fanout, the array that was planned is put there.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -88,15 +88,14 @@ class Plans:
         path, state, costs = Path(growth.hierarchy, holders), growth.hierarchy.start(holders), self.fed(holders)
         batch = Batch(path, state, growth.bounds, self.rows, costs, self.steps, bound, orders, pending)
         batch = batch.take(np.flatnonzero(growth.limits.enough_at_work(self.steps)))
-        return bounded(growth, batch, growth.bounds, below)
+        return bounded(growth, batch, growth.bounds.rough(), below)
 
 
 def bounded(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch:
     """Rows of which nothing but the arrays is decided, with bounds by some tables, as far as they stay below the
     cutoff."""
-    tile = np.ones((len(batch), len(growth.sizes)), dtype=np.int64)
-    found = np.zeros(len(batch))
-    if not growth.hierarchy.fanouts:
+    tile, found = np.ones((len(batch), len(growth.sizes)), dtype=np.int64), np.zeros(len(batch))
+    if all(array is not None for array in bounds.arrays.array):  # which tiles fit inside known arrays says most
         found = growth.value(batch.costs + at(bounds.table(batch.state), bounds.lattice.place(tile)), batch.steps)
     for fanout, array in enumerate(batch.rows.arrays):
         tile = np.minimum(tile * array, np.array(growth.sizes, dtype=np.int64))
@@ -112,10 +111,39 @@ def grouped(growth: Growth, batch: Batch) -> Iterator[Batch]:
         yield batch.take(index)
 
 
-def refined(growth: Growth, batch: Batch, below: float) -> Batch:
-    """The rows with bounds by tables of their own."""
-    group = group_of(growth.hierarchy, growth.tiling, batch.rows.arrays)
-    return bounded(growth, batch, growth.bounds.for_arrays(group), below)
+def refined_groups(growth: Growth, groups: Sequence[Batch], below: float) -> Iterator[Batch]:
+    """The rows of several groups with better bounds, each by tables of its own."""
+    alike = [group_of(growth.hierarchy, growth.tiling, group.rows.arrays) for group in groups]
+    own = growth.bounds.for_several(alike, groups[0].path.holders)
+    for batch, bounds in zip(groups, own, strict=True):
+        better = _with(growth, batch, bounds, below)
+        bounds.forget()
+        yield better
+
+
+def finer(growth: Growth, batch: Batch, below: float) -> Batch:
+    """The rows of a group with better bounds, by finer tables."""
+    bounds = growth.bounds.finer(batch.bounds)
+    assert bounds is not None
+    growth.bounds.keep(bounds)
+    return _with(growth, batch, bounds, below)
+
+
+def _with(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch:
+    """The rows of a group with bounds by tables of the group, as far as they stay below the cutoff."""
+    if growth.tiling == "perfect":
+        return bounded(growth, batch, bounds, below)
+    # Tables for what lies outside the arrays are the same for all of the group.
+    found = np.empty(len(batch))
+    place = bounds.lattice.place(np.ones((1, len(growth.sizes)), dtype=np.int64))
+    for row in range(len(batch)):
+        own = bounds.for_one([array[row] for array in batch.rows.arrays])
+        found[row] = growth.value(batch.costs[:, row] + at(own.table(batch.state), place)[:, 0], batch.steps[row])
+    found = np.maximum(found, batch.bound)
+    if np.isfinite(below):
+        bounds.settled = growth.add_little(bounds.level, np.minimum(found, below) - batch.bound, below - batch.bound)
+    batch = replace(batch, bounds=bounds, bound=found)
+    return batch.take(np.flatnonzero(growth.below(batch.bound, below))).sorted()
 
 
 def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:

@@ -20,6 +20,9 @@ from .tilings import Tiling, grid
 MOST_CELLS = 100_000
 """Cells of a lattice, at most: more tiles share cells, which keeps bounds valid and makes them coarser."""
 
+GROUP_CELLS = (1_500, 12_000)
+"""Cells of the lattices on which groups of ragged arrays are bounded, at most, before it is done on the whole one."""
+
 
 class Lattice:
     """Cells per dimension.
@@ -59,6 +62,14 @@ class Lattice:
             if count < len(axis):
                 self.cells[d] = _shared_cells(axis, count)
                 self._folds[d] = (int(self.cells[d][-1]) + 1,)
+
+    @cached_property
+    def for_groups(self) -> tuple[Lattice, ...]:
+        """Lattices to bound groups of arrays on, one after the other: from a few cells to all of them."""
+        if self.tiling == "perfect":
+            return (self,)
+        fewer = [n for n in GROUP_CELLS if 2 * n < math.prod(self.shape)]
+        return (*(Lattice(self.sizes, self.tiling, self.even, n) for n in fewer), self)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

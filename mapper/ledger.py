@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from ..arch import Architecture, Memory
-from ..cost_models import EDP, Objective
+from ..cost_models import EDP, ENERGY, Objective
 from ..cost_models.hops import hops
 from .hierarchy import MAC, Crossing, Hierarchy
 from .rows import Floats, Rows
@@ -56,9 +56,11 @@ class Ledger:
     exchange_rate: float | None = None
 
     @classmethod
-    def of(cls, arch: Architecture, exchange_rate: float | None = None) -> Ledger:
-        """A ledger for an architecture; `exchange_rate` in pJ per cycle."""
-        return cls(arch, ports_of(arch), exchange_rate)
+    def of(cls, arch: Architecture, exchange_rate: float | None = None, objective: Objective | None = None) -> Ledger:
+        """A ledger for an architecture; `exchange_rate` in pJ per cycle. Where only energy is minimized, and none of it
+        leaks, no port has a column."""
+        timeless = objective == ENERGY and not arch.total_leakage_pj_per_cycle
+        return cls(arch, () if timeless else ports_of(arch), exchange_rate)
 
     @property
     def columns(self) -> int:
@@ -171,7 +173,7 @@ class CrossingCosts:
             # An exact halo keeps words at wraps and ragged edges that depend on all loops above: bounded here,
             # and counted once the mapping is complete.
             distinct = np.full(len(rows), float(model.distinct_words(tensor)))
-            return distinct, distinct / model.shared_later(rows, crossing)
+            return distinct, distinct
         return model.filled(rows, crossing, charge), model.served(rows, crossing, charge)
 
     def of(self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None) -> Floats:

@@ -46,7 +46,7 @@ from .certificate import RELATIVE_TOLERANCE, Certificate
 from .conflicts import conflict_error, smallest_conflict
 from .constraints import Constraints
 from .diagnosis import diagnose
-from .fanouts import Plans, grouped, pass_fanout, refined
+from .fanouts import Plans, finer, grouped, pass_fanout, refined_groups
 from .footprints import Footprints
 from .heuristics.neighbourhood import neighbourhood
 from .hierarchy import SPACES, Hierarchy, Holders, Space
@@ -68,6 +68,9 @@ ROWS_PER_GROUP: dict[Space, int] = {"even": 400, "uneven": 20}
 """Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays take
 to make."""
 
+LOOKED_AT_ONCE = 200_000
+"""Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
+
 DIVES = 4
 """Placements that are dived into before the search proper."""
 
@@ -85,13 +88,6 @@ class Found:
     value: float
     mapping: Mapping
     cost: Cost
-
-
-@dataclass
-class _Group:
-    """Rows of which nothing but the arrays is decided, to be given tables of their own."""
-
-    batch: Batch
 
 
 @dataclass
@@ -119,10 +115,12 @@ class ExactSearch:
     placements: int = 0
     found: list[Found] = field(default_factory=list)
     interrupted: bool = False
+    _group_dives: int = 0
+    _made: dict[int, float] = field(default_factory=dict)
     _known: set[bytes] = field(default_factory=set)
     _working_on: float = float("inf")
     _all_bounded: bool = False
-    _queue: list[tuple[float, int, Holders | _Group | Batch]] = field(default_factory=list)
+    _queue: list[tuple[float, int, Holders | Batch]] = field(default_factory=list)
     _witnesses: list[Mapping] = field(default_factory=list)
     _ticket: Iterator[int] = field(default_factory=itertools.count)
 
@@ -170,8 +168,6 @@ class ExactSearch:
             self._working_on, _, item = heapq.heappop(self._queue)
             if isinstance(item, tuple):
                 self._push_batch(self._open(item))
-            elif isinstance(item, _Group):
-                self._push_batch(self._at_loops(refined(self.growth, item.batch, self._cutoff())))
             else:
                 self._work_on(item)
             self._working_on = float("inf")
@@ -210,7 +206,7 @@ class ExactSearch:
         # blocks better.
         fewest = not wants_more(self.constraints) and not rounds_unevenly(self.arch, self.tiling)
         even = tuple(fewest and even_growth(self.problem, dim) for dim in self.problem.dim_names)
-        ledger, footprints = Ledger.of(self.arch, exchange_rate), Footprints(hierarchy)
+        ledger, footprints = Ledger.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
         bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), ledger)
         costs = CrossingCosts(hierarchy, ledger, counts_blocks=not rounds_unevenly(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
@@ -299,7 +295,7 @@ class ExactSearch:
             return float("inf")
         return self.found[-1].value * (1 - RELATIVE_TOLERANCE)
 
-    def _push(self, bound: float, item: Holders | _Group | Batch) -> None:
+    def _push(self, bound: float, item: Holders | Batch) -> None:
         if bound < self._cutoff():
             heapq.heappush(self._queue, (bound, next(self._ticket), item))
 
@@ -320,19 +316,27 @@ class ExactSearch:
     def _open(self, holders: Holders) -> Batch:
         return self._at_loops(self.plans.start(holders, self._cutoff()))
 
+    def _undecided(self, batch: Batch) -> bool:
+        """Whether nothing but the arrays of the rows is decided."""
+        return not batch.path.blocks and not batch.path.gaps and bool(batch.rows.arrays)
+
+    def _is_bounded_best(self, batch: Batch) -> bool:
+        """Whether there are no better bounds for rows of which only the arrays are decided."""
+        bounds = batch.bounds
+        return bounds.settled or bounds.level == len(self.growth.bounds.lattice.for_groups) - 1
+
     def _pays_to_group(self, head: Batch, grown: list[Batch]) -> bool:
         """Whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
         which bound them better, are made in less time than it takes to look at them all."""
-        decided = head.path.blocks or head.path.gaps
-        if decided or not head.rows.arrays or head.bounds is not self.growth.bounds:
-            return False
-        if self.tiling == "ragged":  # lattices are large there, and groups many: the tables would take gigabytes
+        if not self._undecided(head) or head.bounds.level >= 0:
             return False
         groups = sum(1 for _ in grouped(self.growth, head))
         return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.space] * groups
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""
+        if self.tiling == "ragged" and self._undecided(batch):
+            batch = batch.take(np.arange(min(1, len(batch))))
         while len(batch) and not batch.complete:
             batch = batch.take(np.arange(min(DIVE_WIDTH, len(batch))))
             grown = [b for b in self._expand(batch) if len(b)]
@@ -343,18 +347,61 @@ class ExactSearch:
 
     def _work_on(self, batch: Batch) -> None:
         """Grow the best rows of a batch by one step, or evaluate them where none is left."""
+        self.growth.bounds.keep(batch.bounds)
         if batch.complete:
             self._finish(batch)
             return
-        head = batch.take(np.arange(min(ROWS_AT_ONCE[self.tiling], len(batch))))
-        self._push_batch(batch.take(np.arange(len(head), len(batch))))
-        grown = list(self._expand(head))
+        if self._steps_are_long and self._undecided(batch) and not self._is_bounded_best(batch):
+            self._refine(batch)
+            return
+        head = self._head(batch, self._rows_at_once(batch))
+        grown = self._measured(head)
         if self._pays_to_group(head, grown):
-            for group in grouped(self.growth, head):
-                self._push(float(group.bound[0]), _Group(group))
+            self._group(head)
             return
         for batch in grown:
             self._push_batch(batch)
+
+    @property
+    def _steps_are_long(self) -> bool:
+        """Whether rows grow to so many that tables for each group of arrays, which bound them better, always pay."""
+        return self.tiling == "ragged" or self.space == "uneven"
+
+    def _refine(self, batch: Batch) -> None:
+        """Give better bounds to the best rows of a batch of arrays."""
+        if batch.bounds.level < 0:
+            self._group(self._head(batch, ROWS_AT_ONCE[self.tiling]))
+        else:
+            self._push_batch(finer(self.growth, self._head(batch, 8), self._cutoff()))
+
+    def _group(self, batch: Batch) -> None:
+        """Put the rows back in groups of alike arrays, with bounds by tables of each group."""
+        groups = list(refined_groups(self.growth, list(grouped(self.growth, batch)), self._cutoff()))
+        for group in groups:
+            self._push_batch(group)
+        best = min((group for group in groups if len(group)), key=lambda group: float(group.bound[0]), default=None)
+        if best is not None and self._group_dives < DIVES:  # these bounds are a better guide than those before them
+            self._group_dives += 1
+            self._dive(best.take(np.arange(1)))
+
+    def _head(self, batch: Batch, count: int) -> Batch:
+        """The best rows of a batch; the others go back into the queue."""
+        self._push_batch(batch.take(np.arange(min(count, len(batch)), len(batch))))
+        return batch.take(np.arange(min(count, len(batch))))
+
+    def _rows_at_once(self, batch: Batch) -> int:
+        """As many rows as make about `LOOKED_AT_ONCE` others, by what rows like them have made."""
+        each = self._made.get(len(batch.path.blocks), 0.0)
+        return min(ROWS_AT_ONCE[self.tiling], max(1, int(LOOKED_AT_ONCE / (each + 1))))
+
+    def _measured(self, head: Batch) -> list[Batch]:
+        """Grow rows, and remember how many others each of them made, left aside at once or not."""
+        before = self.pruned.total()
+        grown = list(self._expand(head))
+        each = (self.pruned.total() - before + sum(len(batch) for batch in grown)) / len(head)
+        depth = len(head.path.blocks)
+        self._made[depth] = max(each, self._made.get(depth, each) * 0.8)
+        return grown
 
     def _finish(self, batch: Batch) -> None:
         """Evaluate complete rows by the cost model, in the order of their bounds, while they may be better."""

@@ -109,7 +109,7 @@ class TrafficModel:
         joining = self._joining(crossing, inside)
         words = self._charged(rows, crossing, charge, joining.__contains__)
         shared = self._shared_windows(rows, crossing, charge.gap, charge.tile, joining)
-        return words / (shared * self.shared_later(rows, crossing, inside))
+        return self._shared_out(crossing, words, shared * self.shared_later(rows, crossing, inside))
 
     def computed(self, rows: Rows, crossing: Crossing, inside: int | None = None) -> Floats:
         """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor; or, if only
@@ -124,7 +124,7 @@ class TrafficModel:
             words = words * self._computed_along(rows, rank, joins)
         tile = self.array_tile(rows, self.path.gap)
         shared = self._shared_windows(rows, crossing, self.path.gap, tile, joining)
-        return words / (shared * self.shared_later(rows, crossing, inside))
+        return self._shared_out(crossing, words, shared * self.shared_later(rows, crossing, inside))
 
     def passing(self, rows: Rows, crossing: Crossing, charge: Charge | None, inside: int) -> Floats:
         """(rows,) words that pass between the holders in both directions, with only the fanouts inside one sharing."""
@@ -192,11 +192,17 @@ class TrafficModel:
                 shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
         return shared
 
+    def _shared_out(self, crossing: Crossing, words: Ints, shared: Floats) -> Floats:
+        """(rows,) words that are served, where so many instances share one: every word of the tensor at least once."""
+        return np.maximum(words / shared, self.distinct_words(self.problem.tensors[crossing.tensor]))
+
     def _shared_windows(self, rows: Rows, crossing: Crossing, gap: int, tile: Ints, joining: frozenset[int]) -> Floats:
         """(rows,) instances of fanouts above a gap, passed or not, that may share a word of a window; at most.
 
         Along one dimension, instances stand at least a tile apart, and a word lies in those that the window of the
-        tile (rows, dims) covers; along the others, it may lie in all.
+        tile (rows, dims) covers; along the others, it may lie in all. And n instances along a dimension make the
+        window longer by n - 1 words at least, whatever their distance: a set of sums A + B has |A| + |B| - 1 elements
+        at least. Of windows of one word, the fewest words that one array of them may want are known.
         """
         shared = np.ones(len(rows))
         gaps = self.path.gaps
@@ -208,8 +214,19 @@ class TrafficModel:
                 spread = [np.prod([rows.arrays[f][:, i] for f in above], axis=0) for i, _ in dims]
                 apart = [c * tile[:, i] for i, c in dims]
                 near = [np.minimum(n, -(-span // step)) / n for n, step in zip(spread, apart, strict=True)]
-                shared = shared * np.prod(spread, axis=0) * np.min(near, axis=0)
+                every = np.prod(spread, axis=0)
+                longer = span + np.sum(spread, axis=0) - len(dims)
+                if len(above) == 1 and len(dims) == 2:
+                    longer = np.where(span == 1, self._least_union(rank, spread), longer)
+                shared = shared * every * np.minimum(np.min(near, axis=0), span / longer)
         return shared
+
+    def _least_union(self, rank: Rank, spread: Sequence[Ints]) -> Ints:
+        """(rows,) words that so many instances along the two dimensions of a rank want together, at least, if each
+        wants one."""
+        sizes = tuple(int(self.sizes[self.dim_index[dim]]) for dim, _ in rank)
+        coefficients = tuple(coefficient for _, coefficient in rank)
+        return per_distinct_row(spread, lambda counts: (fewest_sums(coefficients, sizes, counts), 0))[:, 0]
 
     def _charged(self, rows: Rows, crossing: Crossing, charge: Charge, joins: Skip) -> Ints:
         tensor = self.problem.tensors[crossing.tensor]
@@ -333,6 +350,26 @@ class TrafficModel:
             return _every_step_total(coefficients, sizes, key, tuple(shapes)), 0
 
         return per_distinct_row(columns, count)[:, 0]
+
+
+@lru_cache(maxsize=1 << 14)
+def fewest_sums(coefficients: tuple[int, ...], sizes: tuple[int, ...], counts: tuple[int, ...]) -> int:
+    """The fewest distinct sums of two arithmetic progressions with so many elements, for any tile that stands between
+    neighbours.
+
+    Sums a*i + b*j are equal along one direction only: (b, -a) / gcd(a, b).
+    """
+    one, other = counts
+    apart = [
+        [c * tile for tile in range(1, (size - 1) // max(n - 1, 1) + 1)] or [c]
+        for c, size, n in zip(coefficients, sizes, counts, strict=True)
+    ]
+    equal = 0
+    for a in apart[0]:
+        for b in apart[1]:
+            common = math.gcd(a, b)
+            equal = max(equal, max(one - b // common, 0) * max(other - a // common, 0))
+    return one * other - equal
 
 
 @lru_cache(maxsize=1 << 17)

@@ -18,7 +18,7 @@ from tilewright.ir import Mapping, MappingError, Problem
 from tilewright.mapper.array_groups import group_of
 from tilewright.mapper.batch import Growth
 from tilewright.mapper.bounds import Bounds, at
-from tilewright.mapper.fanouts import Plans
+from tilewright.mapper.fanouts import Plans, grouped
 from tilewright.mapper.hierarchy import SPACES
 from tilewright.mapper.reduction import reduce_problem
 from tilewright.mapper.rows import Flags, Floats, Rows
@@ -66,9 +66,14 @@ def bounds_at(step: Step, last: bool, growth: Growth, bounds: Bounds, rng: rando
 
 
 def check_path(mapping: Mapping, cost: Cost, growth: Growth, rng: random.Random) -> list[Step]:
-    """All tables along a mapping's path: those for any arrays, and those for its own."""
+    """All tables along a mapping's path: those for any arrays, and, over every lattice, those for its own."""
     steps, most = list(steps_to(mapping, growth)), columns_of(cost, growth) * SLACK
-    groups = (growth.bounds, growth.bounds.for_arrays(group_of(growth.hierarchy, growth.tiling, steps[0].rows.arrays)))
+    arrays, root = steps[0].rows.arrays, growth.bounds
+    groups = [root, root.rough()]
+    group: Bounds | None = root.for_arrays(group_of(growth.hierarchy, growth.tiling, arrays))
+    while group is not None:
+        groups += [group, group.for_one([array[0] for array in arrays])]
+        group = root.finer(group)
     for step, after in zip(steps, [*steps[1:], None], strict=True):
         costs = step.costs(growth)
         if after is None:
@@ -156,10 +161,32 @@ def windows_below_arrays(rng: random.Random) -> tuple[Problem, Architecture]:
             return problem, arch
 
 
+def test_groups_at_once_are_bounded_as_one_by_one() -> None:
+    """Tables of several groups of arrays in one go are those of each group, bit for bit."""
+    compared = 0
+    for seed in range(40):
+        rng = random.Random(seed)
+        problem, arch = random_problem(rng, 8), random_architecture(rng)
+        growth = growth_of(problem, arch, TILINGS[seed % 2], SPACES[seed % 3 > 0], rng.choice([None, 3.0]))
+        plans = Plans(growth)
+        for holders in list(growth.hierarchy.placements())[:2] if arch.fanouts else ():
+            rows = list(grouped(growth, plans.start(holders, float("inf"))))[:6]
+            groups = [group_of(growth.hierarchy, growth.tiling, batch.rows.arrays) for batch in rows]
+            state = growth.hierarchy.start(holders)
+            for group, bounds in zip(groups, growth.bounds.for_several(groups, holders), strict=True):
+                alone = growth.bounds.for_arrays(group)
+                assert bounds._tables, "made already"
+                assert (bounds.table(state) == alone.table(state)).all(), seed
+                assert (bounds.beyond(state, 0) == alone.beyond(state, 0)).all(), seed
+                compared += 1
+    assert compared > 60
+
+
 @pytest.mark.parametrize("block", range(8))
 @pytest.mark.parametrize("most_cells", [30, 100_000])
-def test_random_mappings_of_larger_spaces(block: int, most_cells: int) -> None:
+def test_random_mappings_of_larger_spaces(block: int, most_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lattices whose cells hold several tiles, too."""
+    monkeypatch.setattr("tilewright.mapper.lattice.GROUP_CELLS", (20, 80))
     checked = coarse = 0
     for seed in range(block * 12, block * 12 + 12):
         rng = random.Random(seed)

@@ -77,6 +77,16 @@ def test_optimum_of_brute_force(start: int) -> None:
         assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
 
 
+@pytest.mark.parametrize("start", range(0, SEEDS, 5 * BLOCK))
+def test_optimum_by_finer_and_finer_tables(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ragged arrays are bounded on several lattices, one after the other, however small the problem."""
+    monkeypatch.setattr("tilewright.mapper.lattice.GROUP_CELLS", (2, 4, 8))
+    for seed, (problem, arch, ragged) in pairs(range(start, start + BLOCK)):
+        if ragged and arch.fanouts:
+            expected = brute_force.best(problem, arch, ragged, ["edp"])
+            assert searched(problem, arch, "edp", "ragged") == pytest.approx(expected["edp"], rel=1e-9), f"seed {seed}"
+
+
 def traits(problem: Problem, arch: Architecture, ragged: bool) -> Iterator[str]:
     """What makes a pair hard to get right."""
     yield "pair"

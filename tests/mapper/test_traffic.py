@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 
@@ -16,6 +17,7 @@ from tilewright.ir import Mapping
 from tilewright.mapper.batch import Growth
 from tilewright.mapper.hierarchy import MAC
 from tilewright.mapper.tilings import TILINGS
+from tilewright.mapper.traffic import fewest_sums
 
 SEEDS = 480
 BLOCK = 60
@@ -118,3 +120,22 @@ def test_settled_words_stay() -> None:
                 assert np.allclose(now, then, rtol=1e-12, atol=0), (seed, crossing)
                 settled += 1
     assert settled > 500
+
+
+@pytest.mark.parametrize("coefficients", [(1, 1), (2, 1), (2, 3), (4, 2)])
+def test_fewest_words_of_windows_side_by_side(coefficients: tuple[int, int]) -> None:
+    """Against all tiles that may stand between neighbours, written out."""
+    sizes = (7, 4)
+    for counts in itertools.product(range(1, 8), range(1, 5)):
+        apart = [range(1, (size - 1) // max(n - 1, 1) + 1) for size, n in zip(sizes, counts, strict=True)]
+        words = [
+            len(
+                {
+                    coefficients[0] * one * i + coefficients[1] * other * j
+                    for i in range(counts[0])
+                    for j in range(counts[1])
+                }
+            )
+            for one, other in itertools.product(*apart)
+        ]
+        assert fewest_sums(coefficients, sizes, counts) == min(words), counts

@@ -16,42 +16,18 @@ from typing import Any
 import pytest
 
 import tilewright as tw
-from batches import Here, cells, settings
+from batches import DATAFLOWS
 from tilewright.cost_models import count_words, parse_objective
 from tilewright.ir import TilewrightError
-from tilewright.report.batch.plan import distinct_questions
-from tilewright.report.batch.run import run_batch
-from tilewright.report.comparison import FREE, Comparison, Row, comparison_of
+from tilewright.report.comparison import FREE, Comparison, Row
 from tilewright.report.comparison_files import write_comparison
 from tilewright.report.comparison_page import comparison_page
 from tilewright.report.comparison_tables import all_tables, layer_table
 from tilewright.report.costs import outer_bytes
 from tilewright.report.hybrid import best_choice
 from tilewright.report.kinds import layer_kind
-from tilewright.report.store import NoMapping
 from tilewright.report.summaries import totals
 from tilewright.report.text import plain_text
-
-DATAFLOWS = (FREE, "weight-stationary", "output-stationary")
-
-
-@pytest.fixture(scope="module")
-def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    found = cells(tmp_path_factory.mktemp("net"), archs=("eyeriss", "tpu_v1"), dataflows=DATAFLOWS)
-    outcomes = run_batch(distinct_questions(found), None, Here)
-    return comparison_of(found, outcomes, settings(), "tilewright compare", "tilewright")
-
-
-@pytest.fixture(scope="module")
-def with_a_gap(comparison: Comparison) -> Comparison:
-    """The same where one layer has no mapping under one dataflow."""
-
-    def spoiled(row: Row) -> Row:
-        if (row.layer, row.arch, row.dataflow) != ("conv", "eyeriss", "weight-stationary"):
-            return row
-        return replace(row, outcome=NoMapping(row.problem.name, f"no mapping of {row.problem.name}", "spad", None))
-
-    return replace(comparison, rows=tuple(map(spoiled, comparison.rows)))
 
 
 def test_every_layer_has_a_row_everywhere(comparison: Comparison) -> None:

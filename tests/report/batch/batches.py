@@ -23,6 +23,8 @@ from tilewright.report.batch.plan import (
 from tilewright.report.store import Question
 from tilewright.workloads import Network, load_network
 
+DATAFLOWS = ("free", "weight-stationary", "output-stationary")
+
 NETWORK = """\
 network: {name}
 layers:
