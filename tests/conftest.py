@@ -15,4 +15,4 @@ settings.load_profile("patient")
 @pytest.fixture(autouse=True)
 def _store_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test is answered by another one, nor by the store of whoever runs it."""
-    monkeypatch.setenv("TILEWRIGHT_STORE", str(tmp_path / "store.sqlite3"))
+    monkeypatch.setenv("TILEWRIGHT_STORE", str(tmp_path.with_name(f"{tmp_path.name}-store.sqlite3")))

@@ -270,8 +270,9 @@ def test_constraints_are_passed_on_to_the_search(tmp_path: Path, monkeypatch: py
     path = tmp_path / "mine.yaml"
     path.write_text("memories: {GLB: {temporal: {K: 1}}}")
     lines = ("--constraint", "array.utilization>=0.5", "--constraint", "utilization>=0.25")
-    refused("search", *GEMM, "--arch", "three_level", "--dataflow", "weight-stationary", "--constraints", path, *lines)
-    refused("search", *GEMM, "--arch", "three_level")
+    words = ("search", *GEMM, "--arch", "three_level", "--no-cache")
+    refused(*words, "--dataflow", "weight-stationary", "--constraints", path, *lines)
+    refused(*words)
     machine = tw.load_arch("three_level")
     sources = ["weight-stationary", path, lines[1], lines[3]]
     assert asked == [load_constraints(sources, tw.gemm(M=16, N=16, K=16), machine), Constraints()]
@@ -420,7 +421,7 @@ def test_an_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(results, "search", interrupted)
-    done = run("search", *GEMM, "--arch", "eyeriss")
+    done = run("search", *GEMM, "--arch", "eyeriss", "--no-cache")
     assert done.exit_code == 130
     assert done.stderr == "interrupted\n"
 
@@ -433,7 +434,7 @@ def test_an_interrupt_from_a_shell_is_one_line(tmp_path: Path) -> None:
         f"def slow(*_, **__):\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(60)\n"
         "results.search = slow\nfrom tilewright.cli import main\nmain()"
     )
-    words = [sys.executable, "-c", code, "search", *GEMM, "--arch", "eyeriss"]
+    words = [sys.executable, "-c", code, "search", *GEMM, "--arch", "eyeriss", "--no-cache"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 30
         while not begun.exists() and time.monotonic() < deadline:
