@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .arch import Architecture, list_archs, load_arch
+    from .comparisons import compare, search_many
     from .cost_models import simulate
-    from .documents import load_mapping
+    from .explorations import explore
     from .ir import LoopNest, Mapping, Problem, TilewrightError
+    from .report.documents import load_mapping
     from .results import SearchResult, evaluate, search, search_pareto, search_top
     from .workloads import batched_gemm, conv2d, einsum, gemm, list_networks, load_layer, load_network
 
@@ -31,9 +33,11 @@ __all__ = [
     "TilewrightError",
     "__version__",
     "batched_gemm",
+    "compare",
     "conv2d",
     "einsum",
     "evaluate",
+    "explore",
     "gemm",
     "list_archs",
     "list_networks",
@@ -42,6 +46,7 @@ __all__ = [
     "load_mapping",
     "load_network",
     "search",
+    "search_many",
     "search_pareto",
     "search_top",
     "simulate",
@@ -55,17 +60,20 @@ _HOME = {
     "SearchResult": "results",
     "TilewrightError": "ir",
     "batched_gemm": "workloads",
+    "compare": "comparisons",
     "conv2d": "workloads",
     "einsum": "workloads",
     "evaluate": "results",
+    "explore": "explorations",
     "gemm": "workloads",
     "list_archs": "arch",
     "list_networks": "workloads",
     "load_arch": "arch",
     "load_layer": "workloads",
-    "load_mapping": "documents",
+    "load_mapping": "report.documents",
     "load_network": "workloads",
     "search": "results",
+    "search_many": "comparisons",
     "search_pareto": "results",
     "search_top": "results",
     "simulate": "cost_models",

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from .arch import Architecture, load_arch
 from .arch.document import read_text
-from .documents import Recorded, load_mapping
 from .ir import Mapping, MappingError, Problem, TilewrightError
 from .mapper.mapping_files import MappingFile, read_mapping_file
+from .report.documents import Recorded, load_mapping
 from .workloads import conv_from_text, gemm_from_text, load_layer
 
 

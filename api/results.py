@@ -14,7 +14,7 @@ from .arch import Architecture, load_arch
 from .cost_models import Cost, ObjectiveLike, parse_objective
 from .cost_models import evaluate as evaluate_fit
 from .ir import Mapping, Problem, TilewrightError, did_you_mean
-from .limits import check_countable
+from .ir.limits import check_countable
 from .mapper.certificate import Certificate
 from .mapper.constraint_files import ConstraintSource, load_constraints
 from .mapper.constraints import Constraints
@@ -71,9 +71,9 @@ class SearchResult:
 
 def _json(result: SearchResult) -> str:
     # The document's models take longer to build than a small search takes to run.
-    from .documents import dump_result
+    from .report.documents import dump_mapping
 
-    return dump_result(result)
+    return dump_mapping(result.mapping, result.arch, result.cost, result.certificate)
 
 
 _EMITTERS: dict[str, Callable[[Mapping, Architecture], str]] = {
@@ -124,7 +124,7 @@ def search(
     InfeasibleError, with a diagnosis, when no mapping fits.
     """
     check_choice("strategy", strategy, STRATEGIES)
-    asked = _asked(problem, arch, tiling, space, constraints, time_limit)
+    asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
     wanted = parse_objective(objective)
     found = search_by(strategy, asked.problem, asked.arch, wanted, tiling, space, asked.constraints, time_limit, seed)
     return SearchResult(asked.problem, asked.arch, *found)
@@ -144,7 +144,7 @@ def search_top(
     of `search`. Fewer where there are no more."""
     if count < 1:
         raise TilewrightError(f"the number of mappings is {count}, expected 1 or more")
-    asked = _asked(problem, arch, tiling, space, constraints, time_limit)
+    asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
     wanted = parse_objective(objective)
     if wanted.is_lexicographic:
         hint = 'give one value, such as "latency", or ask for the Pareto front'
@@ -163,13 +163,13 @@ def search_pareto(
 ) -> list[SearchResult]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency, each point proven;
     arguments as those of `search`, the time limit for each point."""
-    asked = _asked(problem, arch, tiling, space, constraints, time_limit)
+    asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
     found = search_front(asked.problem, asked.arch, tiling, space, asked.constraints, time_limit)
     return [SearchResult(asked.problem, asked.arch, *answer) for answer in found]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """What a search is about, checked."""
 
     problem: Problem
@@ -177,22 +177,22 @@ class _Asked:
     constraints: Constraints
 
 
-def _asked(
+def asked_for(
     problem: Problem | str,
     arch: ArchitectureLike,
     tiling: str,
     space: str,
     constraints: ConstraintsLike,
     time_limit: float | None,
-) -> _Asked:
+) -> Asked:
+    """The problem, the architecture and the constraints that arguments of `search` name; all of them checked."""
     check_choice("tiling", tiling, TILINGS)
     check_choice("space", space, SPACES)
-    if time_limit is not None and not 0 <= time_limit < float("inf"):
-        raise TilewrightError(f"the time limit is {time_limit}, expected seconds, 0 or more")
+    check_time_limit(time_limit)
     layer = load_layer(problem) if isinstance(problem, str) else problem
     machine = as_architecture(arch)
     check_countable(layer)
-    return _Asked(layer, machine, load_constraints(constraints, layer, machine))
+    return Asked(layer, machine, load_constraints(constraints, layer, machine))
 
 
 def evaluate(
@@ -238,6 +238,12 @@ def check_choice(what: str, value: str, known: Collection[str]) -> None:
         message = f"unknown {what} {value!r}, expected {' or '.join(known)}"
         near = did_you_mean(str(value), known)
         raise TilewrightError(message, hint=near if near.startswith("did you mean") else None)
+
+
+def check_time_limit(seconds: float | None) -> None:
+    """TilewrightError for a time limit that no search can have."""
+    if seconds is not None and not 0 <= seconds < float("inf"):
+        raise TilewrightError(f"the time limit is {seconds}, expected seconds, 0 or more")
 
 
 def prepare_folder(folder: str | os.PathLike[str], names: Collection[str] | None = None) -> Path:

@@ -1,7 +1,7 @@
 """How far the closed-form latencies are from the event-driven clock, and what fill times add on real layers.
 
-    python benchmarks/clock.py --out results/clock/README.md      # some minutes on one core
-    python benchmarks/clock.py --mappings 100 --networks resnet50 # sooner, on the terminal
+    python benchmarks/clock.py --out results/clock/README.md                 # a minute on one core
+    python benchmarks/clock.py --mappings 1000 --networks resnet50,bert_base # more of it, on the terminal
 
 Random mappings are those of the tests (`tests/generators.py`); the searched ones are optima for EDP.
 """
@@ -132,8 +132,8 @@ of the busiest resource alone, `with_fill` adds what it waits for before and aft
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mappings", type=int, default=1000)
-    parser.add_argument("--networks", default="resnet50,bert_base")
+    parser.add_argument("--mappings", type=int, default=300)
+    parser.add_argument("--networks", default="alexnet")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     lines = [HEAD]

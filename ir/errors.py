@@ -6,6 +6,8 @@
       ConstraintError      constraints that cannot be understood, or contradict each other
       MappingError         a mapping that is malformed, does not cover its problem, or does not fit
         InfeasibleError    no mapping of the stated space fits; the text is a diagnosis
+      StoreError           a result store that is damaged or of another version
+        UnwritableStoreError   a result store that the file system does not let us write
 
 A message says where, what was found, what was expected, and (as its hint) what to try.
 """
@@ -54,6 +56,14 @@ class MappingError(TilewrightError):
 
 class InfeasibleError(MappingError):
     """No mapping of the stated space fits. The message is a diagnosis: what is too small, and by how much."""
+
+
+class StoreError(TilewrightError):
+    """A result store that is damaged, of another version, or cannot be written."""
+
+
+class UnwritableStoreError(StoreError):
+    """A result store that the file system does not let us make or write: no permission, no room."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -78,10 +78,27 @@ def load_constraints(
         return combine(load_constraints(one, problem, arch) for one in source)
     if isinstance(source, Constraints):
         return source
+    document = read_constraints(source)
     try:
-        return resolve(_document(source), problem, arch)
-    except ArchitectureError as error:  # of the reader, which architecture files share
-        raise ConstraintError(error.message, where=error.where, hint=error.hint) from None
+        return resolve(document, problem, arch)
+    except ArchitectureError as error:
+        raise _as_constraint_error(error) from None
+
+
+def read_constraints(source: Field | Mapping[str, Any] | str | os.PathLike[str]) -> Field:
+    """The document of a source, for `load_constraints` to resolve: to read it once for many layers and machines.
+
+    Raises ConstraintError when there is no such source, or it is no document.
+    """
+    try:
+        return _document(source)
+    except ArchitectureError as error:
+        raise _as_constraint_error(error) from None
+
+
+def _as_constraint_error(error: ArchitectureError) -> ConstraintError:
+    """Of the reader that architecture files share."""
+    return ConstraintError(error.message, where=error.where, hint=error.hint)
 
 
 def resolve(document: Field, problem: Problem, arch: Architecture) -> Constraints:

@@ -264,6 +264,8 @@ class _Gap:
     def _place(self, stage: _Stage, block: Block) -> None:
         """Rows whose gap ends here."""
         stage = stage.take(np.flatnonzero(self._may_end(stage, block)))
+        if not self.last:
+            stage = self._finishable(stage, block)
         if self.growth.limits.bounded(self.memory) and not self._goes_on(block):
             enough = self.growth.limits.enough_trips(self.path, self.batch.rows.take(stage.parents), self._gaps(stage))
             self.growth.pruned["constraint"] += int(np.count_nonzero(~enough))
@@ -298,6 +300,16 @@ class _Gap:
         if len(placed):
             key = (block, still, placed.group, tuple((p.crossing, p.slides_along) for p in placed.pending))
             self.found.setdefault(key, []).append(placed)
+
+    def _finishable(self, stage: _Stage, block: Block) -> _Stage:
+        """The rows whose tiles the loops outside the block may still make as large as the problem."""
+        above = self.path.placing(block)
+        reach = self.growth.limits.reach(above.memory_at(above.gap))
+        if np.isinf(reach).all():
+            return stage
+        enough = (stage.tiles * self.room[stage.parents] * reach >= self.sizes).all(axis=1)
+        self.growth.pruned["constraint"] += int(np.count_nonzero(~enough))
+        return stage.take(np.flatnonzero(enough))
 
     def _goes_on(self, block: Block) -> bool:
         """Whether the loops above a block belong to the same memory as those below it."""

@@ -121,6 +121,7 @@ class ExactSearch:
     _working_on: float = float("inf")
     _all_bounded: bool = False
     _queue: list[tuple[float, int, Holders | Batch]] = field(default_factory=list)
+    _witnesses: list[Mapping] = field(default_factory=list)
     _ticket: Iterator[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -191,7 +192,13 @@ class ExactSearch:
 
     def _has_mapping(self, constraints: Constraints) -> bool:
         problem, machine = self.original, self.machine
-        return ExactSearch(problem, machine, self.objective, self.tiling, self.space, constraints, enough=True).solve()
+        if any(not violations(mapping, machine, constraints) for mapping in self._witnesses):
+            return True
+        search = ExactSearch(problem, machine, self.objective, self.tiling, self.space, constraints, enough=True)
+        if not search.solve():
+            return False
+        self._witnesses.append(search.found[0].mapping)
+        return True
 
     def _growth(self, exchange_rate: float | None) -> Growth:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)

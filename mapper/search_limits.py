@@ -77,6 +77,11 @@ class SearchLimits:
         most = self.trips(memory, d)[1]
         return math.inf if most is None else most
 
+    def reach(self, memory: int) -> Floats:
+        """(dims,) by how many times all loops in time at a memory and outside it can make a tile larger."""
+        outside = range(memory, len(self.names))
+        return np.array([math.prod(self.most_trips(m, d) for m in outside) for d in range(len(self.dims))])
+
     def enough_trips(self, path: Path, rows: Rows, gaps: Sequence[tuple[Ints, Ints]]) -> Flags:
         """(rows,) whether the loops at the memory of the outermost gap are as long as they must.
 

@@ -55,12 +55,18 @@ def figure_style() -> Iterator[None]:
 
 def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
     """An empty figure, sizes in inches, and its one pair of axes."""
+    figure, (axes,) = new_panels(width, height, 1)
+    return figure, axes
+
+
+def new_panels(width: float, height: float, count: int) -> tuple[Figure, list[Axes]]:
+    """An empty figure, sizes in inches, and pairs of axes below one another."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)  # which can tell how much room a text takes
-    return figure, figure.subplots()
+    return figure, list(figure.subplots(count, squeeze=False)[:, 0])
 
 
 def legend_above(axes: Axes, columns: int, title: str | None = None, markers: float = 1.0) -> None:

@@ -54,8 +54,12 @@ def result_page(
     cost: Cost,
     certificate: Certificate | None = None,
     files: Iterable[object] = (),
+    origin: str = "",
 ) -> Group:
-    """The whole page; without a certificate, that of a mapping that was evaluated and not searched for."""
+    """The whole page; without a certificate, that of a mapping that was evaluated and not searched for.
+
+    origin  where the result is from, if it was not found just now
+    """
     parts: list[RenderableType] = [
         pairs([*layer_rows(mapping.problem), *architecture_rows(arch)]),
         section("Loop nest", Text("\n".join(nest_lines(mapping, arch)), no_wrap=True)),
@@ -65,7 +69,7 @@ def result_page(
         section("Roofline, in MACs per cycle", roofline_table(roofline(cost, arch))),
     ]
     if certificate is not None:
-        parts.append(section("Certificate", pairs(certificate_rows(certificate))))
+        parts.append(section("Certificate", pairs(certificate_rows(certificate, origin))))
     written = [str(path) for path in files]
     if written:
         parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
@@ -217,7 +221,7 @@ def roofline_table(found: Roofline) -> Table:
     return table
 
 
-def certificate_rows(certificate: Certificate) -> list[tuple[str, str]]:
+def certificate_rows(certificate: Certificate, origin: str = "") -> list[tuple[str, str]]:
     """What was minimized, what is proven, and what the proof took."""
     unit = parse_objective(certificate.objective).unit
     unit = "(of pJ and cycles)" if unit == "formula" else unit
@@ -234,6 +238,7 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, str]]:
         ("Evaluated", plural(certificate.evaluated, "complete mapping")),
         ("Pruned", pruned or "nothing"),
         ("Time", seconds(certificate.seconds)),
+        *([("Recalled", origin)] if origin else []),
     ]
 
 

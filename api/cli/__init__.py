@@ -3,6 +3,9 @@
     entry.py                the program as a whole, and how it fails
     layers.py               search
     space.py                space
+    compare.py              compare
+    explore.py              explore
+    results.py              results
     bound.py                bound
     mappings.py             evaluate, verify (--sets: the proof of legality)
     imports.py              import
@@ -14,19 +17,24 @@
     problems.py             LAYER, --conv, --gemm, --einsum, --dim
     several.py              --top, --pareto
     constraint_options.py   --dataflow, --constraints, --constraint
+    batch_options.py        --store, --workers and what else commands with many searches share
+    progress.py             the progress of a batch
     terminal.py             messages
 
 Everything heavy is imported inside the command that needs it, so that `--help` and `list` answer at once.
 """
 
 from .bound import bound
+from .compare import compare
 from .entry import app, main
+from .explore import explore
 from .gpu import gpu_commands
 from .imports import imports
 from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
 from .network import network
+from .results import app as results
 from .roofline import roofline
 from .space import space_size
 
@@ -34,6 +42,9 @@ __all__ = ["app", "main"]
 
 app.command(short_help="Find the best mapping of a layer, with proof.")(search)
 app.command("space", short_help="Count the mappings of a layer.")(space_size)
+app.command(short_help="Compare dataflows across architectures for networks.")(compare)
+app.command(short_help="Explore a space of architectures for a network.")(explore)
+app.add_typer(results, name="results", short_help="List, show, export and remove stored results.")
 app.command(short_help="Find the least traffic to one buffer, by its size.")(bound)
 app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)

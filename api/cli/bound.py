@@ -52,7 +52,7 @@ def bound(
     tilewright bound resnet50:layer1.0.conv2 --sizes 256:262144:x4
     """
     problem = problem_named(layer, conv, gemm, einsum, dim, "file")
-    from ..limits import check_countable
+    from ..ir.limits import check_countable
     from ..mapper.hierarchy import SPACES, Space
     from ..mapper.ski_slope import ski_slope
     from ..mapper.tilings import TILINGS, Tiling

@@ -44,7 +44,7 @@ def import_timeloop(
     mapping, arch = read_timeloop(files)
     cost = evaluate(mapping, arch)
     if json:
-        from ..documents import dump_mapping
+        from ..report.documents import dump_mapping
 
         typer.echo(dump_mapping(mapping, arch, cost), nl=False)
     else:

@@ -8,6 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from ..ir import TilewrightError
+from .batch_options import NoCacheOption, StoreOption
 from .constraint_options import constraint_sources
 from .machines import Settings, architecture_named
 from .mappings import show_result, verify_mapping
@@ -98,8 +99,12 @@ def search(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the mapping.json document, and nothing else.")] = False,
     verify: Annotated[bool, typer.Option("--verify", help="Run the numpy program of the mapping and compare.")] = False,
+    store: StoreOption = None,
+    no_cache: NoCacheOption = False,
 ) -> None:
     """Search for the best mapping of a layer, and prove that none is better.
+
+    A result is kept in a store; the same search in any later command is answered from it, and the page says so.
 
     \b
     tilewright search resnet50:layer1.0.conv2 --arch eyeriss --objective edp
@@ -118,8 +123,10 @@ def search(
     from ..mapper.hierarchy import SPACES, Space
     from ..mapper.strategies import STRATEGIES
     from ..mapper.tilings import TILINGS, Tiling
+    from ..report.stored import recalled_text
     from ..results import check_choice, prepare_folder, search_pareto, search_top
     from ..results import search as search_for
+    from ..stored import search_stored
 
     wanted = parse_objective(objective)
     check_choice("tiling", tiling, TILINGS)
@@ -130,11 +137,15 @@ def search(
         prepare_folder(out)
     kind, place = cast(Tiling, tiling), cast(Space, space)
     sources = constraint_sources(dataflow, constraints, constraint or ())
+    record = None
     with noting_interrupts() as interrupts, status(f"searching the best mapping of {problem.name} on {machine.name}"):
         if top is not None:
             results = search_top(problem, machine, top, wanted, kind, place, sources, time_limit)
         elif pareto is not None:
             results = search_pareto(problem, machine, kind, place, sources, time_limit)
+        elif strategy == "exact" and not no_cache:
+            found = search_stored(problem, machine, wanted, kind, place, sources, time_limit, store, say)
+            results, record = [found.result], found.record
         else:
             results = [search_for(problem, machine, wanted, kind, place, sources, strategy, time_limit, seed)]
     if interrupts:
@@ -143,11 +154,14 @@ def search(
         show_several(results, out, json)
         return
     (result,) = results
+    origin = recalled_text(record) if record is not None else ""
     files = result.save(out) if out is not None else ()
     if json:
         typer.echo(result.emit("json"), nl=False)
+        if origin:
+            say(f"note: {origin}")
     else:
-        show_result(result.mapping, machine, result.cost, result.certificate, files)
+        show_result(result.mapping, machine, result.cost, result.certificate, files, origin)
     if verify:
         verify_mapping(result.mapping, machine, quiet=json)
 

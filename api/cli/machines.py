@@ -27,14 +27,14 @@ def architecture_named(name: str | None, settings: Iterable[str] | None = None) 
     """The architecture that an option names, with fields set; TilewrightError lists the library when it is missing."""
     from ..arch import list_archs, load_arch
 
-    chosen = _settings(settings or ())
+    chosen = settings_named(settings or ())
     if name is None:
         hint = f"write --arch {list_archs()[0]}; the library has {', '.join(list_archs())}, and a YAML file will do too"
         raise TilewrightError("no architecture is given", where="--arch", hint=hint)
     return load_arch(name, chosen)
 
 
-def _settings(texts: Iterable[str]) -> dict[str, str]:
+def settings_named(texts: Iterable[str]) -> dict[str, str]:
     """Path -> value of every `--set PATH=VALUE`."""
     chosen: dict[str, str] = {}
     for text in texts:

@@ -18,10 +18,10 @@ from .terminal import say, status
 if TYPE_CHECKING:
     from ..arch import Architecture
     from ..cost_models import Cost
-    from ..documents import LoadedMapping
     from ..mapper.certificate import Certificate
     from ..mapper.legality import Claim
     from ..mapping_sources import AnyMapping
+    from ..report.documents import LoadedMapping
 
 DISAGREES = 1
 
@@ -76,7 +76,7 @@ def evaluate(
 
         typer.echo(emit_mapping(loaded.mapping, machine, emit), nl=False)
     elif json:
-        from ..documents import dump_mapping
+        from ..report.documents import dump_mapping
 
         typer.echo(dump_mapping(loaded.mapping, machine, cost), nl=False)
     else:
@@ -114,8 +114,8 @@ def prove_mapping(source: str) -> None:
     point that it leaves out.
     """
     from ..cost_models.integer_sets import Schedule
-    from ..documents import parse_mapping, parse_nest
     from ..mapper.legality import prove, prove_schedule, tile_sets
+    from ..report.documents import parse_mapping, parse_nest
     from ..report.legality import legality_page
     from ..report.text import write
 
@@ -141,12 +141,21 @@ def _refuse_illegal(claims: Iterable[Claim], where: str) -> None:
 
 
 def show_result(
-    mapping: Mapping, arch: Architecture, cost: Cost, certificate: Certificate | None = None, files: Iterable[Path] = ()
+    mapping: Mapping,
+    arch: Architecture,
+    cost: Cost,
+    certificate: Certificate | None = None,
+    files: Iterable[Path] = (),
+    origin: str = "",
 ) -> None:
-    """Print the page of a result; `files` are those that it was written to."""
+    """Print the page of a result.
+
+    files   that it was written to
+    origin  where it is from, if it was not found just now
+    """
     from ..report.text import result_page, write
 
-    write(result_page(mapping, arch, cost, certificate, files))
+    write(result_page(mapping, arch, cost, certificate, files, origin))
 
 
 def verify_mapping(mapping: Mapping, arch: Architecture, quiet: bool = False) -> None:
@@ -184,7 +193,7 @@ def _load(source: str, layer: Problem | None = None, arch: Architecture | None =
 def _text(source: str) -> tuple[str, str]:
     """The text of a mapping.json, and what messages call it."""
     if source != "-":
-        from ..documents import read_text
+        from ..report.documents import read_text
 
         return read_text(Path(source), source), source
     try:

@@ -104,7 +104,12 @@ word: 8 bit
 inner_drain_read: false
 footprint: box
 levels:
-  - {memory: DRAM, access: 64 bit, block: 64 bit, read: 512 pJ, write: 512 pJ, bandwidth: {read: 8 B/cycle, write: 8 B/cycle}}
+  - memory: DRAM
+    access: 64 bit
+    block: 64 bit
+    read: 512 pJ
+    write: 512 pJ
+    bandwidth: {read: 8 B/cycle, write: 8 B/cycle}
   - {memory: GLB, size: 4 KiB, access: 64 bit, block: 64 bit, read: 12 pJ, write: 14 pJ, keep: may}
   - {fanout: array, x: 8, y: 4}
   - {memory: registers, size: 64 B, access: 8 bit, read: 0.1 pJ, write: 0.1 pJ, keep: may}

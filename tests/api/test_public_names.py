@@ -10,9 +10,9 @@ import pytest
 import tilewright
 
 NAMES = """
-    Architecture LoopNest Mapping Problem SearchResult TilewrightError __version__ batched_gemm conv2d einsum evaluate
-    gemm list_archs list_networks load_arch load_layer load_mapping load_network search search_pareto search_top
-    simulate
+    Architecture LoopNest Mapping Problem SearchResult TilewrightError __version__ batched_gemm compare conv2d einsum
+    evaluate explore gemm list_archs list_networks load_arch load_layer load_mapping load_network search search_many
+    search_pareto search_top simulate
 """
 HEAVY = {"networkx", "numpy", "onnx", "pydantic", "yaml", "rich", "typer"}
 

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 import tilewright as tw
 from tilewright.cli import app
-from tilewright.documents import dump_result
 from tilewright.ir import ConstraintError
 from tilewright.mapper.search import ExactSearch
 from tilewright.mapper.space_size import space_size
@@ -187,9 +186,9 @@ def test_the_front_is_listed_and_saved(tmp_path: Path) -> None:
 @pytest.mark.parametrize("space", ["even", "uneven"])
 def test_certificates_come_back(space: Any) -> None:
     result = tw.search(LAYER, "three_level", space=space, constraints=EXPRESSION)
-    loaded = tw.load_mapping(dump_result(result))
+    loaded = tw.load_mapping(result.emit("json"))
     assert loaded.recorded.certificate == result.certificate
-    uncounted = json.loads(dump_result(result))
+    uncounted = json.loads(result.emit("json"))
     uncounted["certificate"]["space_size"] = None
     proof = tw.load_mapping(json.dumps(uncounted)).recorded.certificate
     assert proof is not None
@@ -197,7 +196,7 @@ def test_certificates_come_back(space: Any) -> None:
 
 
 def test_files_from_before_spaces_and_strategies_are_read() -> None:
-    document = json.loads(dump_result(tw.search(LAYER, "three_level", space="uneven")))
+    document = json.loads(tw.search(LAYER, "three_level", space="uneven").emit("json"))
     for name in ("space", "constraints", "strategy"):
         del document["certificate"][name]
     proof = tw.load_mapping(json.dumps(document)).recorded.certificate

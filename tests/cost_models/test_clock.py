@@ -83,7 +83,7 @@ def drawn(seed: int) -> tuple[Mapping, Architecture]:
 
 
 def test_random_mappings() -> None:
-    """The bounds are those of results/clock, with some room: 1,000 mappings there, 150 here."""
+    """The bounds are those of results/clock, with some room: 300 mappings there, 150 of them here."""
     steady, filling = [], []
     for seed in range(150):
         mapping, arch = drawn(seed)

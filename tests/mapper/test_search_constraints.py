@@ -11,12 +11,12 @@ import pytest
 import brute_force
 from generators import random_architecture, random_problem
 from tilewright.arch import Architecture, load_arch
-from tilewright.cost_models import Objective, evaluate
+from tilewright.cost_models import EDP, Objective, evaluate
 from tilewright.ir import ConstraintError, InfeasibleError, Mapping, MappingError, Problem
 from tilewright.mapper.constraint_files import list_dataflows, load_constraints
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.hierarchy import SPACES, Space
-from tilewright.mapper.search import search_exact
+from tilewright.mapper.search import ExactSearch, search_exact
 from tilewright.mapper.tilings import Tiling
 from tilewright.mapper.violations import violations
 from tilewright.workloads import load_layer
@@ -151,3 +151,13 @@ def test_contradictions_are_refused_before_the_search() -> None:
     problem, arch = load_layer("resnet50:layer3.0.conv2"), load_arch("three_level")
     with pytest.raises(ConstraintError):
         load_constraints(["GLB.temporal.K<=2", "GLB.temporal.K=4"], problem, arch)
+
+
+def test_loops_that_may_stand_nowhere_are_noticed_at_once() -> None:
+    """Rows of filters have no place on this machine, which shows when the first tile is placed."""
+    problem, arch = load_layer("resnet50:conv1"), load_arch("tpu_v1")
+    constraints = load_constraints("row-stationary", problem, arch)
+    search = ExactSearch(problem, arch, EDP, "perfect", constraints=constraints)
+    assert not search.solve()
+    assert search.pruned["constraint"]
+    assert search.pruned.total() < 1000

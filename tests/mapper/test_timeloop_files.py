@@ -202,6 +202,8 @@ BEYOND = [
     ("DRAM keeps A W O\nfor N in 2\nfor M in 2\nfor N in 2\nfor K in 3", {}, "two loops over N stand at DRAM"),
     ("DRAM keeps A W O\nparallel N in 4 on array.x\nfor M in 2\nL1 keeps O\nfor K in 3", {}, "stands between"),
     (EVEN, {"mac": Mac(energy_pj=1.0, per_cycle=2)}, "2 operations in a cycle"),
+    (EVEN, {"latency": "with_fill"}, "the time of the first and last tiles"),
+    (EVEN, {"leakage_pj_per_cycle": 1.0}, "leakage"),
     (EVEN, {"partial_sum_bits": 32}, "partial sums of O are wider"),
 ]
 
@@ -220,6 +222,8 @@ def test_levels_that_the_files_cannot_say() -> None:
         ((shared, array, registers), "DRAM has one port for both directions"),
         ((dram, array, registers.model_copy(update={"overlaps": False})), "L1 does not overlap"),
         ((dram, array.model_copy(update={"multicast": False}), registers), "array does not share words"),
+        ((dram, array.model_copy(update={"hop_pj_per_bit": 0.1}), registers), "the hops of array have an energy"),
+        ((dram, array, registers.model_copy(update={"block_bits": 32})), "L1 has blocks of another width"),
         ((dram, array, registers.model_copy(update={"access_bits": 12})), "no whole number of words of 8 bit"),
         ((dram, array, registers.model_copy(update={"size_bits": 100, "access_bits": 16})), "size of 100 bit"),
     ):

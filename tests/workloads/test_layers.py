@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilewright.ir import ProblemError
@@ -40,6 +40,7 @@ def test_depthwise_keeps_dimensions_of_size_one():
     assert (conv.sizes["G"], conv.sizes["K"], conv.sizes["C"]) == (32, 1, 1)
 
 
+@settings(deadline=None)
 @given(small, small, small, small, small, small, small, small)
 def test_conv_macs_are_the_product_over_all_groups(k, c, p, q, r, s, n, groups):
     conv = conv2d(k * groups, c * groups, p, q, r, s, n, groups)

@@ -14,8 +14,8 @@ import pytest
 from generators import random_architecture, random_mapping, random_problem, with_extras
 from tilewright import TilewrightError, gemm, load_arch, load_mapping, search
 from tilewright.cost_models import cost_of, count_words
-from tilewright.documents import dump_mapping, dump_result, parse_mapping
 from tilewright.ir import MappingError
+from tilewright.report.documents import dump_mapping, parse_mapping
 from tilewright.results import SearchResult
 
 Change = Callable[[dict[str, Any]], object]
@@ -28,7 +28,7 @@ def result() -> SearchResult:
 
 def changed(change: Change) -> str:
     """The text of a document after a change to its content."""
-    data = json.loads(dump_result(result()))
+    data = json.loads(result().emit("json"))
     change(data)
     return json.dumps(data)
 
@@ -39,7 +39,7 @@ def level(data: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def test_a_search_result_comes_back_whole() -> None:
-    loaded = load_mapping(dump_result(result()))
+    loaded = load_mapping(result().emit("json"))
     assert loaded.mapping == result().mapping
     assert loaded.arch == result().arch
     assert loaded.recorded.cost == result().cost
@@ -77,21 +77,21 @@ def test_every_architecture_of_the_library_comes_back(name: str) -> None:
 
 
 def test_the_summary_has_the_derived_figures() -> None:
-    summary = json.loads(dump_result(result()))["summary"]
+    summary = json.loads(result().emit("json"))["summary"]
     assert summary["edp"] == result().cost.edp
     assert summary["latency_s"] == result().cost.latency_s
     assert summary["proven"] is True
 
 
 def test_a_document_is_readable_by_people() -> None:
-    lines = dump_result(result()).splitlines()
+    lines = result().emit("json").splitlines()
     assert max(map(len, lines)) <= 120
     assert any(line.strip().startswith('{"kind": "loop"') for line in lines)
 
 
 def test_a_path_and_a_text_with_a_byte_order_mark_are_read(tmp_path: Path) -> None:
     path = tmp_path / "mapping.json"
-    path.write_text("\ufeff" + dump_result(result()), encoding="utf-8")
+    path.write_text("\ufeff" + result().emit("json"), encoding="utf-8")
     assert load_mapping(path).mapping == result().mapping
     assert load_mapping(str(path)).mapping == result().mapping
 
@@ -172,7 +172,7 @@ def test_texts_that_are_no_document(text: str, expected: str) -> None:
 
 
 def test_numbers_that_are_not_finite_are_refused() -> None:
-    text = dump_result(result()).replace('"clock_hz": 200000000.0', '"clock_hz": 1e999', 1)
+    text = result().emit("json").replace('"clock_hz": 200000000.0', '"clock_hz": 1e999', 1)
     with pytest.raises(MappingError, match=r"clock_hz|finite"):
         parse_mapping(text, "some.json")
 

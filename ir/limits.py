@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .ir import Problem, ProblemError
+from .errors import ProblemError
+from .problem import Problem
 
 LARGEST_COUNT = 2**53
 """Multiply-accumulates beyond this are refused: floats no longer tell one count from the next."""

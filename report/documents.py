@@ -21,15 +21,17 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cache
+from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
-from .arch import Architecture, Fanout, Memory
-from .cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic, parse_objective
-from .ir import (
+from ..arch import Architecture, Fanout, Memory
+from ..cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic, parse_objective
+from ..ir import (
     Axis,
     Loop,
     LoopNest,
@@ -44,11 +46,8 @@ from .ir import (
     TilewrightError,
     did_you_mean,
 )
-from .limits import LARGEST_COUNT, check_countable
-from .mapper.certificate import Certificate
-
-if TYPE_CHECKING:
-    from .results import SearchResult
+from ..ir.limits import LARGEST_COUNT, check_countable
+from ..mapper.certificate import Certificate
 
 SCHEMA_VERSION: Final = 1
 
@@ -142,17 +141,18 @@ class MappingDocument(_Part):
     certificate: Certificate | None
 
 
-def dump_result(result: SearchResult) -> str:
-    """The mapping.json text of a search result."""
-    return dump_mapping(result.mapping, result.arch, result.cost, result.certificate)
-
-
 def dump_mapping(mapping: Mapping, arch: Architecture, cost: Cost, certificate: Certificate | None = None) -> str:
     """The mapping.json text of a mapping and its cost; without a certificate for one that was not searched for."""
-    from . import __version__
+    document = document_of(mapping, arch, cost, certificate)
+    return _spread(document.model_dump(mode="json"), 0) + "\n"
 
-    document = MappingDocument(
-        written_by=f"tilewright {__version__}",
+
+def document_of(
+    mapping: Mapping, arch: Architecture, cost: Cost, certificate: Certificate | None = None
+) -> MappingDocument:
+    """The document of a mapping and its cost."""
+    return MappingDocument(
+        written_by=written_by(),
         summary=_summary_of(cost, certificate),
         problem=_problem_part(mapping.problem),
         architecture=_ArchitecturePart.model_validate(_fields_of(arch)),
@@ -160,7 +160,12 @@ def dump_mapping(mapping: Mapping, arch: Architecture, cost: Cost, certificate: 
         cost=cost,
         certificate=certificate,
     )
-    return _spread(document.model_dump(mode="json"), 0) + "\n"
+
+
+@cache
+def written_by() -> str:
+    """What documents and records say of their writer, such as "tilewright 0.1.0"."""
+    return f"tilewright {version('tilewright')}"
 
 
 def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None) -> LoadedMapping:

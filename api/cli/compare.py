@@ -1,0 +1,96 @@
+"""`tilewright compare`: dataflows across architectures for whole networks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from .batch_options import NoCacheOption, SchedulerOption, StoreOption, TimeLimitOption, WorkersOption, names
+from .progress import remembering_progress
+from .terminal import complain, say
+
+if TYPE_CHECKING:
+    from ..report.batch.run import Progress
+    from ..report.comparison import Comparison
+
+FAILED = 1
+
+
+def compare(
+    networks: Annotated[
+        str, typer.Option(metavar="NAME,...", help="Networks (`tilewright list networks`), or paths of network files.")
+    ],
+    archs: Annotated[
+        str, typer.Option(metavar="NAME,...", help="Architectures (`tilewright list archs`), or YAML files.")
+    ],
+    dataflows: Annotated[
+        str,
+        typer.Option(metavar="NAME,...", help="Dataflows (`tilewright list dataflows`), or constraints files."),
+    ] = "free,weight-stationary,output-stationary,input-stationary,row-stationary",
+    objective: Annotated[
+        str, typer.Option(metavar="WHAT", help="What to minimize in every layer, as for `tilewright search`.")
+    ] = "edp",
+    tiling: Annotated[str, typer.Option(metavar="KIND", help="perfect or ragged.")] = "perfect",
+    space: Annotated[str, typer.Option(metavar="KIND", help="even or uneven.")] = "even",
+    time_limit: TimeLimitOption = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    store: StoreOption = None,
+    no_cache: NoCacheOption = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the tables there.")] = None,
+    formats: Annotated[
+        str, typer.Option("--format", metavar="NAME,...", help="Of the tables: csv, json, parquet.")
+    ] = "csv,json",
+) -> None:
+    """Compare dataflows across architectures for whole networks: the proven best mapping of every layer under each.
+
+    Every distinct search runs once, longest first, and its result is stored at once: after Ctrl-C or a crash, the same
+    command goes on from there. The exit code is 1 if a search could not be run to its end.
+
+    \b
+    tilewright compare --networks resnet50,bert_base --archs eyeriss,tpu_v1 --out results/dataflows
+    tilewright compare --networks my_net.yaml --archs my_chip.yaml --dataflows free,my_dataflow.yaml --objective energy
+    """
+    from ..comparisons import compare as comparison_of
+    from ..mapper.hierarchy import Space
+    from ..mapper.tilings import Tiling
+    from ..report.comparison_files import write_comparison
+    from ..report.comparison_page import comparison_page
+    from ..report.tables import check_formats
+    from ..report.text import write
+    from ..results import prepare_folder
+
+    if out is not None:
+        check_formats(names(formats))
+        prepare_folder(out)
+    with remembering_progress() as remembered:
+        comparison = comparison_of(
+            names(networks),
+            names(archs),
+            names(dataflows),
+            objective,
+            cast(Tiling, tiling),
+            cast(Space, space),
+            time_limit=time_limit,
+            workers=workers,
+            scheduler=scheduler,
+            store=store,
+            cache=not no_cache,
+            watch=remembered.watch,
+        )
+    files = write_comparison(comparison, out, names(formats)) if out is not None else ()
+    write(comparison_page(comparison, files))
+    finish(comparison, remembered.last)
+
+
+def finish(comparison: Comparison, progress: Progress) -> None:
+    """Say what the batch did, and exit with 1 if a search could not be run to its end."""
+    from ..report.comparison_page import batch_summary
+
+    say(batch_summary(progress))
+    if comparison.failures:
+        first = comparison.failures[0]
+        complain(f"{first.layer} on {first.arch}, {first.dataflow}: {first.diagnosis}")
+        raise typer.Exit(FAILED)

@@ -1,0 +1,85 @@
+"""`tilewright explore`: a network at every point of a space of architectures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from .batch_options import NoCacheOption, SchedulerOption, StoreOption, TimeLimitOption, WorkersOption, names
+from .compare import finish
+from .machines import Settings, settings_named
+from .progress import remembering_progress
+
+
+def explore(
+    network: Annotated[str, typer.Option(metavar="NAME|PATH", help="A network, or a network file.")],
+    arch: Annotated[str, typer.Option(metavar="NAME|PATH", help="The architecture that fields are swept of.")],
+    sweep: Annotated[
+        list[str],
+        typer.Option(
+            metavar="FIELD=VALUES",
+            help="array=8x8,16x16 or GLB.size=32KiB:1MiB:x2; may be repeated: all combinations are searched.",
+        ),
+    ],
+    settings: Settings = None,
+    objective: Annotated[
+        str, typer.Option(metavar="WHAT", help="What to minimize in every layer, as for `tilewright search`.")
+    ] = "edp",
+    dataflow: Annotated[str, typer.Option(metavar="NAME|PATH", help="A dataflow, or a constraints file.")] = "free",
+    tiling: Annotated[str, typer.Option(metavar="KIND", help="perfect or ragged.")] = "perfect",
+    space: Annotated[str, typer.Option(metavar="KIND", help="even or uneven.")] = "even",
+    time_limit: TimeLimitOption = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    store: StoreOption = None,
+    no_cache: NoCacheOption = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the tables and a picture of the front there.")
+    ] = None,
+    formats: Annotated[
+        str, typer.Option("--format", metavar="NAME,...", help="Of the tables: csv, json, parquet.")
+    ] = "csv,json",
+) -> None:
+    """Explore a space of architectures: the proven best mappings of a network at every point, and the Pareto front.
+
+    The front is over energy, latency and on-chip bytes of the network. Results are stored as those of all searches.
+
+    \b
+    tilewright explore --network resnet50 --arch eyeriss --sweep GLB.size=32KiB:1MiB:x2 --sweep array=8x8,12x14,16x16
+    tilewright explore --network alexnet --arch systolic --sweep array=32x32,64x64,128x128 --objective energy
+    """
+    from ..explorations import explore as exploration_of
+    from ..mapper.hierarchy import Space
+    from ..mapper.tilings import Tiling
+    from ..report.exploration_page import exploration_page, write_exploration
+    from ..report.figures import figure_style
+    from ..report.tables import check_formats
+    from ..report.text import write
+    from ..results import prepare_folder
+
+    if out is not None:
+        check_formats(names(formats))
+        with figure_style():  # pictures can be drawn
+            prepare_folder(out)
+    with remembering_progress() as remembered:
+        exploration = exploration_of(
+            network,
+            arch,
+            sweep,
+            objective,
+            dataflow,
+            cast(Tiling, tiling),
+            cast(Space, space),
+            settings=settings_named(settings or ()),
+            time_limit=time_limit,
+            workers=workers,
+            scheduler=scheduler,
+            store=store,
+            cache=not no_cache,
+            watch=remembered.watch,
+        )
+    files = write_exploration(exploration, out, names(formats), picture=True) if out is not None else ()
+    write(exploration_page(exploration, files))
+    finish(exploration.comparison, remembered.last)

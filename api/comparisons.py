@@ -1,0 +1,191 @@
+"""Many searches at once, as a user calls them: comparisons of dataflows, and lists of layers on one architecture."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+from .arch import Architecture
+from .cost_models import ObjectiveLike, parse_objective
+from .ir import InfeasibleError, Problem, TilewrightError
+from .ir.limits import check_countable
+from .mapper.constraint_files import load_constraints
+from .mapper.hierarchy import SPACES, Space
+from .mapper.tilings import TILINGS, Tiling
+from .report.batch.job import Failure
+from .report.batch.plan import Machine, Settings, Workload, distinct_questions, plan_comparison, read_dataflows
+from .report.batch.processes import Processes
+from .report.batch.run import BatchResult, Watch, Workers, run_batch
+from .report.comparison import Comparison, comparison_of
+from .report.documents import written_by
+from .report.store import Question, Solution, Store, store_path
+from .results import ArchitectureLike, ConstraintsLike, SearchResult, as_architecture, check_choice, check_time_limit
+from .workloads import Network, load_layer, load_network
+
+NetworkLike: TypeAlias = Network | str | os.PathLike[str]
+DATAFLOWS = ("free", "weight-stationary", "output-stationary", "input-stationary", "row-stationary")
+"""What is compared when nothing else is asked for."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """Where and how the searches of a batch run.
+
+    workers    processes; None: one for each core
+    scheduler  address of a Dask cluster that runs them instead, such as tcp://host:8786
+    store      path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
+    cache      whether searches are answered from the store, and kept there
+    time_limit for each search, in seconds
+    watch      called with the progress, several times a second
+    """
+
+    workers: int | None = None
+    scheduler: str | None = None
+    store: str | os.PathLike[str] | None = None
+    cache: bool = True
+    time_limit: float | None = None
+    watch: Watch = field(default=lambda progress: None)
+
+    def run(self, questions: Iterable[Question]) -> BatchResult:
+        """Answer the questions."""
+        if self.workers is not None and self.workers < 1:
+            raise TilewrightError(f"the number of workers is {self.workers}, expected 1 or more", where="--workers")
+        with Store(store_path(self.store)) if self.cache else nullcontext() as store:
+            return run_batch(questions, store, self._workers(), self.time_limit, self.watch)
+
+    def _workers(self) -> Callable[[], Workers]:
+        if self.scheduler is None:
+            return partial(Processes, self.workers)
+        from .report.batch.cluster import Cluster
+
+        return partial(Cluster, self.scheduler)
+
+
+def compare(
+    networks: Sequence[NetworkLike],
+    archs: Sequence[ArchitectureLike],
+    dataflows: Sequence[str] = DATAFLOWS,
+    objective: ObjectiveLike = "edp",
+    tiling: Tiling = "perfect",
+    space: Space = "even",
+    *,
+    time_limit: float | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    cache: bool = True,
+    watch: Watch = lambda progress: None,
+) -> Comparison:
+    """Every layer of some networks on some architectures under some dataflows: the best mapping of each, with proof.
+
+    networks    names of shipped networks, paths of network files, or networks
+    archs       names of the library, paths of architecture files, or architectures
+    dataflows   names of dataflows, or paths of constraints files; "free" is the whole space
+    objective, tiling, space, time_limit  as of `search`, for every layer
+    workers     processes; None: one for each core
+    scheduler   address of a Dask cluster that runs the searches instead, such as tcp://host:8786
+    store       path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
+    cache       whether results are taken from the store, and kept there
+    watch       called with the progress, several times a second
+
+    A layer without a mapping is a row with the reason. Raises TilewrightError for what cannot be understood, for a
+    store that cannot be used and for a cluster that cannot be reached; what was found by then is in the store.
+    """
+    check_choice("tiling", tiling, TILINGS)
+    check_choice("space", space, SPACES)
+    check_time_limit(time_limit)
+    settings = Settings(parse_objective(objective), tiling, space, time_limit)
+    workloads = [workload_of(network) for network in networks]
+    machines = [_machine(arch) for arch in archs]
+    running = Running(workers, scheduler, store, cache, time_limit, watch)
+    command = _compare_command(workloads, machines, dataflows, settings)
+    return compared(workloads, machines, dataflows, settings, running, command)
+
+
+def compared(
+    workloads: Sequence[Workload],
+    machines: Sequence[Machine],
+    dataflows: Sequence[str],
+    settings: Settings,
+    running: Running,
+    command: str,
+) -> Comparison:
+    """The comparison of everything given with everything else; `command` is what it says of how to repeat it."""
+    cells = plan_comparison(workloads, machines, read_dataflows(dataflows), settings)
+    return comparison_of(cells, running.run(distinct_questions(cells)), settings, command, written_by())
+
+
+def search_many(
+    layers: Iterable[Problem | str],
+    arch: ArchitectureLike,
+    objective: ObjectiveLike = "edp",
+    tiling: Tiling = "perfect",
+    space: Space = "even",
+    constraints: ConstraintsLike = None,
+    *,
+    time_limit: float | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    cache: bool = True,
+    watch: Watch = lambda progress: None,
+) -> list[SearchResult | InfeasibleError]:
+    """As `search`, of many layers at once; equal ones are searched once.
+
+    The results are in the order of the layers. Where there is no mapping, the error that says why stands in its place.
+    Raises TilewrightError as `compare` does, and when a search cannot be run to its end.
+    """
+    check_choice("tiling", tiling, TILINGS)
+    check_choice("space", space, SPACES)
+    check_time_limit(time_limit)
+    machine, wanted = as_architecture(arch), parse_objective(objective)
+    problems = [load_layer(layer) if isinstance(layer, str) else layer for layer in layers]
+    questions = []
+    for problem in problems:
+        check_countable(problem)
+        asked = load_constraints(constraints, problem, machine)
+        questions.append(Question(problem, machine, wanted, tiling, space, asked))
+    found = Running(workers, scheduler, store, cache, time_limit, watch).run(questions)
+    return [_result(question, found) for question in questions]
+
+
+def _result(question: Question, found: BatchResult) -> SearchResult | InfeasibleError:
+    outcome = found.outcomes[question.key]
+    if isinstance(outcome, Failure):
+        raise TilewrightError(outcome.message, where=str(question), hint="run it again: the other results are stored")
+    answer = outcome.of(question.problem)
+    if not isinstance(answer, Solution):
+        return answer.error
+    return SearchResult(question.problem, question.arch, answer.mapping, answer.cost, answer.certificate)
+
+
+def workload_of(network: NetworkLike) -> Workload:
+    """A network, and what a command calls it."""
+    if isinstance(network, Network):
+        return Workload(network, network.name)
+    return Workload(load_network(network), os.fspath(network))
+
+
+def _machine(arch: ArchitectureLike) -> Machine:
+    if isinstance(arch, Architecture):
+        return Machine(arch, arch_options(arch.name, arch.settings))
+    return Machine(as_architecture(arch), arch_options(os.fspath(arch), {}))
+
+
+def arch_options(name: str, settings: Mapping[str, str]) -> tuple[str, ...]:
+    """The options by which a command takes an architecture with some of its fields set."""
+    return ("--arch", name, *(word for path, value in settings.items() for word in ("--set", f"{path}={value}")))
+
+
+def _compare_command(
+    workloads: Sequence[Workload], machines: Sequence[Machine], dataflows: Sequence[str], settings: Settings
+) -> str:
+    words = ["tilewright", "compare", "--networks", ",".join(workload.reference for workload in workloads)]
+    words += ["--archs", ",".join(machine.options[1] for machine in machines)]
+    words += ["--dataflows", ",".join(dataflows), *settings.options]
+    return shlex.join(words)

@@ -1,0 +1,76 @@
+"""Design-space exploration as a user calls it: one network at every point of a space of architectures."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+
+from .arch.sweeps import Sweep, parse_sweep, swept
+from .comparisons import NetworkLike, Running, arch_options, compared, workload_of
+from .cost_models import ObjectiveLike, parse_objective
+from .ir import TilewrightError
+from .mapper.hierarchy import SPACES, Space
+from .mapper.tilings import TILINGS, Tiling
+from .report.batch.plan import Machine, Settings
+from .report.batch.run import Watch
+from .report.exploration import Exploration, exploration_of
+from .results import check_choice, check_time_limit
+
+
+def explore(
+    network: NetworkLike,
+    arch: str | os.PathLike[str],
+    sweeps: Sequence[Sweep | str],
+    objective: ObjectiveLike = "edp",
+    dataflow: str = "free",
+    tiling: Tiling = "perfect",
+    space: Space = "even",
+    *,
+    settings: Mapping[str, str] | None = None,
+    time_limit: float | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    cache: bool = True,
+    watch: Watch = lambda progress: None,
+) -> Exploration:
+    """A network on every combination of values of some fields of an architecture: the best mapping of every layer at
+    every point, with proof, and the Pareto front of the points.
+
+    network   a name, the path of a network file, or a network
+    arch      an architecture of the library by name, or the path of an architecture file
+    sweeps    such as "GLB.size=32KiB:1MiB:x2" and "array=8x8,12x14" (`arch/sweeps.py`)
+    dataflow  the name of one, or the path of a constraints file
+    settings  fields that are set at every point, such as {"clock": "500 MHz"}
+
+    The other arguments are those of `compare`, and so are the errors.
+    """
+    check_choice("tiling", tiling, TILINGS)
+    check_choice("space", space, SPACES)
+    check_time_limit(time_limit)
+    asked = Settings(parse_objective(objective), tiling, space, time_limit)
+    if not sweeps:
+        raise TilewrightError("nothing is swept, expected one field or more", hint="write array=8x8,16x16")
+    parsed = [parse_sweep(sweep) if isinstance(sweep, str) else sweep for sweep in sweeps]
+    fixed = dict(settings or {})
+    places = swept(arch, fixed, parsed)
+    machines = [
+        Machine(
+            machine.model_copy(update={"name": _point_name(machine.name, values)}),
+            arch_options(os.fspath(arch), fixed | values),
+        )
+        for values, machine in places
+    ]
+    workload = workload_of(network)
+    words = ["tilewright", "explore", "--network", workload.reference, *arch_options(os.fspath(arch), fixed)]
+    for sweep in parsed:
+        words += ["--sweep", f"{sweep.path}={','.join(sweep.values)}"]
+    words += ["--dataflow", dataflow, *asked.options]
+    running = Running(workers, scheduler, store, cache, time_limit, watch)
+    comparison = compared([workload], machines, [dataflow], asked, running, shlex.join(words))
+    return exploration_of(comparison, [values for values, _ in places])
+
+
+def _point_name(name: str, values: Mapping[str, str]) -> str:
+    return f"{name} with {', '.join(f'{path}={value}' for path, value in values.items())}"

@@ -1,0 +1,145 @@
+"""Sweeps: fields of an architecture with the values that they are to take in turn, as a user writes them.
+
+    array=8x8,12x14,16x16         these values
+    GLB.size=32KiB:1MiB:x2        from the first to the second, each twice the one before: 32 KiB, 64 KiB, ... 1 MiB
+    clock=200 MHz:1 GHz:+200 MHz  from the first to the second in equal steps
+    lanes=4:64:x4                 numbers without a unit
+
+A path is one of `settings.py`; the name of a level may be written in small letters. In a range all units are the same,
+or all are sizes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..ir import ArchitectureError
+from .loader import load_arch
+from .spec import Architecture
+from .units import shown, size_bits
+
+MOST_POINTS = 10_000
+"""More points than this are refused: a slip in a range is likelier than so large a plan."""
+
+_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]*)\s*")
+_SIZES = (("MiB", 2**23), ("KiB", 2**13), ("B", 8), ("bit", 1))
+_HINT = "write GLB.size=32KiB:1MiB:x2, clock=200MHz:1000MHz:+200MHz or array=8x8,16x16"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A field and its values, in the order given."""
+
+    path: str
+    values: tuple[str, ...]
+
+
+def parse_sweep(text: str) -> Sweep:
+    """The sweep that a text describes. Raises ArchitectureError for one that cannot be understood."""
+    path, equals, values = (part.strip() for part in text.partition("="))
+    if not path or not equals or not values:
+        raise ArchitectureError(f"found {shown(text)}, expected FIELD=VALUES", where="sweep", hint=_HINT)
+    found: list[str] = []
+    for part in values.split(","):
+        found += _range(path, part) if ":" in part else [part.strip()]
+    if not all(found):
+        raise ArchitectureError(
+            f"found {shown(values)}, expected values with commas between them", where=f"sweep {path}"
+        )
+    twice = sorted({value for value in found if found.count(value) > 1})
+    if twice:
+        raise ArchitectureError(f"the value {twice[0]} is given twice", where=f"sweep {path}")
+    return Sweep(path, tuple(found))
+
+
+def points(sweeps: Sequence[Sweep]) -> Iterator[dict[str, str]]:
+    """Every combination of the values, as settings: the last sweep changes fastest.
+
+    Raises ArchitectureError for a field that is swept twice, and for more points than anyone means.
+    """
+    paths = [sweep.path for sweep in sweeps]
+    twice = sorted({path for path in paths if paths.count(path) > 1})
+    if twice:
+        raise ArchitectureError("the field is swept twice", where=f"sweep {twice[0]}")
+    count = math.prod(len(sweep.values) for sweep in sweeps)
+    if count > MOST_POINTS:
+        raise ArchitectureError(f"{count:,} points, expected {MOST_POINTS:,} or fewer", where="sweep")
+    return (dict(zip(paths, values, strict=True)) for values in itertools.product(*(s.values for s in sweeps)))
+
+
+def swept(
+    name_or_path: str | os.PathLike[str], settings: dict[str, str], sweeps: Sequence[Sweep]
+) -> tuple[tuple[dict[str, str], Architecture], ...]:
+    """The architecture at every point, with the values of the swept fields there.
+
+    settings  set at all points
+
+    Raises ArchitectureError when it cannot be loaded at one of them.
+    """
+    base = load_arch(name_or_path, settings)
+    named = [Sweep(_spelled(sweep.path, base), sweep.values) for sweep in sweeps]
+    return tuple((point, load_arch(name_or_path, settings | point)) for point in points(named))
+
+
+def _spelled(path: str, arch: Architecture) -> str:
+    """The path with the name of its level as the architecture writes it."""
+    level, dot, key = path.partition(".")
+    if level in arch.depth:
+        return path
+    alike = [name for name in arch.depth if name.lower() == level.lower()]
+    return f"{alike[0]}{dot}{key}" if len(alike) == 1 else path
+
+
+def _range(path: str, text: str) -> list[str]:
+    where, parts = f"sweep {path}", text.split(":")
+    if len(parts) != 3 or parts[2].strip()[:1] not in ("x", "+"):
+        message = f"found {shown(text)}, expected START:STOP:xFACTOR or START:STOP:+STEP"
+        raise ArchitectureError(message, where=where, hint=_HINT)
+    start, stop, step = parts[0], parts[1], parts[2].strip()
+    (first, unit), (last, last_unit) = _quantity(start, where), _quantity(stop, where)
+    grows = step[0] == "x"
+    by, step_unit = _quantity(step[1:], where)
+    units = {unit, last_unit} if grows else {unit, last_unit, step_unit}
+    if len(units) > 1:
+        first, last = _bits(start, where), _bits(stop, where)
+        by, unit = (by if grows else _bits(step[1:], where)), "bit"
+    if (grows and (step_unit or by <= 1)) or (not grows and by <= 0) or last < first or not first:
+        message = f"{shown(text)} has no values, expected a start above 0, a stop that is no less, and a step upwards"
+        raise ArchitectureError(message, where=where, hint=_HINT)
+    values: list[str] = []
+    while first <= last and len(values) <= MOST_POINTS:
+        values.append(_text(first, unit))
+        first = first * by if grows else first + by
+    return values
+
+
+def _quantity(text: str, where: str) -> tuple[Fraction, str]:
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise ArchitectureError(
+            f"found {shown(text)}, expected a number with or without a unit", where=where, hint=_HINT
+        )
+    return Fraction(match[1]), match[2]
+
+
+def _bits(text: str, where: str) -> Fraction:
+    try:
+        return Fraction(size_bits(text.strip()))
+    except ArchitectureError as error:
+        hint = "give all values of a range the same unit"
+        raise ArchitectureError(error.message, where=where, hint=hint) from None
+
+
+def _text(value: Fraction, unit: str) -> str:
+    """A value in its unit; a number of bits in the largest unit of which it is a whole number."""
+    if unit == "bit" and value.denominator == 1:
+        unit, bits = next((unit, bits) for unit, bits in _SIZES if value % bits == 0)
+        value /= bits
+    number = str(value.numerator) if value.denominator == 1 else f"{float(value):.15g}"
+    return f"{number} {unit}".strip()

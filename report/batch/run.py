@@ -1,0 +1,246 @@
+"""Running the searches of a batch: what the store knows is recalled, the rest is searched, longest first.
+
+Every answer is in the store before the next one is looked at. So whatever ends the batch, a crash or Ctrl-C, costs no
+more than the searches that were running, and the same batch goes on from there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Protocol, TypeVar
+
+from ...ir import TilewrightError
+from ...mapper.model_version import MODEL_VERSION
+from ..store import NoMapping, Question, Solution, Store
+from .estimate import estimated_seconds
+from .job import Done, Failure, Job, Outcome, run_job
+from .processes import Processes, WorkerDied
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+_TICK = 0.5  # seconds between two looks at what is running
+_ATTEMPTS = 2  # of a search whose worker dies
+
+
+class Workers(Protocol):
+    """Whoever runs the searches: processes here, or a cluster."""
+
+    def submit(self, function: Callable[[A], T], argument: A) -> Future[T]: ...
+
+    def count(self) -> int:
+        """How many searches can run at once, at the moment."""
+        ...
+
+    def stop(self) -> None:
+        """Give up whatever is running."""
+        ...
+
+
+@dataclass
+class Progress:
+    """How far a batch has come.
+
+    total     distinct searches; recalled of them were answered by the store
+    done      of those that had to run, with the ones of which came nothing
+    running   that are known to run now
+    retried   searches that ran again after their worker had died
+    """
+
+    total: int
+    recalled: int = 0
+    done: int = 0
+    no_mapping: int = 0
+    unproven: int = 0
+    failed: int = 0
+    retried: int = 0
+    workers: int = 0
+    running: tuple[Question, ...] = ()
+    seconds_left: float | None = None
+    seconds: float = 0.0
+
+    @property
+    def left(self) -> int:
+        return self.total - self.recalled - self.done
+
+    def count(self, outcome: Outcome) -> None:
+        """Note what came of a search."""
+        self.no_mapping += isinstance(outcome, NoMapping)
+        self.unproven += isinstance(outcome, Solution) and not outcome.certificate.proven
+        self.failed += isinstance(outcome, Failure)
+
+
+Watch = Callable[[Progress], None]
+"""Called with the progress whenever something has changed, and every half second."""
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """What came of every question, by its key; and which of the answers were in the store before."""
+
+    outcomes: dict[str, Outcome]
+    recalled: frozenset[str]
+    progress: Progress
+
+
+def run_batch(
+    questions: Iterable[Question],
+    store: Store | None = None,
+    workers: Callable[[], Workers] = Processes,
+    time_limit: float | None = None,
+    watch: Watch = lambda progress: None,
+) -> BatchResult:
+    """Answer every question, from the store where it can.
+
+    store       where answers are looked up and kept; None: nowhere
+    workers     makes the workers, if any search has to run
+    time_limit  for each search, in seconds
+
+    A search that cannot be run to its end is a `Failure` among the outcomes, and is not stored. Raises StoreError when
+    the store cannot be used, TilewrightError when all workers are lost; what is stored by then stays.
+    """
+    distinct = list({question.key: question for question in questions}.values())
+    progress = Progress(len(distinct))
+    batch = _Batch(store, time_limit, progress, watch)
+    missing = [question for question in distinct if not batch.recall(question)]
+    recalled = frozenset(batch.outcomes)
+    watch(progress)
+    if missing:
+        batch.run(missing, workers())
+    batch.update()
+    return BatchResult(batch.outcomes, recalled, progress)
+
+
+@dataclass
+class _Batch:
+    """One run of a batch."""
+
+    store: Store | None
+    time_limit: float | None
+    progress: Progress
+    watch: Watch
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
+
+    def recall(self, question: Question) -> bool:
+        """Whether the store answers the question."""
+        found = self.store.recall(question, self.time_limit) if self.store else None
+        if found is None:
+            return False
+        self.outcomes[question.key] = found.answer
+        self.progress.recalled += 1
+        self.progress.count(found.answer)
+        return True
+
+    def run(self, questions: Sequence[Question], workers: Workers) -> None:
+        """Search them all."""
+        self.workers = workers
+        self.forecast = _Forecast(questions)
+        self.pending: dict[Future[Done], Job] = {}
+        self.attempts: dict[str, int] = {}
+        self.finished: SimpleQueue[Future[Done]] = SimpleQueue()
+        try:
+            for question in sorted(questions, key=self.forecast.guess, reverse=True):
+                self._submit(Job(question, self.time_limit))
+            while self.pending:
+                self._take_finished()
+                self.update()
+        finally:
+            workers.stop()
+        self.progress.running, self.progress.seconds_left = (), None
+
+    def update(self) -> None:
+        """Bring the progress up to date, and show it."""
+        self.progress.seconds = time.monotonic() - self.started
+        if self.progress.left:
+            self.progress.workers = self.workers.count()
+            # They start in the order of submission, which is that of the dict.
+            nearest = itertools.islice(self.pending.items(), 2 * self.progress.workers)
+            self.progress.running = tuple(job.question for future, job in nearest if future.running())
+            self.progress.seconds_left = self.forecast.seconds_left(self.progress.workers)
+        self.watch(self.progress)
+
+    def _submit(self, job: Job) -> None:
+        future = self.workers.submit(run_job, job)
+        self.pending[future] = job
+        future.add_done_callback(self.finished.put)
+
+    def _take_finished(self) -> None:
+        """Everything that has finished; waits a moment for it."""
+        try:
+            future = self.finished.get(timeout=_TICK)
+        except Empty:
+            return
+        while True:
+            self._take(future, self.pending.pop(future))
+            if self.finished.empty():
+                return
+            future = self.finished.get()
+
+    def _take(self, future: Future[Done], job: Job) -> None:
+        """Keep what came of a search; one whose worker died runs once more."""
+        key = job.question.key
+        try:
+            done = future.result()
+        except CancelledError:
+            hint = "what was found by then is in the store: the same command goes on from there"
+            raise TilewrightError("the connection to the workers was lost", hint=hint) from None
+        except WorkerDied as error:
+            self.attempts[key] = self.attempts.get(key, 0) + 1
+            if self.attempts[key] < _ATTEMPTS:
+                self.progress.retried += 1
+                self._submit(job)
+                return
+            self._settle(job, Failure(f"its worker died {_ATTEMPTS} times; the last time {error}"))
+        except Exception as error:
+            self._settle(job, Failure(f"{type(error).__name__}: {error}"))
+        else:
+            self._keep(job, done)
+
+    def _keep(self, job: Job, done: Done) -> None:
+        if done.model_version != MODEL_VERSION:
+            message = f"a worker has cost model {done.model_version}, expected {MODEL_VERSION}"
+            raise TilewrightError(message, hint="install the same tilewright on all machines of the cluster")
+        if self.store is not None:
+            self.store.keep(job.question, done.answer, job.time_limit, done.seconds)
+        self.forecast.learn(job.question, done.seconds)
+        self._settle(job, done.answer)
+
+    def _settle(self, job: Job, outcome: Outcome) -> None:
+        self.outcomes[job.question.key] = outcome
+        self.forecast.finish(job.question)
+        self.progress.done += 1
+        self.progress.count(outcome)
+
+
+class _Forecast:
+    """How long the rest takes: guesses, corrected by how the guesses have turned out so far."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self._guesses = {question.key: estimated_seconds(question) for question in questions}
+        self._left = sum(self._guesses.values())
+        self._guessed = self._measured = 0.0
+
+    def guess(self, question: Question) -> float:
+        """Seconds that the search takes, before anything is known of this machine."""
+        return self._guesses[question.key]
+
+    def learn(self, question: Question, seconds: float) -> None:
+        """Note how long a search took."""
+        self._guessed += self._guesses[question.key]
+        self._measured += seconds
+
+    def finish(self, question: Question) -> None:
+        """A search need not be waited for any more."""
+        self._left -= self._guesses[question.key]
+
+    def seconds_left(self, workers: int) -> float | None:
+        """Until the last search ends; None before anything is known."""
+        if not self._guessed or not workers:
+            return None
+        return max(self._left, 0.0) * self._measured / self._guessed / workers

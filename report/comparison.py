@@ -1,0 +1,250 @@
+"""A finished comparison: every layer on every architecture under every dataflow, and what follows from it.
+
+Comparison
+  rows          one for each network, layer, architecture and dataflow
+  summaries()   whole networks, repeats counted (`summaries.py`)
+  winners()     the best dataflow for each kind of layer (`summaries.py`)
+  hybrids()     the best dataflow for all layers against the best for each (`hybrid.py`)
+  to_frame()    the rows as a pandas frame (`tables.py`)
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from ..arch import Architecture
+from ..cost_models import Cost
+from ..ir import Mapping as TensorMapping
+from ..ir import Problem
+from ..mapper.certificate import Certificate
+from .batch.job import Failure, Outcome
+from .batch.plan import Cell, Settings
+from .batch.run import BatchResult
+from .costs import EnergyPart, energy_parts, latency_parts, outer_bytes
+from .kinds import layer_kind
+from .nest import nest_lines
+from .store import NoMapping, Question, Solution
+
+if TYPE_CHECKING:
+    import pandas
+
+    from .hybrid import Hybrid
+    from .summaries import Summary, Winner
+
+Status = Literal["proven", "unproven", "infeasible", "failed"]
+
+FREE = "free"
+"""The dataflow that all others are compared with: no constraints at all."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One layer of a network on one architecture under one dataflow.
+
+    kind      of layer, such as "3x3 convolution"
+    repeat    how often the layer occurs in the network; all figures are of one occurrence
+    key       of the result in the store; None where no search was possible
+    recalled  whether the store had it before
+    command   a shell command that finds the same result
+    outcome   a Solution, or why there is none
+    """
+
+    network: str
+    layer: str
+    kind: str
+    repeat: int
+    problem: Problem
+    machine: Architecture
+    dataflow: str
+    objective: str
+    key: str | None
+    recalled: bool
+    command: str
+    outcome: Outcome
+
+    @property
+    def arch(self) -> str:
+        """The name of the architecture."""
+        return self.machine.name
+
+    @property
+    def status(self) -> Status:
+        """`infeasible`: there is no mapping; `failed`: the search could not be run to its end."""
+        if isinstance(self.outcome, Solution):
+            return "proven" if self.outcome.certificate.proven else "unproven"
+        return "failed" if isinstance(self.outcome, Failure) else "infeasible"
+
+    @property
+    def diagnosis(self) -> str:
+        """Why there is no mapping; empty where there is one."""
+        if isinstance(self.outcome, NoMapping):
+            return str(self.outcome.error)
+        return self.outcome.message if isinstance(self.outcome, Failure) else ""
+
+    @property
+    def solution(self) -> Solution | None:
+        return self.outcome if isinstance(self.outcome, Solution) else None
+
+    @property
+    def mapping(self) -> TensorMapping | None:
+        return self.solution.mapping if self.solution else None
+
+    @property
+    def cost(self) -> Cost | None:
+        """Energy, latency and traffic of one occurrence, with all memories and tensors."""
+        return self.solution.cost if self.solution else None
+
+    @property
+    def certificate(self) -> Certificate | None:
+        return self.solution.certificate if self.solution else None
+
+    @property
+    def value(self) -> float | None:
+        """What was minimized, in the unit of the objective."""
+        return self.certificate.value if self.certificate else None
+
+    @property
+    def energy_parts(self) -> tuple[EnergyPart, ...]:
+        """The energy by memory and tensor, and that of the MACs; together all of it."""
+        return energy_parts(self.cost) if self.cost else ()
+
+    @property
+    def latency_parts(self) -> Mapping[str, float]:
+        """Cycles that the computation and every memory need on their own; the latency is the most of them, plus those
+        of memories that do not overlap."""
+        return latency_parts(self.cost) if self.cost else {}
+
+    @property
+    def operational_intensity(self) -> float | None:
+        """Multiply-accumulates per byte that the outermost memory reads or writes."""
+        if self.cost is None:
+            return None
+        moved = outer_bytes(self.cost)
+        return self.problem.macs / moved if moved else None
+
+    @property
+    def nest(self) -> str:
+        """The loop nest with tile sizes; empty where there is none."""
+        return "\n".join(nest_lines(self.mapping, self.machine)) if self.mapping else ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The rows of a batch, with what they have in common.
+
+    networks, archs, dataflows  names, in the order asked for; every combination has its rows
+    machines   the architectures by name
+    command    a shell command that makes the whole comparison
+    written_by  the tool and its version
+    """
+
+    rows: tuple[Row, ...]
+    networks: tuple[str, ...]
+    archs: tuple[str, ...]
+    dataflows: tuple[str, ...]
+    machines: Mapping[str, Architecture]
+    settings: Settings
+    command: str
+    written_by: str
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, str, str], tuple[Row, ...]]:
+        places: dict[tuple[str, str, str], list[Row]] = {}
+        for row in self.rows:
+            places.setdefault((row.network, row.arch, row.dataflow), []).append(row)
+        return {place: tuple(rows) for place, rows in places.items()}
+
+    def of(self, network: str, arch: str, dataflow: str) -> tuple[Row, ...]:
+        """The layers of a network on an architecture under a dataflow, in the order of the network."""
+        return self._by_place[network, arch, dataflow]
+
+    @cached_property
+    def _free_values(self) -> dict[tuple[str, str, str], float]:
+        free = (row for row in self.rows if row.dataflow == FREE and row.value is not None)
+        return {(row.network, row.arch, row.layer): row.value or 0.0 for row in free}
+
+    def penalty(self, row: Row) -> float | None:
+        """By what factor the row's objective is above that of the free optimum; None where one of them is missing."""
+        free = self._free_values.get((row.network, row.arch, row.layer))
+        return row.value / free if free and row.value is not None else None
+
+    @cached_property
+    def failures(self) -> tuple[Row, ...]:
+        """Rows whose searches could not be run to their end: the same command runs them again."""
+        return tuple(row for row in self.rows if row.status == "failed")
+
+    def summaries(self) -> tuple[Summary, ...]:
+        """Every network on every architecture under every dataflow, repeats counted."""
+        from .summaries import summaries
+
+        return summaries(self)
+
+    def winners(self) -> tuple[Winner, ...]:
+        """How dataflows fare with every kind of layer, on every architecture."""
+        from .summaries import winners
+
+        return winners(self)
+
+    def hybrids(self) -> tuple[Hybrid, ...]:
+        """What it is worth to change the dataflow from layer to layer, for every network and architecture."""
+        from .hybrid import hybrids
+
+        return hybrids(self)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The rows as a pandas frame, with units in the names of its columns.
+
+        Raises TilewrightError when pandas is not installed.
+        """
+        from .comparison_tables import layer_table
+
+        return layer_table(self).to_frame()
+
+
+def comparison_of(
+    cells: Iterable[Cell], found: BatchResult, settings: Settings, command: str, written_by: str
+) -> Comparison:
+    """The comparison that a plan and the outcomes of its searches make."""
+    rows = tuple(_row(cell, found, settings) for cell in cells)
+    return Comparison(
+        rows,
+        tuple(dict.fromkeys(row.network for row in rows)),
+        tuple(dict.fromkeys(row.arch for row in rows)),
+        tuple(dict.fromkeys(row.dataflow for row in rows)),
+        {row.arch: row.machine for row in rows},
+        settings,
+        command,
+        written_by,
+    )
+
+
+def _row(cell: Cell, found: BatchResult, settings: Settings) -> Row:
+    asked, layer = cell.question, cell.layer
+    key = asked.key if isinstance(asked, Question) else None
+    outcome: Outcome = found.outcomes[asked.key] if isinstance(asked, Question) else asked
+    if not isinstance(outcome, Failure):
+        outcome = outcome.of(layer.problem)
+    return Row(
+        network=cell.workload.network.name,
+        layer=layer.name,
+        kind=layer_kind(layer),
+        repeat=layer.repeat,
+        problem=layer.problem,
+        machine=cell.machine.arch,
+        dataflow=cell.dataflow.name,
+        objective=settings.objective.name,
+        key=key,
+        recalled=key in found.recalled,
+        command=_search_command(cell, settings),
+        outcome=outcome,
+    )
+
+
+def _search_command(cell: Cell, settings: Settings) -> str:
+    words = ["tilewright", "search", f"{cell.workload.reference}:{cell.layer.name}"]
+    words += [*cell.machine.options, *cell.dataflow.options, *settings.options]
+    return shlex.join(words)

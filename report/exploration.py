@@ -1,0 +1,116 @@
+"""A finished exploration: a network at every point of a design space, and the designs that nothing beats.
+
+At every point each layer has its proven best mapping by the objective; the figures of a point are sums over the layers
+of the network. The front is over these figures: designs that no other one equals or beats in energy, latency and
+on-chip bytes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ..arch import Architecture
+from .comparison import Comparison
+from .summaries import Summary
+from .tables import Table, Value
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class Point:
+    """An architecture at one point.
+
+    values         of the swept fields there
+    summary        the network at this point; its figures are None where a layer has no mapping
+    on_chip_bytes  of all memories but the outermost, all instances together
+    """
+
+    values: Mapping[str, str]
+    machine: Architecture
+    summary: Summary
+    on_chip_bytes: float
+
+    @property
+    def figures(self) -> tuple[float, float, float] | None:
+        """Energy in pJ, latency in s, on-chip bytes; less is better. None where a layer has no mapping."""
+        energy, latency = self.summary.energy_pj, self.summary.latency_s
+        return (energy, latency, self.on_chip_bytes) if energy is not None and latency is not None else None
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """Every point of a design space, with the layers of the network at each (`comparison`)."""
+
+    fields: tuple[str, ...]
+    points: tuple[Point, ...]
+    comparison: Comparison
+
+    @cached_property
+    def front(self) -> tuple[Point, ...]:
+        """The points that no other one beats in energy, latency and on-chip bytes, from the least energy on."""
+        mapped = [(point.figures, point) for point in self.points if point.figures is not None]
+        kept: list[tuple[tuple[float, ...], Point]] = []
+        for figures, point in sorted(mapped, key=lambda pair: pair[0]):  # whatever beats a point stands before it
+            if not any(_beats(other, figures) for other, _ in kept):
+                kept.append((figures, point))
+        return tuple(point for _, point in kept)
+
+    @property
+    def best(self) -> Point | None:
+        """The point with the least objective of the whole network."""
+        mapped = [point for point in self.points if point.summary.value is not None]
+        return min(mapped, key=lambda point: point.summary.value or 0.0, default=None)
+
+    def table(self) -> Table:
+        """One row for each point, in the order of the sweeps."""
+        columns = (
+            *(*self.fields, "mac_units", "on_chip_B", "energy_pJ", "latency_cycles", "latency_s", "edp_pJ_s"),
+            *("utilization_fraction", "proven", "missing_layers", "on_front"),
+        )
+        front = {id(point) for point in self.front}
+        rows = [(*self._row(point), id(point) in front) for point in self.points]
+        return Table("points", columns, rows)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The points as a pandas frame. Raises TilewrightError when pandas is not installed."""
+        return self.table().to_frame()
+
+    def _row(self, point: Point) -> tuple[Value, ...]:
+        s = point.summary
+        edp = s.energy_pj * s.latency_s if s.energy_pj is not None and s.latency_s is not None else None
+        return (
+            *(point.values[field] for field in self.fields),
+            *(point.machine.mac_instances, point.on_chip_bytes, s.energy_pj, s.latency_cycles, s.latency_s, edp),
+            *(s.utilization, s.proven, " ".join(s.missing)),
+        )
+
+
+def exploration_of(comparison: Comparison, values: Sequence[Mapping[str, str]]) -> Exploration:
+    """The exploration that a comparison makes, in which every point is an architecture.
+
+    values  of the swept fields, by point, in the order of the architectures
+    """
+    points = tuple(
+        Point(point, comparison.machines[summary.arch], summary, on_chip_bytes(comparison.machines[summary.arch]))
+        for point, summary in zip(values, comparison.summaries(), strict=True)
+    )
+    return Exploration(tuple(values[0]), points, comparison)
+
+
+def on_chip_bytes(arch: Architecture) -> float:
+    """Bytes of all memories but the outermost, over all instances; unbounded ones count nothing."""
+    bits = 0
+    for memory in arch.memories[1:]:
+        held = (memory.size_bits or 0) + sum(memory.partition_bits.values())
+        bits += held * arch.instances(memory.name)
+    return bits / 8
+
+
+def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Whether a point is no worse in anything and better in something."""
+    return one != other and all(a <= b for a, b in zip(one, other, strict=True))

@@ -1,0 +1,119 @@
+"""An exploration as a page of text, as files, and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table as TextTable
+from rich.text import Text
+
+from .comparison_files import write_tables
+from .comparison_tables import energy_table, latency_table, layer_table
+from .exploration import Exploration, Point
+from .figures import BLUE, GREY, figure_style, legend_above, new_figure, save_figure
+from .text import columns, pairs, section
+from .units import count, energy, percent, seconds, significant, size
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_JOULES = 1e-12  # in a picojoule
+_MOST_NOTES = 12  # points of a front whose values are written beside them
+
+
+def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> Group:
+    """The whole page: what was asked, every point, the front, what is missing."""
+    settings = exploration.comparison.settings
+    summaries = [point.summary for point in exploration.points]
+    unproven = sum(not s.proven and not s.missing for s in summaries)
+    best = exploration.best
+    asked = [
+        ("Network", exploration.comparison.networks[0]),
+        ("Sweep", " x ".join(exploration.fields) + f", {count(len(summaries))} points"),
+        ("Objective", f"{settings.objective.name}, {settings.space} space, {settings.tiling} tilings"),
+        ("Proof", "all mappings proven optimal" if not unproven else f"{unproven:,} points are not proven"),
+        ("Best", _values(best) if best else "no point has a mapping for every layer"),
+    ]
+    parts: list[RenderableType] = [
+        pairs(asked),
+        section("Points, sums over all layers; * is on the front", _table(exploration)),
+    ]
+    written = [str(path) for path in files]
+    if written:
+        parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
+    return Group(*parts)
+
+
+def write_exploration(exploration: Exploration, folder: Path, formats: Sequence[str], picture: bool) -> list[Path]:
+    """Write the table of the points, those of all layers, and the picture if asked for; return the paths."""
+    layers = (table(exploration.comparison) for table in (layer_table, energy_table, latency_table))
+    paths = list(write_tables((exploration.table(), *layers), folder, formats))
+    if picture:
+        figure = front_figure(exploration)
+        paths += [save_figure(figure, folder / f"front.{form}") for form in ("svg", "png")]
+    return paths
+
+
+def front_figure(exploration: Exploration) -> Figure:
+    """Energy against latency of every point; on-chip bytes are the area of its dot. The front stands out.
+
+    Raises TilewrightError when matplotlib is not installed.
+    """
+    mapped = [(point, point.figures) for point in exploration.points if point.figures is not None]
+    largest = max((figures[2] for _, figures in mapped), default=1.0) or 1.0
+    front = {id(point) for point in exploration.front}
+    comparison = exploration.comparison
+    with figure_style():
+        figure, axes = new_figure(6.4, 4.8)
+        for on_front, colour, label in ((False, GREY, "beaten"), (True, BLUE, "on the front")):
+            chosen = [figures for point, figures in mapped if (id(point) in front) is on_front]
+            axes.scatter(
+                [latency for _, latency, _ in chosen],
+                [pj * _JOULES for pj, _, _ in chosen],
+                s=[20 + 180 * on_chip / largest for _, _, on_chip in chosen],
+                c=colour,
+                alpha=0.8,
+                label=label,
+            )
+        for point in exploration.front if len(front) <= _MOST_NOTES else ():
+            pj, latency, _ = point.figures or (0.0, 0.0, 0.0)
+            place = (latency, pj * _JOULES)
+            axes.annotate(", ".join(point.values.values()), place, (4, 4), textcoords="offset points", fontsize=7)
+        axes.set(xlabel="latency of the network (s)", ylabel="energy of the network (J)")
+        axes.set_xscale(_scale([latency for _, (_, latency, _) in mapped]))
+        axes.set_yscale(_scale([pj for _, (pj, _, _) in mapped]))
+        axes.margins(0.15)
+        what = f"{comparison.networks[0]}, {comparison.settings.objective.name}, {' x '.join(exploration.fields)}"
+        figure.suptitle(f"{what}\narea of a dot: on-chip bytes; {comparison.written_by}", fontsize=9)
+        legend_above(axes, 2)
+    return figure
+
+
+def _scale(values: Sequence[float]) -> str:
+    """Logarithmic where values differ by more than a few times: its labels are hard to read elsewhere."""
+    return "log" if values and max(values) > 5 * min(values) > 0 else "linear"
+
+
+def _table(exploration: Exploration) -> TextTable:
+    figures = ("MACs", "on chip", "energy", "latency", "EDP (J s)", "utilization", "front")
+    table = columns((), (*exploration.fields, *figures))
+    front = {id(point) for point in exploration.front}
+    for point in exploration.points:
+        table.add_row(*point.values.values(), *_cells(point), "*" if id(point) in front else "")
+    return table
+
+
+def _cells(point: Point) -> tuple[str, ...]:
+    s = point.summary
+    place = (count(point.machine.mac_instances), size(point.on_chip_bytes * 8))
+    if s.energy_pj is None or s.latency_s is None or s.utilization is None:
+        return (*place, f"{len(s.missing)} without", "", "", "")
+    edp = significant(s.energy_pj * s.latency_s * _JOULES)
+    return (*place, energy(s.energy_pj), seconds(s.latency_s), edp, percent(s.utilization, 1))
+
+
+def _values(point: Point) -> str:
+    return ", ".join(f"{path}={value}" for path, value in point.values.items())

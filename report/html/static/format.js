@@ -1,0 +1,69 @@
+// Numbers as people read them, and elements made in one line.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const byId = (id) => document.getElementById(id);
+
+const ENERGY = [[1e12, "J"], [1e9, "mJ"], [1e6, "µJ"], [1e3, "nJ"], [1, "pJ"]];
+const TIME = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
+
+function significant(value, digits = 4) {
+  if (value === 0) return "0";
+  if (Math.abs(value) >= 1000 && Math.abs(value) < 1e9) return Math.round(value).toLocaleString("en-US");
+  const short = Math.abs(value) < 1e9 ? value.toPrecision(digits) : value.toExponential(digits - 1);
+  return short.replace(/\.?0+(?=e|$)/, (zeros) => (short.includes(".") ? "" : zeros)).replace("e+", "e");
+}
+
+function scaled(value, units) {
+  const [scale, unit] = units.find(([s]) => Math.abs(value) >= s) ?? units[units.length - 1];
+  return `${significant(value / scale)} ${unit}`;
+}
+
+const energy = (pj) => scaled(pj, ENERGY);
+const seconds = (s) => scaled(s, TIME);
+const percent = (share) => `${(100 * share).toFixed(1)}%`;
+const factor = (value) => (value == null ? "" : `${value.toFixed(value < 10 ? 3 : 1)}×`);
+const rate = (perSecond) => scaled(perSecond, [[1e12, "TMAC/s"], [1e9, "GMAC/s"], [1e6, "MMAC/s"], [1, "MAC/s"]]);
+
+/** An element with attributes (`on...` are listeners) and children, which are elements or texts. */
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value === true) made.setAttribute(key, "");
+    else if (value !== false && value != null) made.setAttribute(key, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/** The same for SVG; a `title` child names a shape for screen readers and shows when it is pointed at. */
+function shape(name, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else made.setAttribute(key, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/** A button that puts a text on the clipboard, and says so. */
+function copyButton(text) {
+  const button = element("button", { type: "button" }, "Copy");
+  button.addEventListener("click", () => copy(text, button));
+  return button;
+}
+
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch { // pages opened as files may have no clipboard
+    const area = element("textarea", {}, text);
+    button.after(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = "Copy"; }, 1500);
+}

@@ -1,0 +1,234 @@
+"""The database of the result store: one SQLite file with a write-ahead log, safe for several processes at once.
+
+What is written is there once the call returns, whatever happens to the process then. Every failure is a `StoreError`
+that says how to go on; a record is compared with its checksum whenever it is read.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Literal
+
+from ...ir import StoreError, UnwritableStoreError
+from .answer import Answer
+from .question import Question
+from .record import COLUMNS, DAMAGED_RECORD, Record, record_of
+
+SCHEMA_VERSION: Final = 1
+"""Of the table below; stores of another version are refused."""
+
+_APPLICATION_ID: Final = 0x74_69_6C_65  # "tile": tells a store from other SQLite files
+_PATIENCE = 60.0  # seconds to wait for another process that is writing
+_WHOLE_NUMBERS = {"model_version"}
+_TEXTS = {
+    "key",
+    "format",
+    "layer",
+    "arch",
+    "dataflow",
+    "objective",
+    "tiling",
+    "space",
+    "status",
+    "written_by",
+    "checksum",
+}
+
+ELSEWHERE = "name a file that can be written with --store PATH, or use --no-cache"
+GO_ON = "move the file away (results are found again), name another with --store PATH, or use --no-cache"
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """An answer from the store, and the record that it comes from."""
+
+    answer: Answer
+    record: Record
+
+
+class Store:
+    """An open store; use it in a `with` statement, and in one thread.
+
+    Raises StoreError when the file cannot be opened or made, is no result store, is damaged, or was written by another
+    version of tilewright.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        with self._explained():
+            if self.path.is_dir():
+                raise StoreError("this is a directory, expected a file", where=str(self.path))
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+        try:
+            with self._explained():
+                self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; nothing is pending."""
+        self._connection.close()
+
+    def recall(self, question: Question, time_limit: float | None = None) -> Recalled | None:
+        """The stored answer to a question, or None.
+
+        time_limit  of the search that would have to run: a result without proof answers only searches that have no
+                    more time than it had
+        """
+        found = next(iter(self.records({"key": question.key})), None)
+        if found is None or not found.answers_under(time_limit):
+            return None
+        return Recalled(found.answer().of(question.problem), found)
+
+    def keep(self, question: Question, answer: Answer, time_limit: float | None = None, seconds: float = 0.0) -> Record:
+        """Store an answer that took `seconds` to find; what is stored and proven, or had more time, stays."""
+        record = record_of(question, answer, time_limit, seconds)
+        marks = ", ".join("?" * len(COLUMNS))
+        values = [getattr(record, column) for column in COLUMNS]
+        better = "status = 'unproven' AND (excluded.status <> 'unproven' OR excluded.time_limit_s >= time_limit_s)"
+        updates = ", ".join(f"{column} = excluded.{column}" for column in COLUMNS if column != "key")
+        with self._explained():
+            self._connection.execute(
+                f"INSERT INTO results ({', '.join(COLUMNS)}) VALUES ({marks}) "
+                f"ON CONFLICT (key) DO UPDATE SET {updates} WHERE {better}",
+                values,
+            )
+        return record
+
+    def records(
+        self, equal: Mapping[str, object] | None = None, only: Literal["intact", "damaged"] | None = None
+    ) -> Iterator[Record]:
+        """Stored records, oldest first.
+
+        equal  values that columns must have; a text may have `*` and `?` as wildcards, as in file names
+        only   those that match their checksums, or those that do not
+
+        Raises StoreError at the first record that does not match its checksum, unless `only` is given.
+        """
+        terms, values = _conditions(equal or {})
+        with self._explained():
+            rows = self._connection.execute(
+                f"SELECT {', '.join(COLUMNS)} FROM results{terms} ORDER BY created_s, key", values
+            )
+            for row in rows:
+                record = Record(*row)
+                if only is None and not record.is_intact:
+                    place = f"{self.path}: result {str(record.key)[:12]}"
+                    raise StoreError("the record does not match its checksum", where=place, hint=DAMAGED_RECORD)
+                if only is None or record.is_intact == (only == "intact"):
+                    yield record
+
+    def remove(self, keys: Iterable[str]) -> int:
+        """Delete the records of these keys; how many there were."""
+        with self._explained():
+            before = self._connection.total_changes
+            with self._transaction():
+                self._connection.executemany("DELETE FROM results WHERE key = ?", ((key,) for key in keys))
+            return self._connection.total_changes - before
+
+    def compact(self) -> None:
+        """Give the room of deleted records back to the file system."""
+        with self._explained():
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _prepare(self) -> None:
+        """Make the table in an empty file; refuse what is not a store of this version."""
+        if not self._is_ours():
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            with self._transaction():
+                if not self._is_ours():  # another process may have made it meanwhile
+                    self._connection.execute(_schema())
+                    self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                    self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        # With a write-ahead log this survives the end of the process; only a power failure may cost the last results.
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+
+    def _is_ours(self) -> bool:
+        """Whether the file is a store of this version, rather than empty. Raises StoreError for anything else."""
+        ((identity,),) = self._connection.execute("PRAGMA application_id")
+        ((version,),) = self._connection.execute("PRAGMA user_version")
+        ((tables,),) = self._connection.execute("SELECT count(*) FROM sqlite_master")
+        if (identity, version, tables) == (0, 0, 0):
+            return False
+        place = str(self.path)
+        if identity != _APPLICATION_ID:
+            hint = "name another file with --store PATH"
+            raise StoreError("this is a database of another program, expected a result store", where=place, hint=hint)
+        if version != SCHEMA_VERSION:
+            writer = "a newer" if version > SCHEMA_VERSION else "an older"
+            hint = f"use the version that wrote it, or {GO_ON}"
+            message = f"found a result store of version {version}, of {writer} tilewright, expected {SCHEMA_VERSION}"
+            raise StoreError(message, where=place, hint=hint)
+        return True
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Errors of the database and of the file system as a `StoreError`."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise _unusable(str(error), str(self.path)) from None
+        except sqlite3.Error as error:
+            raise StoreError(f"the result store is damaged: {error}", where=str(self.path), hint=GO_ON) from None
+        except (FileExistsError, NotADirectoryError):
+            message = "the folder of the result store cannot be made: a file is in its place"
+            raise UnwritableStoreError(message, where=str(self.path), hint=ELSEWHERE) from None
+        except OSError as error:
+            message = f"the result store cannot be made: {error.strerror}"
+            raise UnwritableStoreError(message, where=str(self.path), hint=ELSEWHERE) from None
+
+
+def _conditions(equal: Mapping[str, object]) -> tuple[str, list[object]]:
+    terms, values = [], []
+    for column, value in equal.items():
+        assert column in COLUMNS, column
+        wild = isinstance(value, str) and any(sign in value for sign in "*?")
+        terms.append(f"{column} GLOB ?" if wild else f"{column} = ?")
+        values.append(value)
+    return (f" WHERE {' AND '.join(terms)}" if terms else ""), values
+
+
+def _schema() -> str:
+    kinds = dict.fromkeys(_TEXTS, "TEXT") | dict.fromkeys(_WHOLE_NUMBERS, "INTEGER") | {"payload": "BLOB"}
+    columns = ", ".join(f"{name} {kinds.get(name, 'REAL')}" for name in COLUMNS if name != "key")
+    return f"CREATE TABLE results (key TEXT PRIMARY KEY, {columns})"
+
+
+def _unusable(text: str, where: str) -> StoreError:
+    """What an operational error of the database means, and how to go on."""
+    if "full" in text:
+        hint = "make room, or name a file on another disk with --store PATH; what is stored stays"
+        return UnwritableStoreError("there is no room left on the disk for the result store", where=where, hint=hint)
+    if "readonly" in text or "unable to open" in text or "I/O" in text:
+        return UnwritableStoreError(f"the result store cannot be written: {text}", where=where, hint=ELSEWHERE)
+    if "locked" in text:
+        message = f"another process has been writing to the result store for {_PATIENCE:.0f} s"
+        return StoreError(message, where=where, hint="try again when it is done, or use --no-cache")
+    return StoreError(f"the result store cannot be used: {text}", where=where, hint=GO_ON)

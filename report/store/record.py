@@ -1,0 +1,147 @@
+"""An answer as a row of the database: figures to list and filter by, the whole of it compressed, and a checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import zlib
+from dataclasses import dataclass, fields, replace
+from typing import Literal
+
+from ...ir import MappingError, StoreError
+from ...mapper.model_version import MODEL_VERSION
+from ..documents import document_of, parse_mapping, written_by
+from .answer import Answer, NoMapping, Solution
+from .question import FORMAT, Question, canonical_json
+
+Status = Literal["proven", "unproven", "infeasible"]
+STATUSES: tuple[Status, ...] = ("proven", "unproven", "infeasible")
+
+DAMAGED_RECORD = "`tilewright results gc --damaged` removes what cannot be read; searches that it answered run again"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One stored result.
+
+    key            `Question.key`
+    model_version, format  what it was found with: `MODEL_VERSION`, and `FORMAT` of `question.py`
+    layer, arch, dataflow  names by which it was asked for when it was found
+    value, gap     of the certificate; None, like all figures, where there is no mapping
+    time_limit_s   under which it was found; None: none
+    created_s      when it was stored, in seconds since 1970 (UTC)
+    payload        compressed: the mapping.json document, or the diagnosis as {layer, message, where, hint}
+    checksum       of all that stands before it
+    """
+
+    key: str
+    model_version: int
+    format: str
+    layer: str
+    arch: str
+    dataflow: str
+    objective: str
+    tiling: str
+    space: str
+    status: str
+    energy_pj: float | None
+    latency_cycles: float | None
+    utilization: float | None
+    value: float | None
+    gap: float | None
+    seconds: float
+    time_limit_s: float | None
+    created_s: float
+    written_by: str
+    payload: bytes
+    checksum: str
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether the row is what was once written."""
+        return self.checksum == _checksum(_values(self))
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is of the cost model and the format of this version, so that searches are answered from it."""
+        return (self.model_version, self.format) == (MODEL_VERSION, FORMAT)
+
+    @property
+    def text(self) -> str:
+        """The mapping.json document, or the diagnosis as JSON."""
+        return zlib.decompress(self.payload).decode()
+
+    def answer(self) -> Answer:
+        """The answer that was stored. Raises StoreError for a record that is not what was once written."""
+        if not self.is_intact:
+            raise StoreError("the record does not match its checksum", where=f"result {self.key[:12]}")
+        if self.status == "infeasible":
+            return NoMapping(**json.loads(self.text))
+        try:
+            loaded = parse_mapping(self.text, f"result {self.key[:12]}")
+        except MappingError as error:
+            hint = "it is of another version: `tilewright results gc` removes it"
+            raise StoreError(error.message, where=error.where, hint=hint) from None
+        assert loaded.recorded.certificate is not None
+        return Solution(loaded.mapping, loaded.recorded.cost, loaded.recorded.certificate)
+
+    def answers_under(self, time_limit: float | None) -> bool:
+        """Whether a search with this time limit need not be run: it could find nothing better, or has no more time."""
+        if self.status != "unproven":
+            return True
+        return time_limit is not None and self.time_limit_s is not None and time_limit <= self.time_limit_s
+
+
+COLUMNS = tuple(field.name for field in fields(Record))
+
+
+def record_of(question: Question, answer: Answer, time_limit: float | None, seconds: float) -> Record:
+    """The record of an answer that took `seconds` to find."""
+    if isinstance(answer, NoMapping):
+        status, text = "infeasible", canonical_json(answer.__dict__)
+        figures: tuple[float | None, ...] = (None,) * 5
+    else:
+        cost, proof = answer.cost, answer.certificate
+        status = "proven" if proof.proven else "unproven"
+        text = document_of(answer.mapping, question.arch, cost, proof).model_dump_json()
+        figures = (cost.energy_pj, cost.latency_cycles, cost.utilization, proof.value, proof.gap)
+    energy_pj, latency_cycles, utilization, value, gap = figures
+    unsigned = Record(
+        key=question.key,
+        model_version=MODEL_VERSION,
+        format=FORMAT,
+        layer=question.problem.name,
+        arch=question.arch.name,
+        dataflow=question.constraints.name,
+        objective=question.objective.name,
+        tiling=question.tiling,
+        space=question.space,
+        status=status,
+        energy_pj=energy_pj,
+        latency_cycles=latency_cycles,
+        utilization=utilization,
+        value=value,
+        gap=gap,
+        seconds=float(seconds),
+        time_limit_s=float(time_limit) if time_limit is not None else None,
+        created_s=time.time(),
+        written_by=written_by(),
+        payload=zlib.compress(text.encode()),
+        checksum="",
+    )
+    return replace(unsigned, checksum=_checksum(_values(unsigned)))
+
+
+def _values(record: Record) -> tuple[object, ...]:
+    """All but the checksum."""
+    return tuple(getattr(record, column) for column in COLUMNS[:-1])
+
+
+def _checksum(parts: tuple[object, ...]) -> str:
+    """Of the values as the database gives them back: texts, whole numbers, floats, bytes and None."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part if isinstance(part, bytes) else repr(part).encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()

@@ -1,0 +1,111 @@
+"""`tilewright explore` and `tw.explore`: every point, the front, the files, the picture."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import tilewright as tw
+from batches import NETWORK
+from tilewright.cli import app
+from tilewright.report.exploration import Exploration, on_chip_bytes
+from tilewright.report.exploration_page import front_figure
+from tilewright.report.figures import save_figure
+
+SWEEPS = ("--sweep", "glb.size=4KiB:16KiB:x4", "--sweep", "array=2x2,4x4")
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.yaml"
+    path.write_text(NETWORK.format(name="tiny"), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def exploration(tiny: Path) -> Exploration:
+    return tw.explore(tiny, "eyeriss", SWEEPS[1::2], workers=1)
+
+
+def test_a_space_is_explored_written_and_repeated(tiny: Path, tmp_path: Path) -> None:
+    words = ("explore", "--network", tiny, "--arch", "eyeriss", *SWEEPS, "--workers", 1, "--out", tmp_path / "out")
+    first = run(*words)
+    assert first.exit_code == 0, first.output
+    assert "12 distinct searches: 0 from the store, 12 searched" in first.stderr
+    for part in ("GLB.size x array, 4 points", "all mappings proven optimal", "16 KiB", "front.svg"):
+        assert part in first.stdout
+    again = run(*words)
+    assert again.stdout == first.stdout
+    assert "12 from the store" in again.stderr
+    with (tmp_path / "out" / "points.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["GLB.size"], row["array"]) for row in rows] == [
+        ("4 KiB", "2x2"), ("4 KiB", "4x4"), ("16 KiB", "2x2"), ("16 KiB", "4x4"),
+    ]  # fmt: skip
+    with (tmp_path / "out" / "layers.csv").open() as file:
+        layer = list(csv.DictReader(file))[-1]
+    alone = run(*shlex.split(layer["command"])[1:], "--json")
+    assert f'"energy_pj": {float(layer["energy_pJ"])}' in alone.stdout
+    assert "from the store" in alone.stderr
+
+
+def test_points_are_the_searches_of_their_machines(exploration: Exploration, tiny: Path) -> None:
+    for point in exploration.points:
+        arch = tw.load_arch("eyeriss", dict(point.values))
+        energy = sum(
+            layer.repeat * tw.search(layer.problem, arch).cost.energy_pj for layer in tw.load_network(tiny).layers
+        )
+        assert point.summary.energy_pj == pytest.approx(energy)
+        assert point.on_chip_bytes == on_chip_bytes(arch)
+        spads = arch.mac_instances * (12 * 16 + 224 * 16 + 24 * 16) / 8
+        assert point.on_chip_bytes == point.machine.level("GLB").size_bits / 8 + spads  # type: ignore[union-attr]
+
+
+def test_the_front_has_what_nothing_beats(exploration: Exploration) -> None:
+    figures = {id(point): point.figures or () for point in exploration.points}
+
+    def beaten(point: object) -> bool:
+        mine = figures[id(point)]
+        return any(o != mine and all(a <= b for a, b in zip(o, mine, strict=True)) for o in figures.values())
+
+    assert {id(p) for p in exploration.front} == {id(p) for p in exploration.points if not beaten(p)}
+    assert exploration.best is not None
+    assert exploration.best.summary.value == min(p.summary.value or 0 for p in exploration.points)
+    assert len(exploration.to_frame()) == 4
+    assert exploration.to_frame()["on_front"].sum() == len(exploration.front)
+
+
+def test_the_picture_is_the_same_every_time(exploration: Exploration, tmp_path: Path) -> None:
+    one, other = (save_figure(front_figure(exploration), tmp_path / f"{name}.svg").read_text() for name in "ab")
+    assert one == other
+    best = ", ".join(exploration.front[0].values.values())
+    for text in ("latency of the network (s)", "on the front", "tiny, edp, GLB.size x array", best):
+        assert text in one
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"--sweep": "array"}, "expected FIELD=VALUES"),
+        ({"--sweep": "nowhere=1,2"}, "there is no 'nowhere'"),
+        ({"--network": "alexnot"}, "unknown network 'alexnot'"),
+        ({"--arch": "eyerisss"}, "did you mean 'eyeriss'?"),
+        ({"--set": "clock"}, "--set"),
+        ({"--dataflow": "weight"}, "no dataflow is named 'weight'"),
+    ],
+)
+def test_bad_input_is_one_message(tiny: Path, changes: dict[str, object], message: str) -> None:
+    options = {"--network": tiny, "--arch": "eyeriss", "--sweep": "array=2x2,4x4"} | changes
+    done = run("explore", *(word for option in options.items() for word in option))
+    assert done.exit_code == 2, done.output
+    assert done.stderr.startswith("error: ")
+    assert message in done.stderr
