@@ -10,50 +10,26 @@ products over ranks and dimensions:
 
 where `wanted` and `held` add up the distinct elements along a rank that a group of instances wants, and those that
 all of them hold already (`sets.moved_along_rank`). A ragged edge makes a few kinds of moves per dimension instead of
-one; they are found by their remaining length (`_kinds_of_move`).
+one (`moves.py`).
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
-from typing import NamedTuple
+from functools import partial
 
-import numpy as np
-
-from ..arch import Architecture, Footprint
+from ..arch import Architecture
 from ..ir import Digit, Loop, Problem, Tensor, digits_by_dimension
 from ..ir import Mapping as LoopMapping
 from .boundaries import Boundary, boundaries_of
 from .counts import Accesses, AccessTable, Counts, FirstTile
 from .hops import hops_along, legs_of
-from .sets import IntArray, Move, moved_along_rank
-
-
-class _Steps(NamedTuple):
-    """Which time steps are counted.
-
-    last    temporal loops at positions up to this one take all their values, those inside it stand at 0
-    moving  only the steps of the loop at `last` itself, at which those inside it wrap from their last value to 0
-    """
-
-    last: int
-    moving: bool = False
-
-
-FIRST = _Steps(-1)
-"""The very first step, all temporal loops at 0."""
-EVERY = _Steps(1 << 30)
-"""Every step, each on its own."""
+from .moves import ALL, EVERY, FIRST, Kind, Place, Steps, kinds_of_move, relative_steps, words_along_rank
 
 NOTHING: frozenset[int] = frozenset()
-Place = frozenset[tuple[int, int]]
-"""One instance: for every spatial loop above it, (position of the loop, its value)."""
-ALL: Place = frozenset()
-"""Instead of one instance: all of them."""
 
 
 @dataclass(frozen=True)
@@ -270,9 +246,9 @@ def _distinct(nest: _Nest, tensor: Tensor, group: _Group) -> int:
 def _moved(nest: _Nest, tensor: Tensor, halo: str, group: _Group) -> int:
     """Words given to the instances at a node over the whole run: all that they want, but what they hold already."""
     innermost = nest.innermost_serving(tensor, group.position)
-    words, _ = _words(nest, tensor, _Steps(innermost), group)
+    words, _ = _words(nest, tensor, Steps(innermost), group)
     return words - sum(
-        _words(nest, tensor, _Steps(loop, moving=True), group)[1] for loop in _sliding(nest, tensor, halo, innermost)
+        _words(nest, tensor, Steps(loop, moving=True), group)[1] for loop in _sliding(nest, tensor, halo, innermost)
     )
 
 
@@ -284,13 +260,13 @@ def _sliding(nest: _Nest, tensor: Tensor, halo: str, innermost: int) -> list[int
     return [innermost] if halo == "innermost" and slides else []
 
 
-def _words(nest: _Nest, tensor: Tensor, steps: _Steps, group: _Group) -> tuple[int, int]:
+def _words(nest: _Nest, tensor: Tensor, steps: Steps, group: _Group) -> tuple[int, int]:
     """Words wanted in some steps, and of those the words that are held already."""
     wanted = held = 1
     for rank in tensor.ranks:
         coefficients = tuple(c for _, c in rank)
         kinds = [_kinds(nest, dim, steps, group) for dim, _ in rank]
-        new, kept = _rank_words(coefficients, kinds, nest.arch.footprint)
+        new, kept = words_along_rank(coefficients, kinds, nest.arch.footprint)
         wanted *= new
         held *= kept
     times = math.prod(
@@ -301,151 +277,13 @@ def _words(nest: _Nest, tensor: Tensor, steps: _Steps, group: _Group) -> tuple[i
     return wanted * times, held * times
 
 
-def _rank_words(coefficients: tuple[int, ...], kinds: list[tuple[_Kind, ...]], footprint: Footprint) -> tuple[int, int]:
-    """Words wanted and held along one rank, over all combinations of its dimensions' moves."""
-    wanted = held = 0
-    for count, moves in _combinations(kinds):
-        new, kept = moved_along_rank(coefficients, moves, footprint)
-        wanted += count * new
-        held += count * kept
-    return wanted, held
-
-
-def rank_words(
-    coefficients: tuple[int, ...],
-    sizes: tuple[int, ...],
-    digits: tuple[tuple[Digit, ...], ...],
-    tiles: tuple[int, ...],
-    moving: int | None,
-    joined: frozenset[int],
-    footprint: Footprint,
-) -> tuple[int, int]:
-    """Words along one rank that a node's instances want, and those they hold already.
-
-    digits  per dimension, its loops above the node, outermost first; tiles: the node's tile per dimension
-    moving  position of the loop that steps, all others standing still; None: every place once, nothing held
-    joined  positions of spatial loops whose instances are served together
-    """
-    steps = EVERY if moving is None else _Steps(moving, moving=True)
-    kinds = [
-        _kinds_of_move(size, loops, tile, _relative(loops, steps), joined & {x.position for x in loops}, ALL)
-        for size, loops, tile in zip(sizes, digits, tiles, strict=True)
-    ]
-    return _rank_words(coefficients, kinds, footprint)
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """Moves of one dimension that look alike: how often they happen, and the move of each joined instance."""
-
-    count: int
-    moves: tuple[Move, ...]
-
-
-def _combinations(kinds: list[tuple[_Kind, ...]]) -> Iterator[tuple[int, tuple[tuple[Move, ...], ...]]]:
-    """One kind per dimension of a rank, in all ways."""
-    if not kinds:
-        yield 1, ()
-        return
-    for head in kinds[0]:
-        for count, moves in _combinations(kinds[1:]):
-            yield head.count * count, (head.moves, *moves)
-
-
-def _kinds(nest: _Nest, dim: str, steps: _Steps, group: _Group) -> tuple[_Kind, ...]:
+def _kinds(nest: _Nest, dim: str, steps: Steps, group: _Group) -> tuple[Kind, ...]:
     digits, tile, positions = nest.above(dim, group.position)
-    return _kinds_of_move(
+    return kinds_of_move(
         nest.problem.sizes[dim],
         digits,
         tile,
-        _relative(digits, steps),
+        relative_steps(digits, steps),
         group.joined & positions,
         frozenset(place for place in group.only if place[0] in positions),
     )
-
-
-def _relative(digits: tuple[Digit, ...], steps: _Steps) -> _Steps:
-    """The steps as this dimension sees them, in one of the ways to say the same: of a loop of another dimension it
-    notices only which of its own loops wrap."""
-    inside = [d.position for d in digits if not d.spatial and d.position > steps.last]
-    if not inside and not (steps.moving and any(d.position == steps.last for d in digits)):
-        return EVERY
-    if any(d.position == steps.last for d in digits):
-        return steps
-    return _Steps(min(inside) - 1, steps.moving)
-
-
-@lru_cache(maxsize=1 << 14)
-def _kinds_of_move(
-    size: int,
-    digits: tuple[Digit, ...],
-    tile: int,
-    steps: _Steps,
-    joined: frozenset[int],
-    only: Place,
-) -> tuple[_Kind, ...]:
-    """All moves of one dimension in some steps, alike ones together.
-
-    Digits outside the moving loop take all their values, the moving one all but its first, those inside it wrap
-    from their last value to 0; spatial digits take all their values, `joined` ones within one move.
-    """
-    moved = next((d for d in digits if steps.moving and d.position == steps.last and not d.spatial), None)
-    inside = tuple(d for d in digits if not d.spatial and d.position > steps.last)
-    wrapping = inside if steps.moving else ()
-    counted = [d for d in digits if d not in inside and d.position not in joined]
-    values = dict(only)
-    fixed = sum(d.tile * values[d.position] for d in counted if d.position in values)
-    counted = [d for d in counted if d.position not in values]
-    instances = _offsets([d for d in digits if d.position in joined], None)
-    reach = tile + sum((d.trips - 1) * d.tile for d in wrapping)
-    if math.prod(d.trips for d in digits) * tile == size:
-        count = math.prod(d.trips - (d is moved) for d in counted)
-        row = np.full(len(instances), reach)
-        return (_kind(count, row, instances, tile, moved, wrapping),) if count else ()
-    starts = _offsets(counted, moved) + fixed
-    left = size - starts[:, None] - instances[None, :]
-    rows, counts = np.unique(np.clip(left[left[:, 0] > 0], 0, reach), axis=0, return_counts=True)
-    return tuple(
-        _kind(int(count), row, instances, tile, moved, wrapping) for count, row in zip(counts, rows, strict=True)
-    )
-
-
-def _offsets(digits: list[Digit], moved: Digit | None) -> IntArray:
-    """First indices for all values of some digits; the moved digit starts at 1."""
-    offsets = np.zeros(1, dtype=np.int64)
-    for digit in digits:
-        values = np.arange(digit is moved, digit.trips) * digit.tile
-        offsets = (offsets[:, None] + values[None, :]).ravel()
-    return offsets
-
-
-def _kind(
-    count: int,
-    left: IntArray,
-    instances: IntArray,
-    tile: int,
-    moved: Digit | None,
-    wrapping: tuple[Digit, ...],
-) -> _Kind:
-    """The moves of the joined instances, given the elements that are left from each one's first index on."""
-    moves = []
-    for offset, rest in zip(instances.tolist(), left.tolist(), strict=True):
-        if rest <= 0:
-            continue
-        extent = min(tile, rest)
-        if moved is not None:
-            shift, old_extent = moved.tile - sum((d.trips - 1) * d.tile for d in wrapping), tile
-        else:
-            back, remaining = _last_place(rest, wrapping)
-            shift, old_extent = -back, min(tile, remaining)
-        moves.append(Move(offset, extent, shift, old_extent))
-    return _Kind(count, tuple(moves))
-
-
-def _last_place(left: int, wrapping: tuple[Digit, ...]) -> tuple[int, int]:
-    """Where wrapping loops stood last, of `left` elements: the offset, and the elements left from there on."""
-    back = 0
-    for digit in wrapping:
-        steps = min(digit.trips - 1, (left - back - 1) // digit.tile)
-        back += steps * digit.tile
-    return back, left - back

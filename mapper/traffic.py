@@ -17,8 +17,8 @@ from functools import lru_cache
 import numpy as np
 
 from ..arch import Footprint
-from ..cost_models.closed_form import rank_words
 from ..cost_models.cost import tensor_tile_words
+from ..cost_models.moves import rank_words
 from ..ir import Digit, Rank, Tensor, ceil_div
 from .hierarchy import MAC, Crossing, Path
 from .rows import Floats, Ints, Rows, ceil_div_array, count_active, per_distinct_row

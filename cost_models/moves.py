@@ -1,0 +1,181 @@
+"""Moves of single dimensions: how its loops' steps move a range of a dimension, alike ones together.
+
+A ragged edge makes a few kinds of moves instead of one; they are found by the length that remains. Ranks, which are
+sums of dimensions, take all combinations of their dimensions' kinds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arch import Footprint
+from ..ir import Digit
+from .sets import IntArray, Move, moved_along_rank
+
+
+class Steps(NamedTuple):
+    """Which time steps are counted.
+
+    last    temporal loops at positions up to this one take all their values, those inside it stand at 0
+    moving  only the steps of the loop at `last` itself, at which those inside it wrap from their last value to 0
+    """
+
+    last: int
+    moving: bool = False
+
+
+FIRST = Steps(-1)
+"""The very first step, all temporal loops at 0."""
+EVERY = Steps(1 << 30)
+"""Every step, each on its own."""
+
+Place = frozenset[tuple[int, int]]
+"""One instance: for every spatial loop above it, (position of the loop, its value)."""
+ALL: Place = frozenset()
+"""Instead of one instance: all of them."""
+
+
+def words_along_rank(
+    coefficients: tuple[int, ...], kinds: list[tuple[Kind, ...]], footprint: Footprint
+) -> tuple[int, int]:
+    """Words wanted and held along one rank, over all combinations of its dimensions' moves."""
+    wanted = held = 0
+    for count, moves in _combinations(kinds):
+        new, kept = moved_along_rank(coefficients, moves, footprint)
+        wanted += count * new
+        held += count * kept
+    return wanted, held
+
+
+def rank_words(
+    coefficients: tuple[int, ...],
+    sizes: tuple[int, ...],
+    digits: tuple[tuple[Digit, ...], ...],
+    tiles: tuple[int, ...],
+    moving: int | None,
+    joined: frozenset[int],
+    footprint: Footprint,
+) -> tuple[int, int]:
+    """Words along one rank that a node's instances want, and those they hold already.
+
+    digits  per dimension, its loops above the node, outermost first; tiles: the node's tile per dimension
+    moving  position of the loop that steps, all others standing still; None: every place once, nothing held
+    joined  positions of spatial loops whose instances are served together
+    """
+    steps = EVERY if moving is None else Steps(moving, moving=True)
+    kinds = [
+        kinds_of_move(size, loops, tile, relative_steps(loops, steps), joined & {x.position for x in loops}, ALL)
+        for size, loops, tile in zip(sizes, digits, tiles, strict=True)
+    ]
+    return words_along_rank(coefficients, kinds, footprint)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Moves of one dimension that look alike: how often they happen, and the move of each joined instance."""
+
+    count: int
+    moves: tuple[Move, ...]
+
+
+def _combinations(kinds: list[tuple[Kind, ...]]) -> Iterator[tuple[int, tuple[tuple[Move, ...], ...]]]:
+    """One kind per dimension of a rank, in all ways."""
+    if not kinds:
+        yield 1, ()
+        return
+    for head in kinds[0]:
+        for count, moves in _combinations(kinds[1:]):
+            yield head.count * count, (head.moves, *moves)
+
+
+def relative_steps(digits: tuple[Digit, ...], steps: Steps) -> Steps:
+    """The steps as this dimension sees them, in one of the ways to say the same: of a loop of another dimension it
+    notices only which of its own loops wrap."""
+    inside = [d.position for d in digits if not d.spatial and d.position > steps.last]
+    if not inside and not (steps.moving and any(d.position == steps.last for d in digits)):
+        return EVERY
+    if any(d.position == steps.last for d in digits):
+        return steps
+    return Steps(min(inside) - 1, steps.moving)
+
+
+@lru_cache(maxsize=1 << 14)
+def kinds_of_move(
+    size: int,
+    digits: tuple[Digit, ...],
+    tile: int,
+    steps: Steps,
+    joined: frozenset[int],
+    only: Place,
+) -> tuple[Kind, ...]:
+    """All moves of one dimension in some steps, alike ones together.
+
+    Digits outside the moving loop take all their values, the moving one all but its first, those inside it wrap
+    from their last value to 0; spatial digits take all their values, `joined` ones within one move.
+    """
+    moved = next((d for d in digits if steps.moving and d.position == steps.last and not d.spatial), None)
+    inside = tuple(d for d in digits if not d.spatial and d.position > steps.last)
+    wrapping = inside if steps.moving else ()
+    counted = [d for d in digits if d not in inside and d.position not in joined]
+    values = dict(only)
+    fixed = sum(d.tile * values[d.position] for d in counted if d.position in values)
+    counted = [d for d in counted if d.position not in values]
+    instances = _offsets([d for d in digits if d.position in joined], None)
+    reach = tile + sum((d.trips - 1) * d.tile for d in wrapping)
+    if math.prod(d.trips for d in digits) * tile == size:
+        count = math.prod(d.trips - (d is moved) for d in counted)
+        row = np.full(len(instances), reach)
+        return (_kind(count, row, instances, tile, moved, wrapping),) if count else ()
+    starts = _offsets(counted, moved) + fixed
+    left = size - starts[:, None] - instances[None, :]
+    rows, counts = np.unique(np.clip(left[left[:, 0] > 0], 0, reach), axis=0, return_counts=True)
+    return tuple(
+        _kind(int(count), row, instances, tile, moved, wrapping) for count, row in zip(counts, rows, strict=True)
+    )
+
+
+def _offsets(digits: list[Digit], moved: Digit | None) -> IntArray:
+    """First indices for all values of some digits; the moved digit starts at 1."""
+    offsets = np.zeros(1, dtype=np.int64)
+    for digit in digits:
+        values = np.arange(digit is moved, digit.trips) * digit.tile
+        offsets = (offsets[:, None] + values[None, :]).ravel()
+    return offsets
+
+
+def _kind(
+    count: int,
+    left: IntArray,
+    instances: IntArray,
+    tile: int,
+    moved: Digit | None,
+    wrapping: tuple[Digit, ...],
+) -> Kind:
+    """The moves of the joined instances, given the elements that are left from each one's first index on."""
+    moves = []
+    for offset, rest in zip(instances.tolist(), left.tolist(), strict=True):
+        if rest <= 0:
+            continue
+        extent = min(tile, rest)
+        if moved is not None:
+            shift, old_extent = moved.tile - sum((d.trips - 1) * d.tile for d in wrapping), tile
+        else:
+            back, remaining = _last_place(rest, wrapping)
+            shift, old_extent = -back, min(tile, remaining)
+        moves.append(Move(offset, extent, shift, old_extent))
+    return Kind(count, tuple(moves))
+
+
+def _last_place(left: int, wrapping: tuple[Digit, ...]) -> tuple[int, int]:
+    """Where wrapping loops stood last, of `left` elements: the offset, and the elements left from there on."""
+    back = 0
+    for digit in wrapping:
+        steps = min(digit.trips - 1, (left - back - 1) // digit.tile)
+        back += steps * digit.tile
+    return back, left - back
