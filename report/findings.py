@@ -12,6 +12,9 @@ from .units import plural, significant
 _NOTABLE = 1.005
 """Factors below this are called equal."""
 
+_LARGE = 10.0
+"""Factors from here on are written without decimals that nobody reads."""
+
 
 def findings(comparison: Comparison) -> tuple[str, ...]:
     """The findings of a comparison, the most important first; each one sentence."""
@@ -133,4 +136,4 @@ def _goal(comparison: Comparison) -> str:
 
 
 def _times(factor: float) -> str:
-    return f"{significant(factor, 3)} times"
+    return f"{factor:.2f} times" if factor < _LARGE else f"{significant(factor, 3)} times"

@@ -7,7 +7,10 @@ from dataclasses import replace
 
 from tilewright.report.comparison import FREE, Comparison
 from tilewright.report.findings import findings
-from tilewright.report.units import significant
+
+
+def times(factor: float) -> str:
+    return f"{factor:.2f} times" if factor < 10 else f"{factor:.3g} times"
 
 
 def the_one(comparison: Comparison, words: str) -> str:
@@ -22,14 +25,14 @@ def test_the_best_machine_is_named_with_its_lead(comparison: Comparison) -> None
     assert more is not None
     sentence = the_one(comparison, "^tiny: ")
     assert f"{best} has the least EDP" in sentence
-    assert f"{second} has {significant(more / least, 3)} times as much" in sentence
+    assert f"{second} has {times(more / least)} as much" in sentence
 
 
 def test_the_price_of_one_dataflow_is_that_of_the_best_one(comparison: Comparison) -> None:
     factors = {h.arch: (h.single_value or 0.0) / (h.free_value or 1.0) for h in comparison.hybrids()}
     worst = max(factors, key=factors.__getitem__)
     sentence = the_one(comparison, "best single fixed dataflow")
-    assert f"at worst {significant(factors[worst], 3)} times (tiny on {worst}" in sentence
+    assert f"at worst {times(factors[worst])} (tiny on {worst}" in sentence
 
 
 def test_dataflows_are_ranked(comparison: Comparison) -> None:

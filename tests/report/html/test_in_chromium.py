@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,8 @@ def test_dots_are_reached_by_keyboard_and_named(browser: Any, comparison: Compar
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone(browser: Any, comparison: Comparison, tmp_path: Path, scheme: str) -> None:
     size = {"width": 360, "height": 740}
-    page, complaints = opened(browser, comparison, tmp_path, viewport=size, color_scheme=scheme)
+    long = replace(comparison, command=f"tilewright compare --networks {'network,' * 40}")
+    page, complaints = opened(browser, long, tmp_path, viewport=size, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     paper, ink = (page.evaluate(f"getComputedStyle(document.body).{name}") for name in ("backgroundColor", "color"))
     assert (brightness(paper) > brightness(ink)) == (scheme == "light")
