@@ -122,6 +122,7 @@ class Bounds:
         self._tables: dict[State, Floats] = {}
         self._ends: dict[tuple[State, Block, tuple[Crossing, ...]], Floats] = {}
         self._costs: dict[tuple[Crossing, int], Floats] = {}
+        self._once: dict[Crossing, Floats] = {}
         self._beyond: dict[State, Floats] = {}
         self._stops: dict[State, Floats] = {}
         self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
@@ -408,8 +409,10 @@ class Bounds:
 
     def once(self, crossing: Crossing) -> Floats:
         """(columns,) of a crossing that every word of the tensor passes once."""
-        words = np.array([float(tensor_tile_words(self.tensors[crossing.tensor], self.hierarchy.problem.sizes))])
-        return self.book(crossing, len(self.hierarchy.fanouts), words).reshape(-1)
+        if crossing not in self._once:
+            words = np.array([float(tensor_tile_words(self.tensors[crossing.tensor], self.hierarchy.problem.sizes))])
+            self._once[crossing] = self.book(crossing, len(self.hierarchy.fanouts), words).reshape(-1)
+        return self._once[crossing]
 
     def book(self, crossing: Crossing, passed: int, words: Floats) -> Floats:
         """(columns, groups, n) least cost of a crossing whose charge moves so many different words, inside fanout
