@@ -68,6 +68,12 @@ ROWS_PER_GROUP: dict[Space, int] = {"even": 400, "uneven": 20}
 """Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays take
 to make."""
 
+ROWS_OF_LONG_STEPS = 20_000
+"""Rows that one row of arrays grows to with ragged tiles, from which on better bounds for alike arrays pay."""
+
+TRIED_FIRST = 4
+"""Rows that are grown before it is known how many others each of them makes."""
+
 LOOKED_AT_ONCE = 200_000
 """Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
 
@@ -365,7 +371,8 @@ class ExactSearch:
     @property
     def _steps_are_long(self) -> bool:
         """Whether rows grow to so many that tables for each group of arrays, which bound them better, always pay."""
-        return self.tiling == "ragged" or self.space == "uneven"
+        grows_much = self._made.get(0, 0.0) > ROWS_OF_LONG_STEPS
+        return self.space == "uneven" or (self.tiling == "ragged" and grows_much)
 
     def _refine(self, batch: Batch) -> None:
         """Give better bounds to the best rows of a batch of arrays."""
@@ -391,7 +398,10 @@ class ExactSearch:
 
     def _rows_at_once(self, batch: Batch) -> int:
         """As many rows as make about `LOOKED_AT_ONCE` others, by what rows like them have made."""
-        each = self._made.get(len(batch.path.blocks), 0.0)
+        depth = len(batch.path.blocks)
+        if self.tiling == "ragged" and depth not in self._made:
+            return TRIED_FIRST
+        each = self._made.get(depth, 0.0)
         return min(ROWS_AT_ONCE[self.tiling], max(1, int(LOOKED_AT_ONCE / (each + 1))))
 
     def _measured(self, head: Batch) -> list[Batch]:
