@@ -50,7 +50,7 @@ from .fanouts import Plans, finer, grouped, pass_fanout, refined_groups
 from .footprints import Footprints
 from .heuristics.neighbourhood import neighbourhood
 from .hierarchy import SPACES, Hierarchy, Holders, Space
-from .ledger import CrossingCosts, Ledger, rounds_unevenly
+from .ledger import CrossingCosts, Ledger, ports_of, rounds_unevenly
 from .loops import expand_loops
 from .nest_builder import build_mapping
 from .reduction import reduce_problem
@@ -429,8 +429,16 @@ class ExactSearch:
                     continue
                 self.evaluated += 1
                 self._keep(mapping, evaluate(mapping, self.machine))
-                if self.tiling == "perfect" and not self._has_exact_halo(batch):
-                    self._known.add(columns)  # exact there: what has the same columns costs the same
+                if self._columns_tell_all(batch):
+                    self._known.add(columns)
+
+    def _columns_tell_all(self, batch: Batch) -> bool:
+        """Whether complete rows with equal columns cost the same: these are exact, and nothing else counts. Fill times
+        depend on the tiles too, and for energy alone there are no columns of ports."""
+        ledger = self.growth.bounds.ledger
+        every_port = len(ledger.ports) == len(ports_of(self.arch))
+        steady = self.arch.latency == "steady"
+        return self.tiling == "perfect" and every_port and steady and not self._has_exact_halo(batch)
 
     def _keep(self, mapping: Mapping, cost: Cost) -> None:
         """Add a mapping to those found, if it is one of the best, and differs from the others in cost."""

@@ -155,3 +155,20 @@ def test_a_mapping_does_not_depend_on_the_order_of_hashes() -> None:
     }
     assert len(printed) == 1
     assert "DRAM keeps" in printed.pop()
+
+
+@pytest.mark.parametrize("number", [16, 22])
+def test_the_best_few_where_first_tiles_take_time(number: int) -> None:
+    """Mappings that move the same words, and differ in fill times alone, are different ones."""
+    problem, arch = pairs()[number]
+    ports = {"shared_bits_per_cycle": None, "read_bits_per_cycle": 7.0, "write_bits_per_cycle": 3.0}
+    levels = tuple(lv.model_copy(update=ports) if lv in arch.memories else lv for lv in arch.levels)
+    arch = arch.model_copy(update={"levels": levels, "latency": "with_fill"})
+    costs = []
+    for mapping in brute_force.all_mappings(problem, arch, ragged=False):
+        with suppress(MappingError):
+            cost = evaluate(mapping, arch)
+            costs.append((cost.energy_pj, cost.latency_cycles))
+    expected = sorted(energy * latency for energy, latency in distinct(costs))[:COUNT]
+    found = search_best(problem, arch, COUNT, parse_objective("edp"))
+    assert [cost.edp for _, cost, _ in found] == pytest.approx(expected, rel=1e-9)
