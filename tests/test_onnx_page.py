@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 import shlex
 import shutil
@@ -11,16 +9,14 @@ from pathlib import Path
 
 import onnx
 import pytest
-from typer.testing import CliRunner
 
-from tilewright.cli import app
+from pages import ROOT, blocks_of, run, run_python
 
-PAGE = (Path(__file__).parent.parent / "docs" / "onnx.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = blocks_of(ROOT / "docs" / "onnx.md")
 
 
 def texts(language: str) -> list[str]:
-    return [text for kind, text in BLOCKS if kind == language]
+    return [block.text for block in BLOCKS if block.language == language]
 
 
 @pytest.fixture(autouse=True)
@@ -34,14 +30,11 @@ def _with_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_commands() -> None:
     commands = [shlex.split(line)[1:] for line in texts("sh")[1].splitlines()]
     assert len(commands) == 4
-    done = [CliRunner(env={"COLUMNS": "100"}).invoke(app, command) for command in commands]
+    done = [run(command) for command in commands]
     assert [one.exit_code for one in done] == [0] * 4, [one.output for one in done]
     assert done[0].stdout == texts("text")[0]
 
 
 def test_python() -> None:
     (program,) = texts("python")
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(program, {})
-    assert printed.getvalue() == texts("text")[1]
+    assert run_python(program, {}) == texts("text")[1]
