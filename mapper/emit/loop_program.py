@@ -1,0 +1,192 @@
+"""A mapping as an explicit scalar program, in no language yet: loops, local buffers, copies, one multiply-accumulate.
+
+Printers (C, MLIR, TVM) walk it; `lowering.py` makes it. Everything is immutable, and every number that is not known
+beforehand is an affine expression of two kinds of variables, both bound by a loop:
+
+    for p0 = 0; p0 < 9; p0 += 4:              start: the first index of the loop's tile
+        count p0: min(4, 9 - p0)              count: elements of the dimension in that tile, where the last is ragged
+        GLB_I = copy of I[c0, p0 ...]
+        for p1 = p0; p1 < p0 + count; p1 += 1:
+            O[p1] += GLB_I[c0, p1 - p0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ...ir import Axis, Problem, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What a loop binds: the `start` of its tile, or the `count` of elements in it.
+
+    number  of the loop among those of its dimension, outermost first
+    """
+
+    dim: str
+    number: int
+    kind: Literal["start", "count"] = "start"
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """A sum of variables times coefficients, and a constant; no variable twice, no coefficient 0."""
+
+    terms: tuple[tuple[Variable, int], ...] = ()
+    constant: int = 0
+
+    @classmethod
+    def of(cls, value: Variable | int) -> Affine:
+        """A variable or a number."""
+        return cls((), value) if isinstance(value, int) else cls(((value, 1),))
+
+    def __add__(self, other: Affine) -> Affine:
+        found = dict(self.terms)
+        for variable, coefficient in other.terms:
+            found[variable] = found.get(variable, 0) + coefficient
+        return Affine(tuple((v, c) for v, c in found.items() if c), self.constant + other.constant)
+
+    def __sub__(self, other: Affine) -> Affine:
+        return self + other.times(-1)
+
+    def times(self, factor: int) -> Affine:
+        """Every coefficient multiplied."""
+        if not factor:
+            return Affine()
+        return Affine(tuple((v, c * factor) for v, c in self.terms), self.constant * factor)
+
+    def value(self, known: Mapping[Variable, int]) -> int:
+        """The number that it is when the variables are known."""
+        return self.constant + sum(c * known[v] for v, c in self.terms)
+
+
+Index: TypeAlias = tuple[Affine, ...]
+"""One expression for each axis of an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array of the caller, which holds a whole tensor, or a local buffer, which holds a tile of it.
+
+    shape     elements of each axis of the tensor; a sum of dimensions spans its whole range
+    position  of its storage node in the nest
+    is_local  whether it is a buffer of the program
+    """
+
+    tensor: Tensor
+    memory: str
+    shape: tuple[int, ...]
+    position: int
+    is_local: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An element of an array."""
+
+    array: Array
+    index: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Allocate:
+    """A local buffer exists from here to the end of the enclosing body; what it holds is undefined."""
+
+    buffer: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Zero:
+    """The first `extents` elements of each axis become 0."""
+
+    array: Array
+    extents: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """`buffer[i] = source[at + i]` for all i within `extents`: a tile of an operand enters."""
+
+    buffer: Array
+    source: Array
+    at: Index
+    extents: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """`target[at + i] += buffer[i]` for all i within `extents`: a tile of partial sums leaves."""
+
+    buffer: Array
+    target: Array
+    at: Index
+    extents: Index
+
+
+@dataclass(frozen=True, slots=True)
+class MultiplyAccumulate:
+    """`target += product of the factors`."""
+
+    target: Access
+    factors: tuple[Access, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`for variable = start; variable < stop; variable += step`.
+
+    trips  iterations, but for those that a ragged tile leaves out
+    count  bound at the begin of the body to min(step, size - variable), where the last tile of `step` elements is
+           ragged; else None
+    size   elements of the dimension
+    axis   where the iterations run side by side; None: one after the other
+    """
+
+    variable: Variable
+    start: Affine
+    stop: Affine
+    step: int
+    trips: int
+    size: int
+    count: Variable | None
+    axis: Axis | None
+    body: tuple[Statement, ...]
+
+
+Statement: TypeAlias = "For | Allocate | Zero | Fill | Drain | MultiplyAccumulate"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopProgram:
+    """The whole program: it sets the output to 0, and then adds all products to it.
+
+    arrays   of the caller, in the order of the problem's tensors: operands, then the output
+    buffers  local ones, outermost first
+    """
+
+    problem: Problem
+    arrays: tuple[Array, ...]
+    buffers: tuple[Array, ...]
+    body: tuple[Statement, ...]
+
+    @property
+    def output(self) -> Array:
+        return self.arrays[-1]
+
+    def loops(self) -> Iterator[For]:
+        """All loops, outermost first."""
+        body = self.body
+        while found := next((s for s in body if isinstance(s, For)), None):
+            yield found
+            body = found.body
+
+
+def writes_apart(loop: For, problem: Problem) -> bool:
+    """Whether no two iterations of a loop write the same element of an array that outlives them.
+
+    Buffers of operands that are filled inside are allocated inside; all else that is written are outputs.
+    """
+    return loop.variable.dim in problem.output.dims

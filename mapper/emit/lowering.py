@@ -1,0 +1,222 @@
+"""From a mapping to its scalar program (`loop_program.py`).
+
+A tile is copied where it changes: just inside the innermost temporal loop above its node that moves the tensor. Loops
+between that place and the node leave the tile as it is, but for spatial ones: the buffer holds what the instances hold
+together, so that a tile that stays in an array while loops above the array run is not copied again.
+
+    for C in 4                        for c0:
+      for P in 8            ->          spad_W = copy of W[8 x 16 filters, c0]
+        parallel K in 8                 for p0:
+          spad keeps W                    for k0, on the array:
+          for K in 16                       for k1: ... spad_W[k1] ...
+
+A tile of partial sums enters as zeros and is added to the next buffer outwards when it leaves. That is right wherever
+the reduction loops stand, spatial ones too; and nothing has to be known of the order of visits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...arch import Architecture
+from ...ir import Loop, Mapping, MappingError, Node, Problem, Rank, Tensor, did_you_mean
+from .loop_program import (
+    Access,
+    Affine,
+    Allocate,
+    Array,
+    Drain,
+    Fill,
+    For,
+    Index,
+    LoopProgram,
+    MultiplyAccumulate,
+    Statement,
+    Variable,
+    Zero,
+)
+from .numpy_plan import Plan, Step, span
+
+
+def lower(mapping: Mapping, arch: Architecture, copied: Collection[str] | None = None) -> LoopProgram:
+    """The scalar program of a mapping.
+
+    copied  memories whose tiles are copied into local buffers; None: all. What the others keep is read and written
+            where the next copy outwards has it: caches keep tiles by themselves
+
+    Raises MappingError when a node or loop stands where the architecture has no place for it, or `copied` names
+    something else than memories.
+    """
+    known = [memory.name for memory in arch.memories]
+    for name in copied or ():
+        if name not in known:
+            raise MappingError(f"unknown memory {name!r}", where=arch.name, hint=did_you_mean(name, known))
+    return _Lowering(mapping, arch, frozenset(known if copied is None else copied)).program()
+
+
+@dataclass(frozen=True)
+class _Home:
+    """A buffer, and the position in the nest just before which its tile is exchanged."""
+
+    array: Array
+    place: int
+
+
+class _Lowering:
+    def __init__(self, mapping: Mapping, arch: Architecture, copied: frozenset[str]) -> None:
+        self.problem: Problem = mapping.problem
+        self.steps = Plan.of(mapping, arch).steps
+        self.nest = mapping.nest
+        self.copied = copied
+
+    # ---- loops ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def variables(self) -> dict[Step, Variable]:
+        found: dict[Step, Variable] = {}
+        for step in self.steps:
+            found[step] = Variable(step.dim, sum(v.dim == step.dim for v in found.values()))
+        return found
+
+    def above(self, dim: str, place: int) -> Step | None:
+        """The innermost loop over a dimension above a position."""
+        return next((s for s in reversed(self.steps) if s.dim == dim and s.position < place), None)
+
+    def start(self, dim: str, place: int) -> Affine:
+        """First index of a dimension inside the loops above a position."""
+        step = self.above(dim, place)
+        return Affine.of(self.variables[step]) if step else Affine()
+
+    def count(self, dim: str, place: int) -> Affine:
+        """Elements of a dimension in the tile of all loops from a position on."""
+        step = self.above(dim, place)
+        if step is None:
+            return Affine.of(self.problem.sizes[dim])
+        ragged = self.count_variable(step)
+        return Affine.of(ragged or step.tile)
+
+    def count_variable(self, step: Step) -> Variable | None:
+        variable = self.variables[step]
+        if self.problem.sizes[step.dim] % step.tile:
+            return Variable(variable.dim, variable.number, "count")
+        return None
+
+    def loop(self, step: Step, body: tuple[Statement, ...]) -> For:
+        item = self.nest.items[step.position]
+        assert isinstance(item, Loop)
+        start = self.start(step.dim, step.position)
+        return For(
+            variable=self.variables[step],
+            start=start,
+            stop=start + self.count(step.dim, step.position),
+            step=step.tile,
+            trips=step.trips,
+            size=self.problem.sizes[step.dim],
+            count=self.count_variable(step),
+            axis=item.axis,
+            body=body,
+        )
+
+    # ---- arrays --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def chains(self) -> dict[str, tuple[_Home, ...]]:
+        """Of each tensor: the caller's array, and the buffers that it passes through, outermost first."""
+        return {tensor.name: tuple(self._chain(tensor)) for tensor in self.problem.tensors}
+
+    def _chain(self, tensor: Tensor) -> list[_Home]:
+        outermost, *inner = self.nest.node_positions(tensor.name)
+        found = [_Home(self._array(tensor, outermost, None), 0)]
+        for position in inner:
+            if self._memory(position) in self.copied:
+                place = self._home(tensor, position)
+                found.append(_Home(self._array(tensor, position, place), place))
+        return found
+
+    def _home(self, tensor: Tensor, position: int) -> int:
+        moving = [s.position for s in self.steps if s.position < position and not s.spatial and s.dim in tensor.dims]
+        return 1 + max(moving, default=-1)
+
+    def _memory(self, position: int) -> str:
+        node = self.nest.items[position]
+        assert isinstance(node, Node)
+        return node.memory
+
+    def _array(self, tensor: Tensor, position: int, place: int | None) -> Array:
+        """The buffer of a node, filled before `place`; None: the array of the caller."""
+        shape = tuple(span(rank, self._most(place or 0)) for rank in tensor.ranks)
+        return Array(tensor, self._memory(position), shape, position, is_local=place is not None)
+
+    def _most(self, place: int) -> dict[str, int]:
+        """Elements of each dimension in the tile of all loops from a position on, at most."""
+        return {
+            dim: min(size, math.prod(s.trips for s in self.steps if s.dim == dim and s.position >= place))
+            for dim, size in self.problem.dims
+        }
+
+    def access(self, home: _Home, place: int) -> Access:
+        """Where a tile, or an element, that begins inside the loops above a position is found in an array."""
+        tensor = home.array.tensor
+        return Access(home.array, tuple(self._offset(rank, home, place) for rank in tensor.ranks))
+
+    def _offset(self, rank: Rank, home: _Home, place: int) -> Affine:
+        found = Affine()
+        for dim, coefficient in rank:
+            found += (self.start(dim, place) - self.start(dim, home.place)).times(coefficient)
+        return found
+
+    def extents(self, tensor: Tensor, place: int) -> Index:
+        """Elements of each axis that the tile of all loops from a position on touches, gaps included."""
+        found = []
+        for rank in tensor.ranks:
+            extent = Affine.of(1)
+            for dim, coefficient in rank:
+                extent += (self.count(dim, place) - Affine.of(1)).times(coefficient)
+            found.append(extent)
+        return tuple(found)
+
+    # ---- the program ---------------------------------------------------------------------------------------
+
+    def program(self) -> LoopProgram:
+        """From the inside out: the multiply-accumulate, and around it buffers and loops in turn."""
+        loops = {step.position: step for step in self.steps}
+        body: tuple[Statement, ...] = (self.multiply_accumulate(),)
+        for place in range(len(self.nest), -1, -1):
+            body = self.with_buffers(place, body)
+            if place - 1 in loops:
+                body = (self.loop(loops[place - 1], body),)
+        arrays = tuple(self.chains[t.name][0].array for t in (*self.problem.operands, self.problem.output))
+        buffers = [home.array for chain in self.chains.values() for home in chain[1:]]
+        output = self.problem.output
+        return LoopProgram(
+            problem=self.problem,
+            arrays=arrays,
+            buffers=tuple(sorted(buffers, key=lambda b: b.position)),
+            body=(Zero(arrays[-1], self.extents(output, 0)), *body),
+        )
+
+    def multiply_accumulate(self) -> MultiplyAccumulate:
+        end = len(self.nest)
+        factors = tuple(self.access(self.chains[t.name][-1], end) for t in self.problem.operands)
+        return MultiplyAccumulate(self.access(self.chains[self.problem.output.name][-1], end), factors)
+
+    def with_buffers(self, place: int, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        """A body with the buffers whose tiles change before a position: filled before it, drained after it."""
+        links = [(o, i) for chain in self.chains.values() for o, i in itertools.pairwise(chain)]
+        here = sorted((link for link in links if link[1].place == place), key=lambda link: link[1].array.position)
+        before: list[Statement] = []
+        after: list[Statement] = []
+        for outer, inner in here:
+            tensor = inner.array.tensor
+            at, extents = self.access(outer, place).index, self.extents(tensor, place)
+            before.append(Allocate(inner.array))
+            if tensor.is_output:
+                before.append(Zero(inner.array, extents))
+                after.insert(0, Drain(inner.array, outer.array, at, extents))
+            else:
+                before.append(Fill(inner.array, outer.array, at, extents))
+        return (*before, *body, *after)
