@@ -110,8 +110,8 @@ def direct(problem: Problem, operands: dict[str, np.ndarray]) -> np.ndarray:
     for point in itertools.product(*(range(size) for _, size in problem.dims)):
         at = dict(zip(problem.dim_names, point, strict=True))
         product = 1
-        for tensor in problem.operands:
-            product *= operands[tensor.name][tuple(sum(c * at[d] for d, c in rank) for rank in tensor.ranks)]
+        for one in problem.operands:
+            product *= operands[one.name][tuple(sum(c * at[d] for d, c in rank) for rank in one.ranks)]
         result[tuple(at[rank[0][0]] for rank in problem.output.ranks)] += product
     return result
 
@@ -170,12 +170,12 @@ def test_copies_move_the_words_that_the_model_counts() -> None:
         program = lower(mapping, arch)
         run = Interpreter(program, operands_of(program))
         counted = count_words(mapping, arch).total
-        for tensor in mapping.problem.tensors:
-            positions = mapping.nest.node_positions(tensor.name)
-            for outer, buffer in zip(positions, (b for b in program.buffers if b.tensor is tensor), strict=False):
-                words = counted[mapping.nest.items[outer].memory, tensor.name]  # type: ignore[union-attr]
-                expected = words.writes - words.fills if tensor.is_output else words.reads
-                assert run.copied[buffer] == expected, f"seed {seed}: {buffer.memory} {tensor}\n{mapping}"
+        for one in mapping.problem.tensors:
+            positions = mapping.nest.node_positions(one.name)
+            for outer, buffer in zip(positions, (b for b in program.buffers if b.tensor is one), strict=False):
+                words = counted[mapping.nest.items[outer].memory, one.name]  # type: ignore[union-attr]
+                expected = words.writes - words.fills if one.is_output else words.reads
+                assert run.copied[buffer] == expected, f"seed {seed}: {buffer.memory} {one}\n{mapping}"
                 compared += 1
     assert compared > 200
 
