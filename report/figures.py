@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..ir import TilewrightError
+from ..ir import TilewrightError, need_package
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,11 +44,9 @@ _DOTS_PER_INCH = 150
 @contextmanager
 def figure_style() -> Iterator[None]:
     """The style in which a picture is drawn and saved. Raises TilewrightError without matplotlib."""
-    try:
-        import matplotlib
-    except ImportError:
-        hint = "pip install 'tilewright[plots]'"
-        raise TilewrightError("pictures need matplotlib, which is not installed", hint=hint) from None
+    need_package("matplotlib", "plots", "pictures")
+    import matplotlib
+
     with matplotlib.rc_context(_STYLE):
         yield
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..ir import TilewrightError, did_you_mean
+from ..ir import TilewrightError, did_you_mean, need_package
 from .files import write_bytes
 
 if TYPE_CHECKING:
@@ -89,9 +89,5 @@ def check_formats(names: Sequence[str]) -> None:
 def _library(name: str) -> ModuleType:
     from importlib import import_module
 
-    try:
-        return import_module(name)
-    except ImportError:
-        raise TilewrightError(
-            f"{name.partition('.')[0]} is not installed", hint="pip install 'tilewright[tables]'"
-        ) from None
+    need_package(name.partition(".")[0], "tables", "tables")
+    return import_module(name)

@@ -1,7 +1,7 @@
 """The command line: `tilewright search resnet50:layer1.0.conv2 --arch eyeriss`.
 
     entry.py                the program as a whole, and how it fails
-    layers.py               search
+    search.py               search
     space.py                space
     compare.py              compare
     explore.py              explore
@@ -15,9 +15,9 @@
     network.py              network
     machines.py             --arch
     problems.py             LAYER, --conv, --gemm, --einsum, --dim
-    several.py              --top, --pareto
     constraint_options.py   --dataflow, --constraints, --constraint
-    batch_options.py        --store, --workers and what else commands with many searches share
+    options.py              the options that several commands take
+    several.py              the answer of --top, --pareto
     progress.py             the progress of a batch
     terminal.py             messages
 
@@ -30,12 +30,12 @@ from .entry import app, main
 from .explore import explore
 from .gpu import gpu_commands
 from .imports import imports
-from .layers import search
 from .mappings import evaluate, verify
 from .names import list_names, show
 from .network import network
 from .results import app as results
 from .roofline import roofline
+from .search import search
 from .space import space_size
 
 __all__ = ["app", "main"]

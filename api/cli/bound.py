@@ -5,12 +5,23 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
 from ..ir import TilewrightError, need_package
-from .problems import Dims, problem_named
+from .options import (
+    ConvOption,
+    DimsOption,
+    EinsumOption,
+    GemmOption,
+    LayerArgument,
+    SpaceOption,
+    TilingOption,
+    TimeLimitOption,
+    tiling_and_space,
+)
+from .problems import problem_named
 from .terminal import status
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
@@ -19,26 +30,20 @@ _MOST_SIZES = 200
 
 
 def bound(
-    layer: Annotated[str | None, typer.Argument(metavar="LAYER", help="A layer, as for `tilewright search`.")] = None,
+    layer: LayerArgument = None,
     sizes: Annotated[
         str,
         typer.Option(
             metavar="RANGE", help="Sizes of the buffer in words: FIRST:LAST:xFACTOR, or a list such as 64,100,4096."
         ),
     ] = "64:1048576:x2",
-    tiling: Annotated[
-        str, typer.Option(metavar="KIND", help="ragged or perfect, as for `tilewright search`.")
-    ] = "ragged",
-    space: Annotated[str, typer.Option(metavar="KIND", help="even or uneven, as for `tilewright search`.")] = "even",
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="For each size; then the least found so far is taken.")
-    ] = None,
-    conv: Annotated[str | None, typer.Option(metavar="SIZES", help="A convolution, in place of the layer.")] = None,
-    gemm: Annotated[str | None, typer.Option(metavar="SIZES", help="A matrix product, in place of the layer.")] = None,
-    einsum: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
-    ] = None,
-    dim: Dims = None,
+    tiling: TilingOption = "ragged",
+    space: SpaceOption = "even",
+    time_limit: TimeLimitOption = None,
+    conv: ConvOption = None,
+    gemm: GemmOption = None,
+    einsum: EinsumOption = None,
+    dim: DimsOption = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write README.md, traffic.svg and traffic.png there.")
     ] = None,
@@ -53,22 +58,19 @@ def bound(
     """
     problem = problem_named(layer, conv, gemm, einsum, dim, "file")
     from ..ir.limits import check_countable
-    from ..mapper.hierarchy import SPACES, Space
     from ..mapper.ski_slope import ski_slope
-    from ..mapper.tilings import TILINGS, Tiling
     from ..report.bound import bound_document, bound_page, draw
     from ..report.text import write
-    from ..results import check_choice, prepare_folder, write_file
+    from ..results import prepare_folder, write_file
 
-    check_choice("tiling", tiling, TILINGS)
-    check_choice("space", space, SPACES)
+    tilings, places = tiling_and_space(tiling, space)
     check_countable(problem)
     words = sizes_named(sizes)
     if out is not None:
         need_package("matplotlib", "plots", "--out")
         prepare_folder(out, _FILES)
     with status(f"searching the least traffic of {problem.name}"):
-        points = list(ski_slope(problem, words, cast(Tiling, tiling), cast(Space, space), time_limit))
+        points = list(ski_slope(problem, words, tilings, places, time_limit))
     kind = f"{space} space, {tiling} tilings"
     write(bound_page(problem, points, kind))
     if out is not None:

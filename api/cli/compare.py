@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .batch_options import NoCacheOption, SchedulerOption, StoreOption, TimeLimitOption, WorkersOption, names
+from .options import (
+    FormatsOption,
+    NoCacheOption,
+    ObjectiveOption,
+    SchedulerOption,
+    SpaceOption,
+    StoreOption,
+    TilingOption,
+    TimeLimitOption,
+    WorkersOption,
+    names,
+    tiling_and_space,
+)
 from .progress import remembering_progress
 from .terminal import complain, say
 
@@ -29,20 +41,16 @@ def compare(
         str,
         typer.Option(metavar="NAME,...", help="Dataflows (`tilewright list dataflows`), or constraints files."),
     ] = "free,weight-stationary,output-stationary,input-stationary,row-stationary",
-    objective: Annotated[
-        str, typer.Option(metavar="WHAT", help="What to minimize in every layer, as for `tilewright search`.")
-    ] = "edp",
-    tiling: Annotated[str, typer.Option(metavar="KIND", help="perfect or ragged.")] = "perfect",
-    space: Annotated[str, typer.Option(metavar="KIND", help="even or uneven.")] = "even",
+    objective: ObjectiveOption = "edp",
+    tiling: TilingOption = "perfect",
+    space: SpaceOption = "even",
     time_limit: TimeLimitOption = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     store: StoreOption = None,
     no_cache: NoCacheOption = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the tables there.")] = None,
-    formats: Annotated[
-        str, typer.Option("--format", metavar="NAME,...", help="Of the tables: csv, json, parquet.")
-    ] = "csv,json",
+    formats: FormatsOption = "csv,json",
 ) -> None:
     """Compare dataflows across architectures for whole networks: the proven best mapping of every layer under each.
 
@@ -54,8 +62,6 @@ def compare(
     tilewright compare --networks my_net.yaml --archs my_chip.yaml --dataflows free,my_dataflow.yaml --objective energy
     """
     from ..comparisons import compare as comparison_of
-    from ..mapper.hierarchy import Space
-    from ..mapper.tilings import Tiling
     from ..report.comparison_files import write_comparison
     from ..report.comparison_page import comparison_page
     from ..report.tables import check_formats
@@ -71,8 +77,7 @@ def compare(
             names(archs),
             names(dataflows),
             objective,
-            cast(Tiling, tiling),
-            cast(Space, space),
+            *tiling_and_space(tiling, space),
             time_limit=time_limit,
             workers=workers,
             scheduler=scheduler,

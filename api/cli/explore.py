@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
-from .batch_options import NoCacheOption, SchedulerOption, StoreOption, TimeLimitOption, WorkersOption, names
 from .compare import finish
-from .machines import Settings, settings_named
+from .machines import settings_named
+from .options import (
+    FormatsOption,
+    NoCacheOption,
+    ObjectiveOption,
+    SchedulerOption,
+    SetOption,
+    SpaceOption,
+    StoreOption,
+    TilingOption,
+    TimeLimitOption,
+    WorkersOption,
+    names,
+    tiling_and_space,
+)
 from .progress import remembering_progress
 
 
@@ -23,13 +36,11 @@ def explore(
             help="array=8x8,16x16 or GLB.size=32KiB:1MiB:x2; may be repeated: all combinations are searched.",
         ),
     ],
-    settings: Settings = None,
-    objective: Annotated[
-        str, typer.Option(metavar="WHAT", help="What to minimize in every layer, as for `tilewright search`.")
-    ] = "edp",
+    settings: SetOption = None,
+    objective: ObjectiveOption = "edp",
     dataflow: Annotated[str, typer.Option(metavar="NAME|PATH", help="A dataflow, or a constraints file.")] = "free",
-    tiling: Annotated[str, typer.Option(metavar="KIND", help="perfect or ragged.")] = "perfect",
-    space: Annotated[str, typer.Option(metavar="KIND", help="even or uneven.")] = "even",
+    tiling: TilingOption = "perfect",
+    space: SpaceOption = "even",
     time_limit: TimeLimitOption = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
@@ -38,9 +49,7 @@ def explore(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the tables and a picture of the front there.")
     ] = None,
-    formats: Annotated[
-        str, typer.Option("--format", metavar="NAME,...", help="Of the tables: csv, json, parquet.")
-    ] = "csv,json",
+    formats: FormatsOption = "csv,json",
 ) -> None:
     """Explore a space of architectures: the proven best mappings of a network at every point, and the Pareto front.
 
@@ -51,8 +60,6 @@ def explore(
     tilewright explore --network alexnet --arch systolic --sweep array=32x32,64x64,128x128 --objective energy
     """
     from ..explorations import explore as exploration_of
-    from ..mapper.hierarchy import Space
-    from ..mapper.tilings import Tiling
     from ..report.exploration_page import exploration_page, write_exploration
     from ..report.figures import figure_style
     from ..report.tables import check_formats
@@ -70,8 +77,7 @@ def explore(
             sweep,
             objective,
             dataflow,
-            cast(Tiling, tiling),
-            cast(Space, space),
+            *tiling_and_space(tiling, space),
             settings=settings_named(settings or ()),
             time_limit=time_limit,
             workers=workers,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ..ir import TilewrightError
+from .options import PngOption, SvgOption
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def sweep_command(
     tile: TileOption = None,
     split_k: SplitOption = True,
     stream_k: StreamOption = False,
-    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture there.")] = None,
-    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture there, as an image.")] = None,
+    svg: SvgOption = None,
+    png: PngOption = None,
     out_csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the points as a table.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the points as JSON, and nothing else.")] = False,
 ) -> None:

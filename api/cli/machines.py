@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from ..ir import TilewrightError
 
 if TYPE_CHECKING:
     from ..arch import Architecture
-
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="FIELD=VALUE",
-        help='Set a field of the architecture: array.x=128, array=64x64, "GLB.size=1 MiB"; may be repeated.',
-    ),
-]
-"""The option of every command that takes an architecture."""
 
 
 def architecture_named(name: str | None, settings: Iterable[str] | None = None) -> Architecture:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import Mapping, Problem, TilewrightError
-from .machines import Settings, architecture_named
+from .machines import architecture_named
+from .options import SetOption
 from .problems import problem_named
 from .terminal import say, status
 
@@ -53,7 +54,7 @@ def evaluate(
     emit: Annotated[
         str | None, typer.Option(metavar="FORM", help="Print the mapping as yaml, nest, numpy or timeloop instead.")
     ] = None,
-    set_fields: Settings = None,
+    set_fields: SetOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
 ) -> None:
     """Compute what a mapping costs: one that was found, on its own architecture or on another one, or one of your own.

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import Problem, TilewrightError, did_you_mean
-from .machines import Settings, architecture_named
-from .problems import Dims, sizes_of_symbols
+from .machines import architecture_named
+from .options import DimsOption, SetOption
+from .problems import sizes_of_symbols
 from .terminal import near_word
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def list_names(
             metavar="NETWORK", help="For layers: a network, or the path of its YAML or ONNX file; all, if not given."
         ),
     ] = None,
-    dim: Dims = None,
+    dim: DimsOption = None,
 ) -> None:
     """List the names that other commands take, one a line; architectures with what they are.
 
@@ -56,11 +57,11 @@ def show(
             help="An architecture, a network, a layer such as resnet50:conv1, a dataflow, or a YAML or ONNX file.",
         ),
     ],
-    set_fields: Settings = None,
+    set_fields: SetOption = None,
     svg: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the architecture as a picture, into this file.")
     ] = None,
-    dim: Dims = None,
+    dim: DimsOption = None,
 ) -> None:
     """Show an architecture, the layers of a network, one layer, or the file of a dataflow.
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ..ir import TilewrightError
-from .problems import Dims, WidthsOption, sizes_of_symbols
+from .options import DimsOption, WidthsOption
+from .problems import sizes_of_symbols
 
 if TYPE_CHECKING:
     from ..workloads.networks import Widths
@@ -17,7 +18,7 @@ def network(
     name: Annotated[
         str, typer.Argument(metavar="NETWORK", help="A network (`tilewright list networks`), or a YAML or ONNX file.")
     ],
-    dim: Dims = None,
+    dim: DimsOption = None,
     widths: WidthsOption = "file",
     word: Annotated[
         int, typer.Option(metavar="BITS", help="Width of words where the network says none, for the intensity.")

@@ -3,34 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, cast
-
-import typer
+from typing import TYPE_CHECKING, cast
 
 from ..ir import Problem, TilewrightError
 
 if TYPE_CHECKING:
     from ..workloads.networks import Widths
-
-Dims = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--dim",
-        metavar="SYMBOL=SIZE",
-        help="The size of a symbolic dimension of an ONNX file, such as batch=1; may be repeated.",
-    ),
-]
-"""The option of every command that takes a network."""
-
-WidthsOption = Annotated[
-    str,
-    typer.Option(
-        "--widths",
-        metavar="SOURCE",
-        help="Of an ONNX file: words as wide as its element types (file), or as the architecture's (arch).",
-    ),
-]
-"""The option of every command to which it matters how wide words are."""
 
 
 def sizes_of_symbols(dims: Iterable[str] | None) -> dict[str, int]:

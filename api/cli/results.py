@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import StoreError, TilewrightError
-from .batch_options import StoreOption
+from .options import StoreOption
 from .terminal import near_word
 
 if TYPE_CHECKING:

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from ..ir import TilewrightError
 from .constraint_options import constraint_sources
-from .machines import Settings, architecture_named
-from .problems import Dims, WidthsOption, problem_named, sizes_of_symbols
+from .machines import architecture_named
+from .options import (
+    ArchOption,
+    ConstraintOption,
+    ConstraintsOption,
+    ConvOption,
+    DataflowOption,
+    DimsOption,
+    EinsumOption,
+    GemmOption,
+    LayerArgument,
+    ObjectiveOption,
+    PngOption,
+    SetOption,
+    SvgOption,
+    TilingOption,
+    TimeLimitOption,
+    WidthsOption,
+    tiling_and_space,
+)
+from .problems import problem_named, sizes_of_symbols
 from .terminal import noting_interrupts, progress, say
 
 if TYPE_CHECKING:
@@ -20,45 +38,28 @@ if TYPE_CHECKING:
 
 
 def roofline(
-    layer: Annotated[str | None, typer.Argument(metavar="LAYER", help="A layer, as for `tilewright search`.")] = None,
+    layer: LayerArgument = None,
     network: Annotated[
         str | None, typer.Option(metavar="NAME|PATH", help="All layers of a network, in place of one layer.")
     ] = None,
-    dim: Dims = None,
+    dim: DimsOption = None,
     widths: WidthsOption = "file",
-    arch: Annotated[
-        str | None, typer.Option(metavar="NAME|PATH", help="An architecture of the library, or a YAML file.")
-    ] = None,
-    set_fields: Settings = None,
-    objective: Annotated[
-        str, typer.Option(metavar="WHAT", help="What the mappings minimize, as for `tilewright search`.")
-    ] = "edp",
-    tiling: Annotated[
-        str, typer.Option(metavar="KIND", help="perfect or ragged, as for `tilewright search`.")
-    ] = "perfect",
+    arch: ArchOption = None,
+    set_fields: SetOption = None,
+    objective: ObjectiveOption = "edp",
+    tiling: TilingOption = "perfect",
     memory: Annotated[
         str | None, typer.Option(metavar="NAME", help="The memory whose bytes are counted; the outermost by default.")
     ] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="For each layer; then take the best mapping so far.")
-    ] = None,
-    conv: Annotated[str | None, typer.Option(metavar="SIZES", help="A convolution, in place of the layer.")] = None,
-    gemm: Annotated[str | None, typer.Option(metavar="SIZES", help="A matrix product, in place of the layer.")] = None,
-    einsum: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
-    ] = None,
-    dataflow: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only mappings of a dataflow (`tilewright list dataflows`).")
-    ] = None,
-    constraints: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Only mappings that satisfy the constraints in a YAML file.")
-    ] = None,
-    constraint: Annotated[
-        list[str] | None,
-        typer.Option(metavar="EXPR", help='One more constraint, such as "GLB.temporal.K<=16"; may be repeated.'),
-    ] = None,
-    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture there.")] = None,
-    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the picture there, as an image.")] = None,
+    time_limit: TimeLimitOption = None,
+    conv: ConvOption = None,
+    gemm: GemmOption = None,
+    einsum: EinsumOption = None,
+    dataflow: DataflowOption = None,
+    constraints: ConstraintsOption = None,
+    constraint: ConstraintOption = None,
+    svg: SvgOption = None,
+    png: PngOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, and nothing else.")] = False,
 ) -> None:
     """Show how near the best mappings come to the roofs: operations per byte, and operations per second.
@@ -80,17 +81,15 @@ def roofline(
     else:
         title, layers = _layers(network, dim, widths)
     machine = architecture_named(arch, set_fields)
-    from ..mapper.tilings import TILINGS, Tiling
     from ..network_roofline import searched_roofline
     from ..report.figures import check_pictures, save_figure
     from ..report.roofline import draw_roofline, roofline_page
     from ..report.text import write
-    from ..results import check_choice
 
-    check_choice("tiling", tiling, TILINGS)
+    kind, _ = tiling_and_space(tiling)
     pictures = check_pictures(svg, png)
     title = f"{title} on {machine.name}, best mappings for {objective}"
-    kind, sources = cast(Tiling, tiling), constraint_sources(dataflow, constraints, constraint or ())
+    sources = constraint_sources(dataflow, constraints, constraint or ())
     with noting_interrupts() as interrupts, progress("searching") as announce:
 
         def before(name: str, number: int, total: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from ...ir import TilewrightError
+from ...ir import TilewrightError, need_package
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -45,11 +45,9 @@ class Cluster:
 
 
 def _connect(address: str) -> Client:
-    try:
-        from distributed import Client
-    except ImportError:
-        hint = "pip install 'tilewright[cluster]'"
-        raise TilewrightError("distributed is not installed", where="--scheduler", hint=hint) from None
+    need_package("distributed", "cluster", "--scheduler")
+    from distributed import Client
+
     try:
         return Client(address, timeout=_PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from onnx_models import model_of, saved
-from tilewright.ir import ProblemError
+from tilewright.ir import ProblemError, TilewrightError
 from tilewright.workloads import load_layer, load_network
 from tilewright.workloads.onnx.nodes import element_bits
 
@@ -301,10 +301,11 @@ def test_operator_sets(tmp_path, opset, message):
 def test_packages_that_are_missing(tmp_path, monkeypatch, package):
     path = saved(tmp_path, model_of([product()], {"x": [3, 4]}, stored={"w": [4, 5]}))
     find = importlib.util.find_spec
-    monkeypatch.setattr(
-        "tilewright.workloads.onnx.files.find_spec", lambda name: None if name == package else find(name)
-    )
-    assert refused(path) == f"onnx: the package {package} is not installed\nhint: pip install 'tilewright[onnx]'"
+    monkeypatch.setattr("tilewright.ir.errors.find_spec", lambda name: None if name == package else find(name))
+    with pytest.raises(TilewrightError) as error:
+        load_network(path)
+    expected = f"onnx: the package {package} is not installed\nhint: pip install 'tilewright[onnx]'"
+    assert str(error.value) == expected
 
 
 @pytest.mark.parametrize("damage", [0xFF, 0])

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...ir import ProblemError, did_you_mean
+from ...ir import ProblemError, did_you_mean, need_package
 
 if TYPE_CHECKING:
     import onnx
@@ -45,11 +44,9 @@ def read_model(path: Path, dims: Mapping[str, int]) -> onnx.ModelProto:
 
 
 def check_installed() -> None:
-    """ProblemError unless the packages of the extra `onnx` are there."""
+    """TilewrightError unless the packages of the extra `onnx` are there."""
     for package in ("onnx", "networkx"):
-        if find_spec(package) is None:
-            hint = "pip install 'tilewright[onnx]'"
-            raise ProblemError(f"the package {package} is not installed", where="onnx", hint=hint)
+        need_package(package, "onnx", "onnx")
 
 
 def _parsed(path: Path) -> onnx.ModelProto:

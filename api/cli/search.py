@@ -3,56 +3,49 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..ir import TilewrightError
-from .batch_options import NoCacheOption, StoreOption
 from .constraint_options import constraint_sources
-from .machines import Settings, architecture_named
+from .machines import architecture_named
 from .mappings import show_result, verify_mapping
-from .problems import Dims, WidthsOption, problem_named
+from .options import (
+    ArchOption,
+    ConstraintOption,
+    ConstraintsOption,
+    ConvOption,
+    DataflowOption,
+    DimsOption,
+    EinsumOption,
+    GemmOption,
+    LayerArgument,
+    NoCacheOption,
+    ObjectiveOption,
+    SetOption,
+    SpaceOption,
+    StoreOption,
+    TilingOption,
+    TimeLimitOption,
+    WidthsOption,
+    tiling_and_space,
+)
+from .problems import problem_named
 from .several import show_several
 from .terminal import noting_interrupts, say, status
 
+if TYPE_CHECKING:
+    from ..results import SearchResult
+
 
 def search(
-    layer: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="LAYER",
-            help="A layer of a network, such as resnet50:layer1.0.conv2; `tilewright list layers` names them all.",
-        ),
-    ] = None,
-    arch: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|PATH", help="An architecture of the library (`tilewright list archs`), or a YAML file."
-        ),
-    ] = None,
-    set_fields: Settings = None,
-    objective: Annotated[
-        str,
-        typer.Option(
-            metavar="WHAT",
-            help="What to minimize: energy, latency, edp (their product) or ed2p; a formula in energy (pJ) and latency "
-            '(cycles) such as "energy * latency ** 0.5"; latency,energy: the least energy of the fastest. '
-            'With limits: "energy where latency <= 20000".',
-        ),
-    ] = "edp",
-    tiling: Annotated[
-        str,
-        typer.Option(
-            metavar="KIND", help="ragged: the last tile of a dimension may be smaller; perfect: divisors only."
-        ),
-    ] = "perfect",
-    space: Annotated[
-        str,
-        typer.Option(
-            metavar="KIND", help="even: one tile boundary for each memory; uneven: for each memory and tensor."
-        ),
-    ] = "even",
+    layer: LayerArgument = None,
+    arch: ArchOption = None,
+    set_fields: SetOption = None,
+    objective: ObjectiveOption = "edp",
+    tiling: TilingOption = "perfect",
+    space: SpaceOption = "even",
     strategy: Annotated[
         str,
         typer.Option(
@@ -68,32 +61,15 @@ def search(
         str | None,
         typer.Option(metavar="energy,latency", help="All mappings that nothing beats in both, each proven."),
     ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Then take the best mapping so far, and say how far off it can be."),
-    ] = None,
-    conv: Annotated[
-        str | None,
-        typer.Option(metavar="SIZES", help="A convolution: K, C, P, Q, R, S; optional N, groups, stride, dilation."),
-    ] = None,
-    gemm: Annotated[
-        str | None, typer.Option(metavar="SIZES", help="A matrix product: M, N, K; optional B, a batch.")
-    ] = None,
-    einsum: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
-    ] = None,
-    dim: Dims = None,
+    time_limit: TimeLimitOption = None,
+    conv: ConvOption = None,
+    gemm: GemmOption = None,
+    einsum: EinsumOption = None,
+    dim: DimsOption = None,
     widths: WidthsOption = "file",
-    dataflow: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only mappings of a dataflow (`tilewright list dataflows`).")
-    ] = None,
-    constraints: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Only mappings that satisfy the constraints in a YAML file.")
-    ] = None,
-    constraint: Annotated[
-        list[str] | None,
-        typer.Option(metavar="EXPR", help='One more constraint, such as "GLB.temporal.K<=16"; may be repeated.'),
-    ] = None,
+    dataflow: DataflowOption = None,
+    constraints: ConstraintsOption = None,
+    constraint: ConstraintOption = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write mapping.json, nest.txt and reference.py there.")
     ] = None,
@@ -120,24 +96,20 @@ def search(
     problem = problem_named(layer, conv, gemm, einsum, dim, widths)
     machine = architecture_named(arch, set_fields)
     from ..cost_models import parse_objective
-    from ..mapper.hierarchy import SPACES, Space
     from ..mapper.strategies import STRATEGIES
-    from ..mapper.tilings import TILINGS, Tiling
     from ..report.stored import recalled_text
     from ..results import check_choice, prepare_folder, search_pareto, search_top
     from ..results import search as search_for
     from ..stored import search_stored
 
     wanted = parse_objective(objective)
-    check_choice("tiling", tiling, TILINGS)
-    check_choice("space", space, SPACES)
+    kind, place = tiling_and_space(tiling, space)
     check_choice("strategy", strategy, STRATEGIES)
     _check_kind(top, pareto, strategy)
     if out is not None:
         prepare_folder(out)
-    kind, place = cast(Tiling, tiling), cast(Space, space)
     sources = constraint_sources(dataflow, constraints, constraint or ())
-    record = None
+    origin = ""
     with noting_interrupts() as interrupts, status(f"searching the best mapping of {problem.name} on {machine.name}"):
         if top is not None:
             results = search_top(problem, machine, top, wanted, kind, place, sources, time_limit)
@@ -145,7 +117,7 @@ def search(
             results = search_pareto(problem, machine, kind, place, sources, time_limit)
         elif strategy == "exact" and not no_cache:
             found = search_stored(problem, machine, wanted, kind, place, sources, time_limit, store, say)
-            results, record = [found.result], found.record
+            results, origin = [found.result], recalled_text(found.record) if found.record is not None else ""
         else:
             results = [search_for(problem, machine, wanted, kind, place, sources, strategy, time_limit, seed)]
     if interrupts:
@@ -153,17 +125,20 @@ def search(
     if top is not None or pareto is not None:
         show_several(results, out, json)
         return
-    (result,) = results
-    origin = recalled_text(record) if record is not None else ""
-    files = result.save(out) if out is not None else ()
-    if json:
-        typer.echo(result.emit("json"), nl=False)
-        if origin:
-            say(f"note: {origin}")
-    else:
-        show_result(result.mapping, machine, result.cost, result.certificate, files, origin)
+    _show(results[0], out, json, origin)
     if verify:
-        verify_mapping(result.mapping, machine, quiet=json)
+        verify_mapping(results[0].mapping, machine, quiet=json)
+
+
+def _show(result: SearchResult, out: Path | None, json: bool, origin: str) -> None:
+    """Write the files that were asked for, and print the page or the document."""
+    files = result.save(out) if out is not None else ()
+    if not json:
+        show_result(result.mapping, result.arch, result.cost, result.certificate, files, origin)
+        return
+    typer.echo(result.emit("json"), nl=False)
+    if origin:
+        say(f"note: {origin}")
 
 
 def _check_kind(top: int | None, pareto: str | None, strategy: str) -> None:

@@ -1,0 +1,156 @@
+"""Options and arguments that several commands take: each is declared once, so that it reads the same everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+if TYPE_CHECKING:
+    from ..mapper.hierarchy import Space
+    from ..mapper.tilings import Tiling
+
+# ---- a layer (`problems.py` makes a problem of them) ---------------------------------------------------------------
+
+LayerArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="LAYER",
+        help="A layer of a network, such as resnet50:layer1.0.conv2; `tilewright list layers` names them all.",
+    ),
+]
+ConvOption = Annotated[
+    str | None,
+    typer.Option(
+        "--conv", metavar="SIZES", help="A convolution: K, C, P, Q, R, S; optional N, groups, stride, dilation."
+    ),
+]
+GemmOption = Annotated[
+    str | None, typer.Option("--gemm", metavar="SIZES", help="A matrix product: M, N, K; optional B, a batch.")
+]
+EinsumOption = Annotated[
+    str | None, typer.Option("--einsum", metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
+]
+DimsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dim",
+        metavar="SYMBOL=SIZE",
+        help="The size of a symbolic dimension of an ONNX file, such as batch=1; may be repeated.",
+    ),
+]
+WidthsOption = Annotated[
+    str,
+    typer.Option(
+        "--widths",
+        metavar="SOURCE",
+        help="Of an ONNX file: words as wide as its element types (file), or as the architecture's (arch).",
+    ),
+]
+
+# ---- an architecture (`machines.py`) -------------------------------------------------------------------------------
+
+ArchOption = Annotated[
+    str | None,
+    typer.Option(
+        "--arch", metavar="NAME|PATH", help="An architecture of the library (`tilewright list archs`), or a YAML file."
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help='Set a field of the architecture: array.x=128, array=64x64, "GLB.size=1 MiB"; may be repeated.',
+    ),
+]
+
+# ---- the question --------------------------------------------------------------------------------------------------
+
+ObjectiveOption = Annotated[
+    str,
+    typer.Option(
+        "--objective",
+        metavar="WHAT",
+        help="What to minimize: energy, latency, edp (their product) or ed2p; a formula in energy (pJ) and latency "
+        '(cycles) such as "energy * latency ** 0.5"; latency,energy: the least energy of the fastest. '
+        'With limits: "energy where latency <= 20000".',
+    ),
+]
+TilingOption = Annotated[
+    str,
+    typer.Option(
+        "--tiling", metavar="KIND", help="ragged: the last tile of a dimension may be smaller; perfect: divisors only."
+    ),
+]
+SpaceOption = Annotated[
+    str,
+    typer.Option(
+        "--space", metavar="KIND", help="even: one tile boundary for each memory; uneven: for each memory and tensor."
+    ),
+]
+TimeLimitOption = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit",
+        metavar="SECONDS",
+        help="For each search; then it takes the best mapping so far, and says how far off it can be.",
+    ),
+]
+DataflowOption = Annotated[
+    str | None,
+    typer.Option("--dataflow", metavar="NAME", help="Only mappings of a dataflow (`tilewright list dataflows`)."),
+]
+ConstraintsOption = Annotated[
+    Path | None,
+    typer.Option("--constraints", metavar="FILE", help="Only mappings that satisfy the constraints in a YAML file."),
+]
+ConstraintOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--constraint",
+        metavar="EXPR",
+        help='One more constraint, such as "GLB.temporal.K<=16"; may be repeated.',
+    ),
+]
+
+# ---- where searches run, and where results are kept ----------------------------------------------------------------
+
+StoreOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--store", metavar="PATH", help="The result store; else TILEWRIGHT_STORE, or one in the user's cache."
+    ),
+]
+NoCacheOption = Annotated[
+    bool, typer.Option("--no-cache", help="Search again, and keep nothing: neither read nor write the result store.")
+]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", metavar="N", help="Searches at once; one for each core, if not given.")
+]
+SchedulerOption = Annotated[
+    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster, such as tcp://host:8786.")
+]
+
+# ---- what comes out ------------------------------------------------------------------------------------------------
+
+SvgOption = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the picture there.")]
+PngOption = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw the picture there, as an image.")]
+FormatsOption = Annotated[str, typer.Option("--format", metavar="NAME,...", help="Of the tables: csv, json, parquet.")]
+
+
+def names(text: str) -> list[str]:
+    """The names in a text such as `resnet50,bert_base`."""
+    return [name for part in text.split(",") if (name := part.strip())]
+
+
+def tiling_and_space(tiling: str, space: str = "even") -> tuple[Tiling, Space]:
+    """Both, checked; TilewrightError for a word that is not known."""
+    from ..mapper.hierarchy import SPACES, Space
+    from ..mapper.tilings import TILINGS, Tiling
+    from ..results import check_choice
+
+    check_choice("tiling", tiling, TILINGS)
+    check_choice("space", space, SPACES)
+    return cast(Tiling, tiling), cast(Space, space)
