@@ -12,15 +12,15 @@ from typing import TypeAlias
 
 from .arch import Architecture
 from .cost_models import ObjectiveLike, parse_objective
-from .ir import InfeasibleError, Problem, TilewrightError
+from .ir import InfeasibleError, Problem, SearchCancelledError, TilewrightError
 from .ir.limits import check_countable
 from .mapper.constraint_files import load_constraints
 from .mapper.hierarchy import SPACES, Space
 from .mapper.tilings import TILINGS, Tiling
-from .report.batch.job import Failure
+from .report.batch.job import Failure, Outcome
 from .report.batch.plan import Machine, Settings, Workload, distinct_questions, plan_comparison, read_dataflows
 from .report.batch.processes import Processes
-from .report.batch.run import BatchResult, Watch, Workers, run_batch
+from .report.batch.run import BatchResult, Each, Watch, Workers, run_batch
 from .report.comparison import Comparison, comparison_of
 from .report.documents import written_by
 from .report.store import Question, Solution, Store, store_path
@@ -28,6 +28,8 @@ from .results import ArchitectureLike, ConstraintsLike, SearchResult, as_archite
 from .workloads import Network, load_layer, load_network
 
 NetworkLike: TypeAlias = Network | str | os.PathLike[str]
+ManyResult: TypeAlias = SearchResult | InfeasibleError
+"""What a layer of many comes to."""
 DATAFLOWS = ("free", "weight-stationary", "output-stationary", "input-stationary", "row-stationary")
 """What is compared when nothing else is asked for."""
 
@@ -51,12 +53,17 @@ class Running:
     time_limit: float | None = None
     watch: Watch = field(default=lambda progress: None)
 
-    def run(self, questions: Iterable[Question]) -> BatchResult:
-        """Answer the questions."""
+    def run(
+        self,
+        questions: Iterable[Question],
+        each: Each = lambda question, outcome: None,
+        cancel: Callable[[], bool] = lambda: False,
+    ) -> BatchResult:
+        """Answer the questions, as `run_batch` does."""
         if self.workers is not None and self.workers < 1:
             raise TilewrightError(f"the number of workers is {self.workers}, expected 1 or more", where="--workers")
         with Store(store_path(self.store)) if self.cache else nullcontext() as store:
-            return run_batch(questions, store, self._workers(), self.time_limit, self.watch)
+            return run_batch(questions, store, self._workers(), self.time_limit, self.watch, each, cancel)
 
     def _workers(self) -> Callable[[], Workers]:
         if self.scheduler is None:
@@ -134,11 +141,30 @@ def search_many(
     store: str | os.PathLike[str] | None = None,
     cache: bool = True,
     watch: Watch = lambda progress: None,
-) -> list[SearchResult | InfeasibleError]:
-    """As `search`, of many layers at once; equal ones are searched once.
+    each: Callable[[int, ManyResult], None] = lambda number, result: None,
+    cancel: Callable[[], bool] = lambda: False,
+) -> list[ManyResult | SearchCancelledError]:
+    """As `search`, of many layers at once, in processes of their own; equal layers are searched once.
 
-    The results are in the order of the layers. Where there is no mapping, the error that says why stands in its place.
-    Raises TilewrightError as `compare` does, and when a search cannot be run to its end.
+    layers      problems, or layers by name
+    arch, objective, tiling, space, constraints, time_limit  as of `search`, for every layer
+    workers     processes; None: one for each core
+    scheduler   address of a Dask cluster that runs the searches instead, such as tcp://host:8786
+    store       path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
+    cache       whether results are taken from the store, and kept there
+    watch       called with the progress, several times a second
+    each        called with the number of a layer, counted from 0, and its result, once for each layer, as soon as it is
+                known; in the thread of the caller, like `watch`
+    cancel      asked twice a second, such as the `is_set` of a `threading.Event`; once it says True, searches that run
+                are given up within a second or so
+
+    The results are in the order of the layers. Where there is no mapping, the InfeasibleError that says why stands in
+    its place, and a SearchCancelledError where a search was cancelled. Several threads and processes may call this at
+    once; nothing is printed. An exception that a callback raises ends the searches and is passed on.
+
+    Raises TilewrightError as `search` does; StoreError for a store that cannot be used; TilewrightError for a cluster
+    that cannot be reached, and, after all other layers, for a search that could not be run to its end, because its
+    process was killed. What was found by then is in the store.
     """
     check_choice("tiling", tiling, TILINGS)
     check_choice("space", space, SPACES)
@@ -146,16 +172,28 @@ def search_many(
     machine, wanted = as_architecture(arch), parse_objective(objective)
     problems = [load_layer(layer) if isinstance(layer, str) else layer for layer in layers]
     questions = []
-    for problem in problems:
+    places: dict[str, list[int]] = {}
+    for number, problem in enumerate(problems):
         check_countable(problem)
         asked = load_constraints(constraints, problem, machine)
         questions.append(Question(problem, machine, wanted, tiling, space, asked))
-    found = Running(workers, scheduler, store, cache, time_limit, watch).run(questions)
-    return [_result(question, found) for question in questions]
+        places.setdefault(questions[-1].key, []).append(number)
+
+    def tell(question: Question, outcome: Outcome) -> None:
+        for number in places[question.key] if not isinstance(outcome, Failure) else ():
+            each(number, _result(questions[number], outcome))
+
+    found = Running(workers, scheduler, store, cache, time_limit, watch).run(questions, tell, cancel)
+    return [_result_or_cancelled(question, found) for question in questions]
 
 
-def _result(question: Question, found: BatchResult) -> SearchResult | InfeasibleError:
-    outcome = found.outcomes[question.key]
+def _result_or_cancelled(question: Question, found: BatchResult) -> ManyResult | SearchCancelledError:
+    if question.key not in found.outcomes:
+        return SearchCancelledError("cancelled before it was done", where=str(question))
+    return _result(question, found.outcomes[question.key])
+
+
+def _result(question: Question, outcome: Outcome) -> ManyResult:
     if isinstance(outcome, Failure):
         raise TilewrightError(outcome.message, where=str(question), hint="run it again: the other results are stored")
     answer = outcome.of(question.problem)

@@ -34,7 +34,14 @@ ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | No
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The best mapping of a problem on an architecture, what it costs, and the proof."""
+    """The best mapping of a problem on an architecture, what it costs, and the proof.
+
+    problem      that was searched for
+    arch         on which
+    mapping      the best one that was found
+    cost         of the mapping
+    certificate  what is proven of it
+    """
 
     problem: Problem
     arch: Architecture
@@ -44,17 +51,23 @@ class SearchResult:
 
     def emit(self, form: Format = "numpy") -> str:
         """The mapping as a text: `numpy` an executable program, `nest` the annotated loop nest, `json` mapping.json,
-        `yaml` a mapping file (docs/mappings.md), `timeloop` Timeloop's problem, architecture and mapping."""
+        `yaml` a mapping file (docs/mappings.md), `timeloop` Timeloop's problem, architecture and mapping.
+
+        Raises TilewrightError for an unknown form, and MappingError for a mapping that the form cannot express.
+        """
         if form == "json":
             return _json(self)
         return emit_mapping(self.mapping, self.arch, form)
 
     def verify(self, seed: int = 0) -> Verification:
-        """Run the numpy program: does it compute the layer, and does it move the words that the model counts?"""
+        """Run the numpy program: does it compute the layer, and does it move the words that the model counts?
+
+        The program runs on random operands (`seed`), tile by tile: of a large layer it takes minutes.
+        """
         return verify_numpy(self.mapping, self.arch, seed)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
-        """Write mapping.json, nest.txt and reference.py, and return their paths; the folder is made if need be.
+        """Write mapping.json, nest.txt and reference.py, and return their paths; the folder is made, if need be.
 
         Raises TilewrightError when the folder or a file cannot be written.
         """
@@ -104,6 +117,8 @@ def search(
     strategy: str = "exact",
     time_limit: float | None = None,
     seed: int = 0,
+    *,
+    store: str | os.PathLike[str] | None = None,
 ) -> SearchResult:
     """The mapping with the least energy, latency or other objective, and the proof that none is better.
 
@@ -119,13 +134,23 @@ def search(
     time_limit seconds after which the best mapping so far is returned, with the bound proven by then; None: no limit.
                Ctrl-C does the same
     seed       of the heuristic strategies
+    store      path of a result store that is asked first, and keeps what is found (strategy "exact"); None: none is
 
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
-    InfeasibleError, with a diagnosis, when no mapping fits.
+    InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.
     """
     check_choice("strategy", strategy, STRATEGIES)
     asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
     wanted = parse_objective(objective)
+    if store is not None:
+        if strategy != "exact":
+            message = f"a store keeps what the strategy exact finds, found strategy {strategy}"
+            raise TilewrightError(message, where="store")
+        from .stored import search_stored
+
+        return search_stored(
+            asked.problem, asked.arch, wanted, tiling, space, asked.constraints, time_limit, store, _warn
+        ).result
     found = search_by(strategy, asked.problem, asked.arch, wanted, tiling, space, asked.constraints, time_limit, seed)
     return SearchResult(asked.problem, asked.arch, *found)
 
@@ -141,7 +166,10 @@ def search_top(
     time_limit: float | None = None,
 ) -> list[SearchResult]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof; arguments as those
-    of `search`. Fewer where there are no more."""
+    of `search`. Fewer where there are no more.
+
+    Raises TilewrightError as `search` does, for a count below 1, and for a lexicographic objective.
+    """
     if count < 1:
         raise TilewrightError(f"the number of mappings is {count}, expected 1 or more")
     asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
@@ -160,12 +188,28 @@ def search_pareto(
     space: Space = "even",
     constraints: ConstraintsLike = None,
     time_limit: float | None = None,
+    *,
+    store: str | os.PathLike[str] | None = None,
 ) -> list[SearchResult]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency, each point proven;
-    arguments as those of `search`, the time limit for each point."""
+    arguments as those of `search`, the time limit for each of the two searches that a point takes. A store keeps all
+    of these searches.
+
+    Raises TilewrightError as `search` does.
+    """
+    if store is not None:
+        from .stored import front_stored
+
+        return front_stored(problem, arch, tiling, space, constraints, time_limit, store, _warn)
     asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
     found = search_front(asked.problem, asked.arch, tiling, space, asked.constraints, time_limit)
     return [SearchResult(asked.problem, asked.arch, *answer) for answer in found]
+
+
+def _warn(text: str) -> None:
+    import warnings
+
+    warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 @dataclass(frozen=True)

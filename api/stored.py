@@ -1,15 +1,18 @@
-"""A search that is answered from the result store where it can be, and kept there where it cannot."""
+"""Searches that are answered from the result store where they can be, and kept there where they cannot."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .cost_models import Objective
 from .ir import StoreError, UnwritableStoreError
 from .mapper.certificate import Certificate
+from .mapper.several import Answer as Found
+from .mapper.several import search_front
 from .report.batch.job import Job, run_job
 from .report.store import Answer, NoMapping, Question, Record, Store, store_path
 from .report.store.location import is_default
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from .ir import Problem
     from .mapper.hierarchy import Space
     from .mapper.tilings import Tiling
-    from .results import ConstraintsLike
+    from .results import ArchitectureLike, ConstraintsLike
 
 
 @dataclass(frozen=True)
@@ -51,25 +54,64 @@ def search_stored(
     written. Where nobody chose a store, that is a note: the search does not need it.
     """
     asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
-    question = Question(asked.problem, asked.arch, objective, tiling, space, asked.constraints)
-    job = Job(question, time_limit)
+    with _opened(store, note) as keeper:
+        question = Question(asked.problem, asked.arch, objective, tiling, space, asked.constraints)
+        return _answered(question, time_limit, keeper, note)
+
+
+def front_stored(
+    problem: Problem | str,
+    arch: ArchitectureLike,
+    tiling: Tiling = "perfect",
+    space: Space = "even",
+    constraints: ConstraintsLike = None,
+    time_limit: float | None = None,
+    store: str | os.PathLike[str] | None = None,
+    note: Callable[[str], None] = lambda text: None,
+) -> list[SearchResult]:
+    """As `search_pareto`; each of the searches that a point of the front takes is answered from the store if it can be.
+
+    store, note, errors  as of `search_stored`
+    """
+    asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
+    with _opened(store, note) as keeper:
+
+        def search(*question: Any) -> Found:
+            *parts, limit = question
+            found = _answered(Question(*parts), limit, keeper, note).result
+            return found.mapping, found.cost, found.certificate
+
+        front = search_front(asked.problem, asked.arch, tiling, space, asked.constraints, time_limit, search)
+        return [SearchResult(asked.problem, asked.arch, *point) for point in front]
+
+
+@contextmanager
+def _opened(store: str | os.PathLike[str] | None, note: Callable[[str], None]) -> Iterator[Store | None]:
+    """The store; None, with a note, for one that nobody chose and that cannot be written."""
     try:
         keeper = Store(store_path(store))
     except UnwritableStoreError as error:
         if not is_default(store):
             raise
         note(_not_kept(error))
-        return Stored(_result(question, run_job(job).answer), None)
+        yield None
+        return
     with keeper:
-        recalled = keeper.recall(question, time_limit)
-        if recalled is not None:
-            return Stored(_result(question, recalled.answer), recalled.record)
-        done = run_job(job)
-        if isinstance(done.answer, NoMapping) or _may_be_kept(done.answer.certificate):
-            try:
-                keeper.keep(question, done.answer, time_limit, done.seconds)
-            except StoreError as error:  # the result is there, and must not be lost with it
-                note(_not_kept(error))
+        yield keeper
+
+
+def _answered(
+    question: Question, time_limit: float | None, keeper: Store | None, note: Callable[[str], None]
+) -> Stored:
+    recalled = keeper.recall(question, time_limit) if keeper else None
+    if recalled is not None:
+        return Stored(_result(question, recalled.answer), recalled.record)
+    done = run_job(Job(question, time_limit))
+    if keeper and (isinstance(done.answer, NoMapping) or _may_be_kept(done.answer.certificate)):
+        try:
+            keeper.keep(question, done.answer, time_limit, done.seconds)
+        except StoreError as error:  # the result is there, and must not be lost with it
+            note(_not_kept(error))
     return Stored(_result(question, done.answer), None)
 
 

@@ -164,9 +164,8 @@ def list_archs() -> tuple[str, ...]:
 def load_arch(name_or_path: str | os.PathLike[str], set: Mapping[str, Setting] | None = None) -> Architecture:
     """A machine of the library by its name, or an architecture file by its path.
 
-    A text is a path when it ends in .yaml or .yml, holds a path separator, or names an existing file; a library
-    name comes first.
-
+    name_or_path  a text is a path when it ends in .yaml or .yml, holds a path separator, or names an existing file; a
+                  library name comes first
     set  fields to set before the file is checked, such as {"array.x": 128, "GLB.size": "1 MiB"} (settings.py)
 
     Raises ArchitectureError when there is no such machine, file or field, or when the file cannot be understood.

@@ -28,7 +28,10 @@ class Spec(BaseModel):
 
 
 class Keeps(Spec):
-    """Which tensors a memory must, may or must not keep, by role."""
+    """Which tensors a memory must, may or must not keep, by role.
+
+    input, weight, output  for the tensors of that role
+    """
 
     input: Keep = "must"
     weight: Keep = "must"
@@ -42,10 +45,14 @@ class Keeps(Spec):
 class Memory(Spec):
     """One memory level; `fanout`s above it say how many instances there are.
 
+    kind             tells memories from fanouts in a document
+    name             of the level
     size_bits        shared by all tensors kept; None is unbounded
     partition_bits   a private part per role instead (a role without a part uses `size_bits`)
-    read_energy_pj   energy of one access of `access_bits`; other widths cost in proportion
+    access_bits      the width that the energies are for
+    read_energy_pj, write_energy_pj  energy of one access of `access_bits`; other widths cost in proportion
     *_bits_per_cycle bandwidth of one instance; None is unbounded. `shared` is one port for both directions
+    keeps            which tensors it keeps
     halo             how much of the tile it holds is kept when the tile slides:
                      `exact` all of it, `innermost` only along the innermost moving loop, `none` nothing
     double_buffered  two copies of every tile are charged against the capacity
@@ -82,6 +89,7 @@ class Memory(Spec):
 class ArrayAxis(Spec):
     """One axis of a fanout.
 
+    size   instances along the axis
     dims   only these problem dimensions may be spread over it (None: any)
     reuse  only dimensions that do not move the tensors of this role: `weight` allows loops that share weights,
            `output` allows reduction loops only
@@ -94,6 +102,7 @@ class ArrayAxis(Spec):
     reduce: bool = True
 
     def allows(self, problem: Problem, dim: str) -> bool:
+        """Whether a dimension of the problem may be spread over it."""
         if self.dims is not None and dim not in self.dims:
             return False
         if not self.reduce and dim not in problem.output.dims:
@@ -104,6 +113,9 @@ class ArrayAxis(Spec):
 class Fanout(Spec):
     """A one- or two-dimensional array of instances of everything below it.
 
+    kind               tells fanouts from memories in a document
+    name               of the level
+    axes               x, and y if there are two
     multicast          one read above serves every instance that wants the word in the same step
     spatial_reduction  partial sums of instances that differ only in reduction dimensions are summed on the way out
     hop_pj_per_bit     energy of a bit on its way from one instance to the next along an axis
@@ -118,11 +130,17 @@ class Fanout(Spec):
 
     @property
     def instances(self) -> int:
+        """Of what is below it, for each instance of what is above it."""
         return math.prod(axis.size for axis in self.axes)
 
 
 class Mac(Spec):
-    """The compute unit at the bottom: one per instance of the innermost level; leakage and area are of one."""
+    """The compute unit at the bottom: one per instance of the innermost level.
+
+    energy_pj  of one multiply-accumulate
+    per_cycle  multiply-accumulates that one unit completes in a cycle
+    leakage_pj_per_cycle, area_mm2  of one unit
+    """
 
     energy_pj: NonNegativeFloat
     per_cycle: PositiveFloat = 1.0
@@ -133,6 +151,8 @@ class Mac(Spec):
 class Architecture(Spec):
     """An accelerator, outermost level first.
 
+    name               of the machine
+    description, technology, source  texts for people
     clock_hz           turns bytes per second into bits per cycle, and cycles into seconds
     word_bits          width of operands and finished outputs, unless a layer states its own
     partial_sum_bits   width of partial sums; None is `word_bits`
@@ -145,6 +165,8 @@ class Architecture(Spec):
                        Timeloop (they differ where strides or dilations leave gaps)
     latency            `steady`: of the busiest resource; `with_fill`: and of the first tiles in, and the last ones out
     leakage_pj_per_cycle, area_mm2  of the rest of the chip, besides memories and MACs
+    levels             memories and fanouts, outermost first; the first one is a memory
+    mac                the compute unit
     settings           fields of its file that were set from outside, as texts; all other fields have them in already
     """
 
@@ -181,10 +203,12 @@ class Architecture(Spec):
 
     @property
     def memories(self) -> tuple[Memory, ...]:
+        """The memories, outermost first."""
         return tuple(level for level in self.levels if isinstance(level, Memory))
 
     @property
     def fanouts(self) -> tuple[Fanout, ...]:
+        """The fanouts, outermost first."""
         return tuple(level for level in self.levels if isinstance(level, Fanout))
 
     @cached_property
@@ -194,6 +218,7 @@ class Architecture(Spec):
 
     @property
     def mac_instances(self) -> int:
+        """MAC units in all."""
         return math.prod(fanout.instances for fanout in self.fanouts)
 
     @property

@@ -34,7 +34,11 @@ _HINT = "write GLB.size=32KiB:1MiB:x2, clock=200MHz:1000MHz:+200MHz or array=8x8
 
 @dataclass(frozen=True)
 class Sweep:
-    """A field and its values, in the order given."""
+    """A field and its values, as "array=8x8,16x16" says them.
+
+    path    of the field, such as GLB.size
+    values  in the order given
+    """
 
     path: str
     values: tuple[str, ...]

@@ -25,8 +25,10 @@ from .sets import distinct_sums
 class TensorTraffic:
     """One tensor at one memory, over all instances.
 
+    memory, tensor  their names
     tile_words    words of its tile in one instance (0: not kept)
     reads, writes words
+    energy_pj     of these reads and writes
     """
 
     memory: str
@@ -41,9 +43,13 @@ class TensorTraffic:
 class MemoryUse:
     """One memory level.
 
+    name            of the memory
+    instances       how many there are, at work or not
     occupied_bits   bits in use in one instance, both copies if double buffered
     capacity_bits   bits of one instance; None is unbounded
     cycles          cycles that the busiest port of the busiest instance needs for its words
+    overlaps        whether they pass during the computation; if not, they add to the latency
+    energy_pj       of all reads and writes, without leakage
     read_bits, write_bits      through the ports of all instances, over the whole run
     read_cycles, write_cycles  that the busiest instance needs in each direction; with one port for both, for both
     """
@@ -65,7 +71,9 @@ class MemoryUse:
 class NetworkUse:
     """One tensor on its way through a fanout whose hops cost energy.
 
-    hops   words x links
+    fanout, tensor  their names
+    hops       words x links
+    energy_pj  of these hops
     """
 
     fanout: str
@@ -78,9 +86,15 @@ class NetworkUse:
 class Cost:
     """What a mapping costs on an architecture.
 
+    macs               multiply-accumulates of the layer
+    mac_energy_pj      of all of them
     steps              time steps in which at least one MAC works
     compute_cycles     steps / MACs per cycle and instance
+    energy_pj          of the whole run: MACs, memories, hops and leakage
     latency_cycles     the whole run; `latency_s` in seconds
+    clock_hz           of the architecture
+    memories           use of each memory level, outermost first
+    traffic            words moved, by memory and tensor
     utilization        MACs / (MAC instances x MACs per cycle x latency)
     limited_by         what the latency waits for: "compute" or a memory's name
     leakage_pj         of all instances over the whole run
@@ -110,6 +124,7 @@ class Cost:
 
     @property
     def latency_s(self) -> float:
+        """The whole run, in seconds."""
         return self.latency_cycles / self.clock_hz
 
     def objective(self, objective: ObjectiveLike) -> float:

@@ -27,6 +27,7 @@ class Accesses:
 class FirstTile:
     """The tiles with which a memory starts, of one tensor, on their way in (operands) or out (partial sums).
 
+    tensor  its name
     outer, inner  the memories between which they pass
     outer_words   that an outer instance reads, or that arrive at it
     inner_words   of the tile of an inner instance

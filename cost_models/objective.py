@@ -51,6 +51,7 @@ class Objective:
 
     @property
     def is_lexicographic(self) -> bool:
+        """Whether it minimizes one thing after another."""
         return bool(self.parts)
 
     def value(self, energy_pj: Figures, latency_cycles: Figures) -> Figures:

@@ -396,7 +396,9 @@ class Walk:
 
 
 def simulate(mapping: Mapping, arch: Architecture) -> Counts:
-    """Walk a mapping and count the words that every memory reads and writes.
+    """Walk a mapping, tile by tile, and count the words that every memory reads and writes.
+
+    mapping, arch  what runs, and on what
 
     Raises MappingError when a node or loop stands where the architecture has no place for it.
     """

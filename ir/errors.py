@@ -6,6 +6,7 @@
       ConstraintError      constraints that cannot be understood, or contradict each other
       MappingError         a mapping that is malformed, does not cover its problem, or does not fit
         InfeasibleError    no mapping of the stated space fits; the text is a diagnosis
+      SearchCancelledError a search that was given up because the caller asked for it
       StoreError           a result store that is damaged or of another version
         UnwritableStoreError   a result store that the file system does not let us write
 
@@ -20,7 +21,16 @@ from importlib.util import find_spec
 
 
 class TilewrightError(Exception):
-    """Base of all errors that a user can cause; the command line prints it and exits with 2."""
+    """Base of all errors that a user can cause; the command line prints it and exits with 2.
+
+    message  what was found, and what was expected
+    where    file, line, field or argument, if there is one
+    hint     what to try, if something comes to mind
+    """
+
+    message: str
+    where: str | None
+    hint: str | None
 
     def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
         self.message = message
@@ -56,6 +66,10 @@ class MappingError(TilewrightError):
 
 class InfeasibleError(MappingError):
     """No mapping of the stated space fits. The message is a diagnosis: what is too small, and by how much."""
+
+
+class SearchCancelledError(TilewrightError):
+    """A search that was given up, or never begun, because the caller asked for it."""
 
 
 class StoreError(TilewrightError):

@@ -15,6 +15,9 @@ from .tiles import ceil_div
 class Mapping:
     """A nest that covers its problem.
 
+    problem  that is computed
+    nest     loops and storage nodes
+
     Tile sizes nest exactly; only the outermost loop of a dimension may leave a ragged last tile, so its
     trip count is the dimension divided by the tile below it, rounded up.
 

@@ -22,7 +22,11 @@ from .errors import MappingError
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One axis of a fanout: index 0 is x, index 1 is y."""
+    """One axis of a fanout.
+
+    fanout  its name
+    index   0 is x, 1 is y
+    """
 
     fanout: str
     index: int = 0
@@ -33,7 +37,14 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`trips` steps along a problem dimension: in time, or over the instances of a fanout's axis."""
+    """Steps along a problem dimension: in time, or over the instances of a fanout's axis.
+
+    dim    name of the dimension
+    trips  how many steps, 1 or more
+    axis   whose instances take a step each; None: one after the other, in time
+
+    Raises MappingError for less than one trip.
+    """
 
     dim: str
     trips: int
@@ -45,6 +56,7 @@ class Loop:
 
     @property
     def is_spatial(self) -> bool:
+        """Whether the steps are taken side by side, by instances of an array."""
         return self.axis is not None
 
     def __str__(self) -> str:
@@ -55,7 +67,10 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """From here inwards, every instance of `memory` holds the tile of `tensor` that all loops below touch."""
+    """From here inwards, every instance of a memory holds the tile of a tensor that all loops below touch.
+
+    memory, tensor  their names
+    """
 
     memory: str
     tensor: str
@@ -66,7 +81,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class LoopNest:
-    """Loops and storage nodes, outermost first."""
+    """Loops and storage nodes; iterating over it gives them as `items` does.
+
+    items  all of them, outermost first
+    """
 
     items: tuple[Loop | Node, ...]
 
@@ -78,10 +96,12 @@ class LoopNest:
 
     @property
     def loops(self) -> tuple[Loop, ...]:
+        """The loops, outermost first."""
         return tuple(item for item in self.items if isinstance(item, Loop))
 
     @property
     def nodes(self) -> tuple[Node, ...]:
+        """The storage nodes, outermost first."""
         return tuple(item for item in self.items if isinstance(item, Node))
 
     def node_positions(self, tensor: str) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ Rank = tuple[tuple[str, int], ...]
 class Tensor:
     """A tensor as the iteration space sees it.
 
+    name          of the tensor, such as I, W or O
     ranks         one affine sum per axis; a dimension may appear in one rank only
     role          what the architecture calls it; placement and widths are given by role
     bits          width of a word; None takes the architecture's word width
@@ -40,6 +41,7 @@ class Tensor:
 
     @property
     def is_output(self) -> bool:
+        """Whether it is what the problem computes."""
         return self.role == "output"
 
     def __str__(self) -> str:
@@ -54,6 +56,7 @@ class Tensor:
 class Problem:
     """One dense affine einsum: `output += product of the operands`, over all points of the dimensions.
 
+    name     of the layer
     dims     (name, size) in a fixed order; sizes are positive
     tensors  operands first, the single output last
 
@@ -73,18 +76,22 @@ class Problem:
 
     @property
     def sizes(self) -> MappingABC[str, int]:
+        """The sizes by dimension."""
         return self._sizes
 
     @property
     def dim_names(self) -> tuple[str, ...]:
+        """The names of the dimensions, in their order."""
         return tuple(name for name, _ in self.dims)
 
     @property
     def operands(self) -> tuple[Tensor, ...]:
+        """The tensors that are multiplied."""
         return tuple(t for t in self.tensors if not t.is_output)
 
     @property
     def output(self) -> Tensor:
+        """The tensor that is computed."""
         return next(t for t in self.tensors if t.is_output)
 
     @cached_property

@@ -12,12 +12,15 @@ from .tilings import Tiling
 class Certificate:
     """The proof record of a search.
 
-    objective    text of what was minimized, as `parse_objective` reads it
+    objective    text of what was minimized, as `objective=` of a search takes it
+    tiling, space  as asked for
     value        objective of the mapping found, in the objective's unit
     lower_bound  no mapping of the space has a lower one
     space_size   mappings in the space, before capacities and constraints are looked at; None: not counted
+    placements   choices of the tensors that each memory keeps
     evaluated    complete mappings whose cost was computed
     pruned       partial mappings left aside, by rule
+    seconds      that the search took
     constraints  what the mappings of the space had to satisfy, in words
     strategy     how it was searched: only "exact" and "cpsat" prove anything
     interrupted  whether the search was interrupted (Ctrl-C)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ..arch import Architecture
@@ -85,16 +85,19 @@ def search_front(
     space: Space = "even",
     constraints: Constraints = FREE,
     time_limit: float | None = None,
+    search: Callable[..., Answer] = search_exact,
 ) -> Iterator[Answer]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency.
 
     Every point is the least energy among all mappings that are faster than the point before it, and the least latency
     at that energy, both proven. time_limit is for each search (seconds). An interrupted search gives the last point.
+
+    search  that finds each of them, with the arguments of `search_exact`
     """
     objective: Objective = ENERGY
     while True:
         try:
-            found = search_exact(problem, arch, objective, tiling, space, constraints, time_limit)
+            found = search(problem, arch, objective, tiling, space, constraints, time_limit)
         except InfeasibleError:
             if objective is ENERGY:
                 raise
@@ -103,7 +106,7 @@ def search_front(
             yield found
             return
         fastest = LATENCY.capped(energy=found[1].energy_pj)
-        mapping, cost, proof = search_exact(problem, arch, fastest, tiling, space, constraints, time_limit)
+        mapping, cost, proof = search(problem, arch, fastest, tiling, space, constraints, time_limit)
         yield mapping, cost, replace(proof, objective=fastest.name)
         if proof.interrupted:
             return

@@ -45,8 +45,12 @@ FREE = "free"
 class Row:
     """One layer of a network on one architecture under one dataflow.
 
+    network, layer  their names
     kind      of layer, such as "3x3 convolution"
     repeat    how often the layer occurs in the network; all figures are of one occurrence
+    problem   one occurrence of the layer
+    machine   the architecture
+    dataflow, objective  as asked for
     key       of the result in the store; None where no search was possible
     recalled  whether the store had it before
     command   a shell command that finds the same result
@@ -87,10 +91,12 @@ class Row:
 
     @property
     def solution(self) -> Solution | None:
+        """What was found."""
         return self.outcome if isinstance(self.outcome, Solution) else None
 
     @property
     def mapping(self) -> TensorMapping | None:
+        """The best mapping."""
         return self.solution.mapping if self.solution else None
 
     @property
@@ -100,6 +106,7 @@ class Row:
 
     @property
     def certificate(self) -> Certificate | None:
+        """What is proven of the mapping."""
         return self.solution.certificate if self.solution else None
 
     @property
@@ -136,8 +143,10 @@ class Row:
 class Comparison:
     """The rows of a batch, with what they have in common.
 
+    rows       one for each network, layer, architecture and dataflow
     networks, archs, dataflows  names, in the order asked for; every combination has its rows
     machines   the architectures by name
+    settings   what all searches have in common
     command    a shell command that makes the whole comparison
     written_by  the tool and its version
     """

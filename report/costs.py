@@ -13,7 +13,12 @@ LEAKAGE = "leakage"
 @dataclass(frozen=True)
 class EnergyPart:
     """A part of an energy: of one tensor at one memory or on its way through one fanout; or, where no tensor is named,
-    of the MACs, or what leaks."""
+    of the MACs, or what leaks.
+
+    place      a memory or a fanout, "MAC" or "leakage"
+    tensor     its name, or nothing
+    energy_pj  of this part
+    """
 
     place: str
     tensor: str

@@ -57,14 +57,23 @@ _LINE_LENGTH = 110
 
 @dataclass(frozen=True)
 class Recorded:
-    """The figures that a document carries; recomputing them is `evaluate`."""
+    """The figures that a document carries; recomputing them is `evaluate`.
+
+    cost         what the mapping costs
+    certificate  what is proven of it; None for a mapping that was not searched for
+    """
 
     cost: Cost
     certificate: Certificate | None
 
 
 class LoadedMapping(NamedTuple):
-    """What a document holds."""
+    """What a document holds.
+
+    mapping   with its problem
+    arch      that it is for
+    recorded  figures that were written down with it
+    """
 
     mapping: Mapping
     arch: Architecture
@@ -169,9 +178,9 @@ def written_by() -> str:
 
 
 def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None) -> LoadedMapping:
-    """The mapping, architecture and recorded figures of a mapping.json, given by its path or as its text.
+    """The mapping, architecture and recorded figures of a mapping.json.
 
-    A str is a text when it starts with `{`.
+    text_or_path  its path, or its text, which starts with `{`
     where  what messages call the document; by default its path
 
     Raises MappingError, with file and field path, for a document that cannot be read, is not of this version, or

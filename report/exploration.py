@@ -26,6 +26,7 @@ class Point:
     """An architecture at one point.
 
     values         of the swept fields there
+    machine        the architecture with these values
     summary        the network at this point; its figures are None where a layer has no mapping
     on_chip_bytes  of all memories but the outermost, all instances together
     """
@@ -44,7 +45,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Exploration:
-    """Every point of a design space, with the layers of the network at each (`comparison`)."""
+    """Every point of a design space.
+
+    fields      paths of the swept fields
+    points      in the order of the sweeps
+    comparison  the layers of the network at every point
+    """
 
     fields: tuple[str, ...]
     points: tuple[Point, ...]

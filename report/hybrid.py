@@ -25,7 +25,9 @@ Floats = npt.NDArray[np.float64]
 class Hybrid:
     """A network on an architecture.
 
-    single        the best fixed dataflow for all layers, and its objective; None where none has a mapping for each
+    network, arch  their names
+    single        the best fixed dataflow for all layers; None where none has a mapping for each
+    single_value  its objective
     choice        the best fixed dataflow for each layer, by its name
     hybrid_value  the objective of that choice; None where a layer has no mapping under any of them
     gain          how many times as much the best single dataflow costs; 1 or more

@@ -15,6 +15,7 @@ from .comparison import FREE, Comparison, Row
 class Summary:
     """A network on an architecture under a dataflow.
 
+    network, arch, dataflow  their names
     layers           occurrences of layers in the network
     missing          names of the layers without a mapping; if there are any, the figures of the network are None
     proven           whether every layer's mapping is
@@ -44,7 +45,9 @@ class Summary:
 class Winner:
     """How a fixed dataflow fares with one kind of layer on one architecture, over all networks.
 
-    layers         occurrences of the kind; mapped of them have a mapping under this dataflow
+    arch, kind, dataflow  their names
+    layers         occurrences of the kind
+    mapped         of them, those that have a mapping under this dataflow
     wins           occurrences for which no other fixed dataflow is better (ties count for all of them)
     layer_penalty  geometric mean of the factors against the free optimum, over those that have a mapping
     """

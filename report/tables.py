@@ -25,7 +25,12 @@ FORMATS = ("csv", "json", "parquet")
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of values under named columns; None is a value that does not exist, such as the cost of no mapping."""
+    """Rows of values under named columns.
+
+    name     of the table
+    columns  with units in their names
+    rows     None is a value that does not exist, such as the cost of no mapping
+    """
 
     name: str
     columns: tuple[str, ...]
@@ -48,7 +53,7 @@ class Table:
         return ("[\n" + ",\n".join(lines) + "\n]\n").encode()
 
     def to_parquet(self) -> bytes:
-        """Raises TilewrightError when pyarrow is not installed."""
+        """The bytes of a Parquet file. Raises TilewrightError when pyarrow is not installed."""
         pyarrow, parquet = _library("pyarrow"), _library("pyarrow.parquet")
         columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
         table = pyarrow.table({name: list(values) for name, values in zip(self.columns, columns, strict=True)})
@@ -57,14 +62,17 @@ class Table:
         return data.getvalue()
 
     def to_frame(self) -> pandas.DataFrame:
-        """Raises TilewrightError when pandas is not installed."""
+        """The rows as a pandas frame. Raises TilewrightError when pandas is not installed."""
         _library("pandas")
         import pandas
 
         return pandas.DataFrame(list(self.rows), columns=list(self.columns))
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write a file whose ending says the format. Raises TilewrightError when it cannot be written."""
+        """Write a file whose ending says the format: .csv, .json or .parquet.
+
+        Raises TilewrightError for another ending, and when it cannot be written.
+        """
         place = Path(path)
         form = check_format(place.suffix.removeprefix("."), str(path))
         data = {"csv": self.to_csv, "json": self.to_json, "parquet": self.to_parquet}[form]()

@@ -26,7 +26,8 @@ def einsum(
     spec    as numpy's, without "..."; a spec without "->" has the indices that appear once, sorted, as its output
     sizes   elements of every index, as a mapping or as keywords
     name    the problem's name; by default the spec without spaces
-    bits    widths by role: the first operand is the input, the others are weights
+    bits    widths of words by role, as of `conv2d`: the first operand is the input, the others are weights
+    size_of_index  sizes as keywords
 
     Dimensions are the indices in upper case, those of the output first ("a" and "A" in one spec stay as they are);
     operands are A, B, C, ... in order (O is the output).

@@ -36,6 +36,9 @@ def conv2d(
     groups  divides K and C; dimensions K and C of the problem are per group, and G is left out when there is one
             group. Depthwise is groups=C: K and C of the problem then have size K/C and 1
     stride, dilation    one number or (height, width)
+    name    what messages and pages call the layer
+    bits    widths of words by role, such as {"input": 8, "weight": 8, "partial": 32, "output": 8}; those that are left
+            out are the architecture's
 
     Raises ProblemError when a size is not a positive whole number, or `groups` does not divide K and C.
     """
@@ -108,6 +111,9 @@ def _check_groups(K: int, C: int, groups: int, where: str) -> None:
 def gemm(M: int, N: int, K: int, *, name: str | None = None, bits: Bits | None = None) -> Problem:
     """A matrix product: O[m,n] += A[m,k] * W[k,n]; A has the role input, W the role weight.
 
+    M, N, K     rows and columns of the output, and the terms of each sum
+    name, bits  as of `conv2d`
+
     Raises ProblemError when a size is not a positive whole number.
     """
     return _matmul({"M": M, "N": N, "K": K}, (), name or "gemm", bits)
@@ -115,6 +121,9 @@ def gemm(M: int, N: int, K: int, *, name: str | None = None, bits: Bits | None =
 
 def batched_gemm(B: int, M: int, N: int, K: int, *, name: str | None = None, bits: Bits | None = None) -> Problem:
     """B independent matrix products: O[b,m,n] += A[b,m,k] * W[b,k,n]; A has the role input, W the role weight.
+
+    B, M, N, K  how many, and the sizes of each
+    name, bits  as of `conv2d`
 
     Raises ProblemError when a size is not a positive whole number.
     """

@@ -75,7 +75,12 @@ class NetworkLayer:
 
 @dataclass(frozen=True)
 class Network:
-    """A network: its layers in order, and where their shapes come from."""
+    """A network.
+
+    name    of the network
+    source  where the shapes come from
+    layers  in order; equal ones may stand once, with `repeat`
+    """
 
     name: str
     source: str
@@ -111,6 +116,7 @@ def load_network(
 ) -> Network:
     """A shipped network by name ("resnet50"), or any by the path of its file ("nets/mine.yaml", "nets/mine.onnx").
 
+    name_or_path  which one
     dims    of an ONNX file, the sizes of its symbolic dimensions: {"batch": 1}
     widths  of an ONNX file, whether words are as wide as its element types, "file", or as the architecture's, "arch"
             (a table's always are)
@@ -137,9 +143,10 @@ def load_network(
 
 
 def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Widths = "file") -> Problem:
-    """The problem of one layer, "resnet50:layer1.0.conv2"; the network may be a path, "nets/mine.yaml:conv1".
+    """The problem of one layer of a network.
 
-    dims, widths    as for `load_network`
+    reference  network and layer, "resnet50:layer1.0.conv2"; the network may be a path, "nets/mine.yaml:conv1"
+    dims, widths  as for `load_network`
 
     Raises ProblemError for an unknown network or layer, for a network alone, and as `load_network` does.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -100,7 +101,7 @@ def search(
     from ..report.stored import recalled_text
     from ..results import check_choice, prepare_folder, search_pareto, search_top
     from ..results import search as search_for
-    from ..stored import search_stored
+    from ..stored import front_stored, search_stored
 
     wanted = parse_objective(objective)
     kind, place = tiling_and_space(tiling, space)
@@ -114,7 +115,8 @@ def search(
         if top is not None:
             results = search_top(problem, machine, top, wanted, kind, place, sources, time_limit)
         elif pareto is not None:
-            results = search_pareto(problem, machine, kind, place, sources, time_limit)
+            front = search_pareto if no_cache else partial(front_stored, store=store, note=say)
+            results = front(problem, machine, kind, place, sources, time_limit)
         elif strategy == "exact" and not no_cache:
             found = search_stored(problem, machine, wanted, kind, place, sources, time_limit, store, say)
             results, origin = [found.result], recalled_text(found.record) if found.record is not None else ""

@@ -33,6 +33,7 @@ class Verification:
     message: str
 
     def __bool__(self) -> bool:
+        """Whether output and words agree."""
         return self.agrees and self.words_agree
 
 

@@ -38,7 +38,10 @@ class Done:
 
 @dataclass(frozen=True)
 class Failure:
-    """A search that could not be run to its end: the worker died, or something is wrong with the program."""
+    """A search that could not be run to its end: the worker died, or something is wrong with the program.
+
+    message  what happened
+    """
 
     message: str
 

@@ -50,7 +50,10 @@ class Workload:
 
 @dataclass(frozen=True)
 class Settings:
-    """What all searches of a batch have in common."""
+    """What all searches of a batch have in common.
+
+    objective, tiling, space, time_limit  as of `search`
+    """
 
     objective: Objective
     tiling: Tiling = "perfect"

@@ -10,7 +10,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar
 
@@ -46,10 +46,16 @@ class Workers(Protocol):
 class Progress:
     """How far a batch has come.
 
-    total     distinct searches; recalled of them were answered by the store
+    total     distinct searches
+    recalled  of them, answered by the store
     done      of those that had to run, with the ones of which came nothing
-    running   that are known to run now
+    no_mapping, unproven  answers of that kind, recalled ones included
+    failed    searches that could not be run to their end
     retried   searches that ran again after their worker had died
+    workers   that can run a search each, at the moment
+    running   that are known to run now
+    seconds_left  until all are done, about; None before anything is known
+    seconds   since the batch began
     """
 
     total: int
@@ -66,22 +72,21 @@ class Progress:
 
     @property
     def left(self) -> int:
+        """Searches that are not done."""
         return self.total - self.recalled - self.done
-
-    def count(self, outcome: Outcome) -> None:
-        """Note what came of a search."""
-        self.no_mapping += isinstance(outcome, NoMapping)
-        self.unproven += isinstance(outcome, Solution) and not outcome.certificate.proven
-        self.failed += isinstance(outcome, Failure)
 
 
 Watch = Callable[[Progress], None]
 """Called with the progress whenever something has changed, and every half second."""
 
+Each = Callable[[Question, Outcome], None]
+"""Called with what came of a question, once for each, as soon as it is known."""
+
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What came of every question, by its key; and which of the answers were in the store before."""
+    """What came of every question, by its key, but for those that were cancelled; and which of the answers were in the
+    store before."""
 
     outcomes: dict[str, Outcome]
     recalled: frozenset[str]
@@ -94,23 +99,28 @@ def run_batch(
     workers: Callable[[], Workers] = Processes,
     time_limit: float | None = None,
     watch: Watch = lambda progress: None,
+    each: Each = lambda question, outcome: None,
+    cancel: Callable[[], bool] = lambda: False,
 ) -> BatchResult:
     """Answer every question, from the store where it can.
 
     store       where answers are looked up and kept; None: nowhere
     workers     makes the workers, if any search has to run
     time_limit  for each search, in seconds
+    watch       called with the progress, in this thread
+    each        called with the outcome of every question, in this thread
+    cancel      asked every half second; from when it says so, no search is begun, and those that run are given up
 
     A search that cannot be run to its end is a `Failure` among the outcomes, and is not stored. Raises StoreError when
     the store cannot be used, TilewrightError when all workers are lost; what is stored by then stays.
     """
     distinct = list({question.key: question for question in questions}.values())
     progress = Progress(len(distinct))
-    batch = _Batch(store, time_limit, progress, watch)
+    batch = _Batch(store, time_limit, progress, watch, each, cancel)
     missing = [question for question in distinct if not batch.recall(question)]
     recalled = frozenset(batch.outcomes)
-    watch(progress)
-    if missing:
+    watch(replace(progress))
+    if missing and not cancel():
         batch.run(missing, workers())
     batch.update()
     return BatchResult(batch.outcomes, recalled, progress)
@@ -124,6 +134,8 @@ class _Batch:
     time_limit: float | None
     progress: Progress
     watch: Watch
+    each: Each
+    cancel: Callable[[], bool]
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 
@@ -132,9 +144,8 @@ class _Batch:
         found = self.store.recall(question, self.time_limit) if self.store else None
         if found is None:
             return False
-        self.outcomes[question.key] = found.answer
         self.progress.recalled += 1
-        self.progress.count(found.answer)
+        self._note(question, found.answer)
         return True
 
     def run(self, questions: Sequence[Question], workers: Workers) -> None:
@@ -147,9 +158,10 @@ class _Batch:
         try:
             for question in sorted(questions, key=self.forecast.guess, reverse=True):
                 self._submit(Job(question, self.time_limit))
-            while self.pending:
+            while self.pending and not self.cancel():
                 self._take_finished()
                 self.update()
+            self._take_finished(wait=0.0)  # by a search that is cancelled, nothing is lost
         finally:
             workers.stop()
         self.progress.running, self.progress.seconds_left = (), None
@@ -157,23 +169,23 @@ class _Batch:
     def update(self) -> None:
         """Bring the progress up to date, and show it."""
         self.progress.seconds = time.monotonic() - self.started
-        if self.progress.left:
+        if self.progress.left and hasattr(self, "workers"):
             self.progress.workers = self.workers.count()
             # They start in the order of submission, which is that of the dict.
             nearest = itertools.islice(self.pending.items(), 2 * self.progress.workers)
             self.progress.running = tuple(job.question for future, job in nearest if future.running())
             self.progress.seconds_left = self.forecast.seconds_left(self.progress.workers)
-        self.watch(self.progress)
+        self.watch(replace(self.progress))
 
     def _submit(self, job: Job) -> None:
         future = self.workers.submit(run_job, job)
         self.pending[future] = job
         future.add_done_callback(self.finished.put)
 
-    def _take_finished(self) -> None:
+    def _take_finished(self, wait: float = _TICK) -> None:
         """Everything that has finished; waits a moment for it."""
         try:
-            future = self.finished.get(timeout=_TICK)
+            future = self.finished.get(timeout=wait)
         except Empty:
             return
         while True:
@@ -212,10 +224,16 @@ class _Batch:
         self._settle(job, done.answer)
 
     def _settle(self, job: Job, outcome: Outcome) -> None:
-        self.outcomes[job.question.key] = outcome
         self.forecast.finish(job.question)
         self.progress.done += 1
-        self.progress.count(outcome)
+        self._note(job.question, outcome)
+
+    def _note(self, question: Question, outcome: Outcome) -> None:
+        self.outcomes[question.key] = outcome
+        self.progress.no_mapping += isinstance(outcome, NoMapping)
+        self.progress.unproven += isinstance(outcome, Solution) and not outcome.certificate.proven
+        self.progress.failed += isinstance(outcome, Failure)
+        self.each(question, outcome)
 
 
 class _Forecast:

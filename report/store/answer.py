@@ -12,7 +12,10 @@ from ...mapper.certificate import Certificate
 
 @dataclass(frozen=True)
 class Solution:
-    """The best mapping that was found."""
+    """The best mapping that was found.
+
+    mapping, cost, certificate  as of a `SearchResult`
+    """
 
     mapping: Mapping
     cost: Cost
@@ -30,6 +33,7 @@ class NoMapping:
     """No mapping of the space fits; the parts of the `InfeasibleError` that says why.
 
     layer  the name of the layer that was searched, as it stands in the message
+    message, where, hint  of the error
     """
 
     layer: str
@@ -43,6 +47,7 @@ class NoMapping:
 
     @property
     def error(self) -> InfeasibleError:
+        """The error that `search` raises in its place."""
         return InfeasibleError(self.message, where=self.where, hint=self.hint)
 
 

@@ -40,7 +40,10 @@ _WITHOUT_EFFECT = {"name", "description", "technology", "source", "settings"}
 
 @dataclass(frozen=True)
 class Question:
-    """One exact search, with everything resolved."""
+    """One exact search, with everything resolved.
+
+    problem, arch, objective, tiling, space, constraints  as of `search`
+    """
 
     problem: Problem
     arch: Architecture

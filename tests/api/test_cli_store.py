@@ -103,10 +103,20 @@ def test_results_without_proof_are_not_used_for_longer_searches() -> None:
     assert "Recalled" in good(*words, "0")
 
 
-def test_strategies_and_lists_of_mappings_do_not_use_the_store() -> None:
-    for option in (("--strategy", "cpsat"), ("--top", 2), ("--pareto", "energy,latency")):
+def test_strategies_and_the_best_few_do_not_use_the_store() -> None:
+    for option in (("--strategy", "cpsat"), ("--top", 2)):
         good("search", "--gemm", "M=4,N=4,K=4", "--arch", "eyeriss", *option)
     assert "there is no result store yet" in refused("results", "list")
+
+
+def test_a_front_is_answered_from_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("search", "--gemm", "M=8,N=8,K=8", "--arch", "eyeriss", "--pareto", "energy,latency")
+    uncached = good(*words, "--no-cache")
+    assert "there is no result store yet" in refused("results", "list")
+    assert good(*words) == uncached
+    assert len(keys()) >= 3  # two searches for each point, and one that finds no more
+    monkeypatch.delattr("tilewright.stored.run_job")
+    assert good(*words) == uncached
 
 
 def test_a_search_needs_no_store_that_nobody_chose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

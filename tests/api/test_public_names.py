@@ -1,14 +1,25 @@
-"""What `import tilewright` gives, and that it gives it for next to nothing."""
+"""What `import tilewright` gives, with which signatures, and that it gives it for next to nothing.
+
+`golden/public_interface.txt` has every public name with its signature, and docs/api.md describes them. When a change of
+the interface is meant, and docs/api.md ("What stays") allows it:
+
+    python docs/make_api.py && PYTHONPATH=docs python tests/api/test_public_names.py
+"""
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import tilewright
+from make_api import PAGE, api_page, interface_lines, public_objects
 
+GOLDEN = Path(__file__).parent.parent / "golden" / "public_interface.txt"
 NAMES = """
     Architecture LoopNest Mapping Problem SearchResult TilewrightError __version__ batched_gemm compare conv2d einsum
     evaluate explore gemm list_archs list_networks load_arch load_layer load_mapping load_network search search_many
@@ -27,6 +38,35 @@ def modules_after(code: str) -> set[str]:
 def test_the_exported_names_are_pinned() -> None:
     assert sorted(tilewright.__all__) == sorted(NAMES.split())
     assert set(tilewright.__all__) <= set(dir(tilewright))
+
+
+def test_the_interface_is_the_one_that_was_agreed() -> None:
+    changed = set(interface_lines()) ^ set(GOLDEN.read_text(encoding="utf-8").splitlines())
+    assert not changed, "the interface has changed (see this file's top)"
+
+
+def test_the_page_is_what_the_docstrings_say() -> None:
+    assert PAGE.read_text(encoding="utf-8") == api_page(), "run python docs/make_api.py"
+
+
+def test_the_page_has_every_exported_name() -> None:
+    assert set(tilewright.__all__) <= {name for name, _ in public_objects()} | {"__version__"}
+
+
+def test_every_parameter_is_described() -> None:
+    for name, function in public_objects():
+        doc = " ".join((inspect.getdoc(function) or "").split())
+        assert doc, name
+        if inspect.isclass(function) or "those of `" in doc:
+            continue
+        missing = [p for p in inspect.signature(function).parameters if not re.search(rf"\b{p}\b", doc)]
+        assert not missing, f"{name}: {missing}"
+
+
+def test_every_export_is_documented_where_it_is_pointed_to() -> None:
+    anchors = {f"#{name.lower()}" for name, _ in public_objects()}
+    titles = {"#" + title.lower().replace(" ", "-") for title in re.findall(r"^## (.*)", api_page(), re.MULTILINE)}
+    assert set(re.findall(r"\]\((#[^)]*)\)", api_page())) <= anchors | titles
 
 
 def test_every_exported_name_can_be_had() -> None:
@@ -66,3 +106,7 @@ def test_version_is_that_of_the_package() -> None:
 )
 def test_heavy_modules_are_loaded_only_when_needed(code: str, loaded: set[str]) -> None:
     assert modules_after(code) == loaded
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text("\n".join(interface_lines()) + "\n", encoding="utf-8")

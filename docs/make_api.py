@@ -1,0 +1,242 @@
+"""Writes docs/api.md, the reference of the Python interface, from the docstrings.
+
+python docs/make_api.py
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from interface import Entry, members, signature, split_docstring
+
+PAGE = Path(__file__).parent / "api.md"
+
+_HEAD = """\
+# The Python interface
+
+`python docs/make_api.py` writes this page from the docstrings; a test compares the two.
+
+Units stand in names: `_pj` picojoules, `_cycles` cycles of the machine's clock, `_s` seconds, `_bits`, `_hz`, `_mm2`.
+Words are elements of a tensor. Every figure of a cost is of the whole layer and of all instances, unless it says
+otherwise. Wrong input raises a `TilewrightError`, or one of its kinds ([Errors](#errors)), which the texts below name.
+
+## What stays
+
+The names on this page, the order and the names of their parameters and attributes, and what they mean are stable:
+
+- A version may add names, parameters with defaults, attributes with defaults, and kinds of errors. Attributes are added
+  at the end.
+- Nothing is removed, renamed or given another meaning without a release in between in which using it is a
+  `DeprecationWarning` that says what to use instead. CHANGELOG.md lists both.
+- Figures may change when the cost model is corrected; CHANGELOG.md says so, and what is in stores is then searched
+  again.
+- Of equally good mappings, another version may find another one. Texts of messages and of printed pages may change.
+- `mapping.json` has a version of its own, `schema_version`. Every version of tilewright reads the files of all earlier
+  ones ([pipeline.md](pipeline.md)).
+- Modules and names that are not on this page may change at any time.
+
+`tests/api/test_public_names.py` holds the names and signatures.
+"""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: its names, and the module under `tilewright` that they are taken from ("": itself)."""
+
+    title: str
+    text: str
+    module: str
+    names: tuple[str, ...]
+
+
+SECTIONS = (
+    Section(
+        "Layers and networks",
+        "Functions that make or load a [`Problem`](#problem).",
+        "",
+        ("conv2d", "gemm", "batched_gemm", "einsum", "load_layer", "load_network", "list_networks"),
+    ),
+    Section("Architectures", "", "", ("load_arch", "list_archs")),
+    Section("Searches", "", "", ("search", "search_top", "search_pareto", "search_many")),
+    Section("Networks as a whole", "", "", ("compare", "explore")),
+    Section("Mappings of any source", "", "", ("evaluate", "load_mapping", "simulate")),
+    Section("Results", "", "", ("SearchResult",)),
+    Section("", "", "mapper.certificate", ("Certificate",)),
+    Section("", "", "cost_models", ("Cost", "MemoryUse", "TensorTraffic", "NetworkUse")),
+    Section("", "", "mapper.emit", ("Verification",)),
+    Section("", "", "report.documents", ("LoadedMapping", "Recorded")),
+    Section("", "", "cost_models.counts", ("Counts", "Accesses", "FirstTile")),
+    Section("Problems and mappings", "", "", ("Problem",)),
+    Section("", "", "ir", ("Tensor",)),
+    Section("", "", "", ("Mapping", "LoopNest")),
+    Section("", "", "ir", ("Loop", "Node", "Axis")),
+    Section("Machines", "", "", ("Architecture",)),
+    Section("", "", "arch", ("Memory", "Fanout", "ArrayAxis", "Keeps", "Mac")),
+    Section("Networks", "", "workloads", ("Network", "NetworkLayer")),
+    Section("Objectives", "", "cost_models", ("Objective",)),
+    Section("Batches", "", "report.batch.run", ("Progress",)),
+    Section("", "", "report.store", ("Question", "Solution", "NoMapping")),
+    Section("", "", "report.batch.job", ("Failure",)),
+    Section("Comparisons and explorations", "", "report.comparison", ("Comparison", "Row")),
+    Section("", "", "report.batch.plan", ("Settings",)),
+    Section("", "", "report.costs", ("EnergyPart",)),
+    Section("", "", "report.summaries", ("Summary", "Winner")),
+    Section("", "", "report.hybrid", ("Hybrid",)),
+    Section("", "", "report.exploration", ("Exploration", "Point")),
+    Section("", "", "arch.sweeps", ("Sweep",)),
+    Section("", "", "report.tables", ("Table",)),
+    Section(
+        "Errors", "`import tilewright.ir` has all of them; `TilewrightError` is their base.", "", ("TilewrightError",)
+    ),
+    Section(
+        "",
+        "",
+        "ir",
+        (
+            *("ProblemError", "ArchitectureError", "ConstraintError", "MappingError", "InfeasibleError"),
+            *("SearchCancelledError", "StoreError", "UnwritableStoreError"),
+        ),
+    ),
+)
+
+ALIASES = (
+    ("results", ("ArchitectureLike", "ConstraintsLike", "Format")),
+    ("mapper.constraint_files", ("ConstraintSource",)),
+    ("cost_models", ("ObjectiveLike",)),
+    ("comparisons", ("NetworkLike", "ManyResult")),
+    ("mapper.tilings", ("Tiling",)),
+    ("mapper.hierarchy", ("Space",)),
+    ("workloads.networks", ("Widths",)),
+    ("workloads.arguments", ("Bits", "Pair")),
+    ("ir", ("Role", "Rank")),
+    ("arch", ("Keep", "Halo", "Reuse", "Footprint")),
+    ("arch.spec", ("Latency",)),
+    ("arch.settings", ("Setting",)),
+    ("mapper.emit.verify", ("Words",)),
+    ("cost_models.counts", ("AccessTable",)),
+    ("report.batch.run", ("Watch",)),
+    ("report.batch.job", ("Outcome",)),
+    ("report.comparison", ("Status",)),
+    ("report.tables", ("Value",)),
+)
+"""Types that signatures call by a name, and the modules that they are taken from."""
+
+
+def public_objects() -> Iterator[tuple[str, Any]]:
+    """Every name of the page that is a function or a class."""
+    for section in SECTIONS:
+        for name in section.names:
+            yield name, getattr(_module(section.module), name)
+
+
+def interface_lines() -> list[str]:
+    """The whole interface, a line for each name, attribute and method, and for each type that signatures name."""
+    lines = []
+    for name, value in public_objects():
+        if not inspect.isclass(value):
+            lines.append(signature(name, value))
+            continue
+        bases = [base.__name__ for base in value.__bases__ if base.__module__.startswith("tilewright")]
+        lines.append(f"class {name}" + (f"({', '.join(bases)})" if bases else ""))
+        lines += [f"{name}.{member.signature}" for member in members(value)]
+    return lines + [f"{name} = {text}" for name, text in _aliases()]
+
+
+def api_page() -> str:
+    """The text of docs/api.md."""
+    parts = [_HEAD]
+    for section in SECTIONS:
+        parts += [f"## {section.title}"] if section.title else []
+        parts += [section.text] if section.text else []
+        for name in section.names:
+            parts.append("\n\n".join(_page_of(name, getattr(_module(section.module), name))))
+    parts.append("## Types in signatures")
+    parts.append("\n".join(f"- `{name}`: `{text}`" for name, text in _aliases()))
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _page_of(name: str, value: Any) -> Iterable[str]:
+    yield f"### {name}"
+    doc = inspect.getdoc(value) or ""
+    if not inspect.isclass(value):
+        names = (*inspect.signature(value).parameters, "returns")
+        yield f"```python\n{_folded(signature(name, value))}\n```"
+        yield from _rendered(split_docstring(doc, names))
+        return
+    found = members(value)
+    parts = split_docstring(doc, [member.name for member in found])
+    yield from _rendered([part for part in parts if isinstance(part, str)])
+    for member in found:
+        if not member.text:
+            raise SystemExit(f"{name}.{member.name} has no text: give it a docstring, or a line in that of its class")
+    lines = [_bullet(f"`{_plain(member.signature)}`", member.text) for member in found]
+    if lines:
+        yield "\n".join(lines)
+
+
+def _bullet(head: str, text: str) -> str:
+    """A line of a list; further paragraphs of its text are indented."""
+    first, *others = (_escaped(paragraph) for paragraph in inspect.cleandoc(text).split("\n\n"))
+    return "\n\n".join([f"- {head}: {_joined(first)}", *(f"  {_joined(other)}" for other in others)])
+
+
+def _rendered(parts: Iterable[str | Entry]) -> Iterator[str]:
+    """Paragraphs and lists of entries as markdown."""
+    entries: list[str] = []
+    for part in parts:
+        if isinstance(part, Entry):
+            entries.append(_bullet(", ".join(f"`{name}`" for name in part.names), part.text))
+            continue
+        if entries:
+            yield "\n".join(entries)
+            entries = []
+        yield part if part.startswith(" ") else _escaped(_joined(part))
+    if entries:
+        yield "\n".join(entries)
+
+
+def _joined(text: str) -> str:
+    return " ".join(line.strip() for line in text.split("\n"))
+
+
+def _escaped(text: str) -> str:
+    """Asterisks as they are, outside code."""
+    pieces = text.split("`")
+    return "`".join(piece.replace("*", r"\*") if i % 2 == 0 else piece for i, piece in enumerate(pieces))
+
+
+def _folded(text: str) -> str:
+    """A signature on one line if it fits, else with a line for each parameter."""
+    if len(text) <= 100:
+        return text
+    head, _, rest = text.partition("(")
+    inside, _, result = rest.rpartition(") -> ")
+    parameters = re.split(r", (?=\*|\w+:)", inside)
+    return f"{head}(\n" + "".join(f"    {parameter},\n" for parameter in parameters) + f") -> {result}"
+
+
+def _aliases() -> Iterator[tuple[str, str]]:
+    for module, names in ALIASES:
+        for name in names:
+            value = getattr(_module(module), name)
+            text = value if isinstance(value, str) else str(value)
+            yield name, re.sub(r"\b(?:[a-z_]+\.)+(?=\w)", "", text).replace("NoneType", "None")
+
+
+def _plain(text: str) -> str:
+    """Types by the names of this page: the source calls some otherwise, where two would have one name."""
+    return text.replace("TensorMapping", "Mapping").replace("MappingABC", "collections.abc.Mapping")
+
+
+def _module(name: str) -> Any:
+    return import_module(f"tilewright.{name}" if name else "tilewright")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(api_page(), encoding="utf-8")
