@@ -150,7 +150,9 @@ class Store:
 
     def _prepare(self) -> None:
         """Make the table in an empty file; refuse what is not a store of this version."""
-        if not self._is_ours():
+        with self._transaction("DEFERRED"):  # or what another process writes meanwhile would be seen in part
+            is_ours = self._is_ours()
+        if not is_ours:
             self._connection.execute("PRAGMA journal_mode = WAL")
             with self._transaction():
                 if not self._is_ours():  # another process may have made it meanwhile
@@ -179,8 +181,8 @@ class Store:
         return True
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
+    def _transaction(self, kind: Literal["DEFERRED", "IMMEDIATE"] = "IMMEDIATE") -> Iterator[None]:
+        self._connection.execute(f"BEGIN {kind}")
         try:
             yield
         except BaseException:

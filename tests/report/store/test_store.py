@@ -8,9 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -364,3 +366,16 @@ def test_ten_thousand_results_are_listed_and_filtered_in_two_seconds(path: Path)
         assert len(list(store.records())) == 10_000
         assert len(list(store.records({"layer": "net3:*"}))) == 1000
         assert time.process_time() - started < 2
+
+
+def test_threads_make_one_store_at_once(tmp_path: Path) -> None:
+    for attempt in range(20):
+        place, ready = tmp_path / f"{attempt}.sqlite3", Barrier(4)
+
+        def opened(place: Path = place, ready: Barrier = ready) -> None:
+            ready.wait()
+            Store(place).close()
+
+        with ThreadPoolExecutor(4) as threads:
+            for call in [threads.submit(opened) for _ in range(4)]:
+                call.result()
