@@ -5,6 +5,10 @@
 `search.py` describes the algorithm as a whole. From the outside in:
 
     search.py        best first over batches of partial mappings; the proof
+    exploring.py     what is grown next, and when better bounds are made
+    frontier.py      what is still open, by its bound
+    finishing.py     complete rows, evaluated
+    found.py         the best mappings so far, and the cutoff
     several.py       the best few, one objective after another, the Pareto front
     strategies.py    the exact search, CP-SAT and the heuristics under one roof
     certificate.py   what a search proves, and what it did
@@ -15,7 +19,11 @@
     loops.py         step: the temporal loops up to the next block of storage nodes, and its tile
     dominance.py     rows that another one stands for
     bounds.py        what all that is still to come costs at least, for every tile
-    array_groups.py  bounds for alike arrays
+    crossing_bounds.py  what a crossing costs at least, at any tile
+    array_tables.py  such tables from inside an array
+    moves.py         what the next loop does to the crossings that wait
+    array_groups.py  groups of alike arrays
+    group_bounds.py  bounds for each of them
     lattice.py       the tiles that stand for all others
     ledger.py        from words to cost columns: energy, and cycles of every port
     traffic.py       words that cross between memories, for many partial mappings at once

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from ..cost_models import Objective
 from .bounds import Bounds
 from .footprints import Footprints
+from .group_bounds import GroupBounds
 from .hierarchy import Crossing, Hierarchy, Path, State
 from .ledger import CrossingCosts
 from .rows import Floats, Ints, Rows
@@ -172,6 +174,11 @@ class Growth:
         if groups >= GROUPS_TRIED and gained_next < LEAST_GAIN * wanted_next:
             return True
         return level > 0 and own[0] < LEAST_GAIN * own[1]
+
+    @cached_property
+    def groups(self) -> GroupBounds:
+        """Bounds for groups of alike arrays."""
+        return GroupBounds(self.bounds)
 
     @property
     def sizes(self) -> tuple[int, ...]:

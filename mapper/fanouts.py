@@ -72,7 +72,7 @@ class Plans:
         once = np.zeros((growth.costs.ledger.columns, 1))
         for tensor, held in enumerate(holders):
             for inner, outer in itertools.pairwise(held):
-                once = once + growth.bounds.once(Crossing(tensor, inner, outer)).reshape(-1, 1)
+                once = once + growth.bounds.crossings.once(Crossing(tensor, inner, outer)).reshape(-1, 1)
         return float(growth.value(self.fed(holders) + once, self.steps).min(initial=np.inf))
 
     def start(self, holders: Holders, below: float) -> Batch:
@@ -88,7 +88,7 @@ class Plans:
         path, state, costs = Path(growth.hierarchy, holders), growth.hierarchy.start(holders), self.fed(holders)
         batch = Batch(path, state, growth.bounds, self.rows, costs, self.steps, bound, orders, pending)
         batch = batch.take(np.flatnonzero(growth.limits.enough_at_work(self.steps)))
-        return bounded(growth, batch, growth.bounds.rough(), below)
+        return bounded(growth, batch, growth.groups.rough(), below)
 
 
 def bounded(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch:
@@ -114,7 +114,7 @@ def grouped(growth: Growth, batch: Batch) -> Iterator[Batch]:
 def refined_groups(growth: Growth, groups: Sequence[Batch], below: float) -> Iterator[Batch]:
     """The rows of several groups with better bounds, each by tables of its own."""
     alike = [group_of(growth.hierarchy, growth.tiling, group.rows.arrays) for group in groups]
-    own = growth.bounds.for_several(alike, groups[0].path.holders)
+    own = growth.groups.of_several(alike, groups[0].path.holders)
     for batch, bounds in zip(groups, own, strict=True):
         better = _with(growth, batch, bounds, below)
         bounds.forget()
@@ -123,9 +123,9 @@ def refined_groups(growth: Growth, groups: Sequence[Batch], below: float) -> Ite
 
 def finer(growth: Growth, batch: Batch, below: float) -> Batch:
     """The rows of a group with better bounds, by finer tables."""
-    bounds = growth.bounds.finer(batch.bounds)
+    bounds = growth.groups.finer(batch.bounds)
     assert bounds is not None
-    growth.bounds.keep(bounds)
+    growth.groups.keep(bounds)
     return _with(growth, batch, bounds, below)
 
 
@@ -137,7 +137,7 @@ def _with(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch:
     found = np.empty(len(batch))
     place = bounds.lattice.place(np.ones((1, len(growth.sizes)), dtype=np.int64))
     for row in range(len(batch)):
-        own = bounds.for_one([array[row] for array in batch.rows.arrays])
+        own = growth.groups.of_one(bounds, [array[row] for array in batch.rows.arrays])
         found[row] = growth.value(batch.costs[:, row] + at(own.table(batch.state), place)[:, 0], batch.steps[row])
     found = np.maximum(found, batch.bound)
     if np.isfinite(below):

@@ -26,9 +26,10 @@ import numpy as np
 
 from ..ir import ceil_div
 from .batch import Batch, Growth, Pending, merged
-from .bounds import Move, at
+from .bounds import at
 from .dominance import undominated
 from .hierarchy import Block, Crossing, State
+from .moves import Move
 from .rows import Flags, Floats, Ints, Rows
 from .tilings import factors, grow
 from .traffic import Charge
@@ -119,7 +120,7 @@ class _Gap:
             return
         for block in self.blocks:
             self._place(stage, block)
-        for move in self.bounds.moves(stage.state.waiting):
+        for move in self.bounds.moves.of(stage.state.waiting):
             dims = tuple(d for d in move.dims if self._may_loop(stage, d))
             for together in [(d,) for d in dims] if self.growth.every_mapping else [dims] if dims else []:
                 self._move(stage, replace(move, dims=together))
@@ -135,12 +136,12 @@ class _Gap:
 
     def _newly_free(self, stage: _Stage) -> tuple[int, ...]:
         """Dimensions that may grow without charging anything, and have not yet."""
-        return tuple(d for d in self.bounds.free(stage.state.waiting) if self._may_loop(stage, d))
+        return tuple(d for d in self.bounds.moves.free(stage.state.waiting) if self._may_loop(stage, d))
 
     # ---- tiles ---------------------------------------------------------------------------------------------
 
     def _grown(self, stage: _Stage, dims: tuple[int, ...]) -> _Stage:
-        later = tuple(d for d in self.bounds.free(stage.state.waiting) if d not in (*stage.order, *dims))
+        later = tuple(d for d in self.bounds.moves.free(stage.state.waiting) if d not in (*stage.order, *dims))
         tables = self.bounds.growing(stage.state, dims, later)
         for done, d in enumerate(dims, 1):
             if not len(stage):

@@ -147,10 +147,10 @@ def _looped(step: Step, growth: Growth, d: int, trips: int) -> Step:
     """With a temporal loop more; it charges the waiting crossings that it moves, at the tile below it."""
     above = step.tile.copy()
     above[:, d] = np.minimum(above[:, d] * trips, growth.sizes[d])
-    moved = [c for c in step.state.waiting if d in growth.bounds.moving[c.tensor]]
+    moved = [c for c in step.state.waiting if d in growth.bounds.moves.moving[c.tensor]]
     charges = list(step.charges)
     for crossing in moved:
-        slide = (d, above[:, d]) if d in growth.bounds.sliding(crossing) else None
+        slide = (d, above[:, d]) if d in growth.bounds.moves.sliding(crossing) else None
         charges.append((crossing, Charge(step.path.gap, step.tile, slide)))
     still = tuple(c for c in step.state.waiting if c not in moved)
     state = replace(step.state, waiting=still)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import tilewright as tw
 from tilewright.cli import app
 from tilewright.ir import ConstraintError
-from tilewright.mapper.search import ExactSearch
+from tilewright.mapper.found import BestFound
 from tilewright.mapper.space_size import space_size
 from tilewright.mapper.strategies import STRATEGIES
 from tilewright.mapper.textbook import textbook_estimate
@@ -206,13 +206,13 @@ def test_files_from_before_spaces_and_strategies_are_read() -> None:
 
 def test_an_interrupted_search_hands_over_its_best(monkeypatch: pytest.MonkeyPatch) -> None:
     """By Ctrl-C, right after the first mapping is found."""
-    keep = ExactSearch._keep
+    evaluate = BestFound.evaluate
 
-    def keep_and_interrupt(search: ExactSearch, *found: Any) -> None:
-        keep(search, *found)
+    def evaluate_and_interrupt(best: BestFound, mapping: tw.Mapping) -> None:
+        evaluate(best, mapping)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(ExactSearch, "_keep", keep_and_interrupt)
+    monkeypatch.setattr(BestFound, "evaluate", evaluate_and_interrupt)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         done = run("search", *LONG)

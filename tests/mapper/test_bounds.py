@@ -51,7 +51,7 @@ def bounds_at(step: Step, last: bool, growth: Growth, bounds: Bounds, rng: rando
     yield at(bounds.table(step.state), bounds.lattice.place(step.tile))
     if not last or growth.hierarchy.at_fanout(step.state):
         return
-    free = list(bounds.free(step.state.waiting))
+    free = list(bounds.moves.free(step.state.waiting))
     rng.shuffle(free)
     cut = rng.randint(0, len(free))
     tables = bounds.growing(step.state, tuple(free[:cut]), tuple(free[cut:]))
@@ -69,11 +69,11 @@ def check_path(mapping: Mapping, cost: Cost, growth: Growth, rng: random.Random)
     """All tables along a mapping's path: those for any arrays, and, over every lattice, those for its own."""
     steps, most = list(steps_to(mapping, growth)), columns_of(cost, growth) * SLACK
     arrays, root = steps[0].rows.arrays, growth.bounds
-    groups = [root, root.rough()]
-    group: Bounds | None = root.for_arrays(group_of(growth.hierarchy, growth.tiling, arrays))
+    groups = [root, growth.groups.rough()]
+    group: Bounds | None = growth.groups.of(group_of(growth.hierarchy, growth.tiling, arrays))
     while group is not None:
-        groups += [group, group.for_one([array[0] for array in arrays])]
-        group = root.finer(group)
+        groups += [group, growth.groups.of_one(group, [array[0] for array in arrays])]
+        group = growth.groups.finer(group)
     for step, after in zip(steps, [*steps[1:], None], strict=True):
         costs = step.costs(growth)
         if after is None:
@@ -173,8 +173,8 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
             rows = list(grouped(growth, plans.start(holders, float("inf"))))[:6]
             groups = [group_of(growth.hierarchy, growth.tiling, batch.rows.arrays) for batch in rows]
             state = growth.hierarchy.start(holders)
-            for group, bounds in zip(groups, growth.bounds.for_several(groups, holders), strict=True):
-                alone = growth.bounds.for_arrays(group)
+            for group, bounds in zip(groups, growth.groups.of_several(groups, holders), strict=True):
+                alone = growth.groups.of(group)
                 assert bounds._tables, "made already"
                 assert (bounds.table(state) == alone.table(state)).all(), seed
                 assert (bounds.beyond(state, 0) == alone.beyond(state, 0)).all(), seed

@@ -81,7 +81,7 @@ def test_optimum_of_brute_force(start: int) -> None:
 def test_optimum_by_finer_and_finer_tables(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ragged arrays are bounded on several lattices, one after the other, however small the problem."""
     monkeypatch.setattr("tilewright.mapper.lattice.GROUP_CELLS", (2, 4, 8))
-    monkeypatch.setattr("tilewright.mapper.search.ROWS_OF_LONG_STEPS", -1)
+    monkeypatch.setattr("tilewright.mapper.exploring.ROWS_OF_LONG_STEPS", -1)
     for seed, (problem, arch, ragged) in pairs(range(start, start + BLOCK)):
         if ragged and arch.fanouts:
             expected = brute_force.best(problem, arch, ragged, ["edp"])
