@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from .arch import Architecture
 from .cost_models import ObjectiveLike, parse_objective
-from .ir import InfeasibleError, Problem, SearchCancelledError, TilewrightError
+from .ir import InfeasibleError, Problem, ProblemError, SearchCancelledError, TilewrightError
 from .ir.limits import check_countable
 from .mapper.constraint_files import load_constraints
 from .mapper.hierarchy import SPACES, Space
@@ -26,6 +26,7 @@ from .report.documents import written_by
 from .report.store import Question, Solution, Store, store_path
 from .results import ArchitectureLike, ConstraintsLike, SearchResult, as_architecture, check_choice, check_time_limit
 from .workloads import Network, load_layer, load_network
+from .workloads.networks import Widths, is_onnx
 
 NetworkLike: TypeAlias = Network | str | os.PathLike[str]
 ManyResult: TypeAlias = SearchResult | InfeasibleError
@@ -81,6 +82,8 @@ def compare(
     tiling: Tiling = "perfect",
     space: Space = "even",
     *,
+    dims: Mapping[str, int] | None = None,
+    widths: Widths = "file",
     time_limit: float | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -94,6 +97,7 @@ def compare(
     archs       names of the library, paths of architecture files, or architectures
     dataflows   names of dataflows, or paths of constraints files; "free" is the whole space
     objective, tiling, space, time_limit  as of `search`, for every layer
+    dims, widths  as of `load_network`, for the paths of ONNX files among the networks
     workers     processes; None: one for each core
     scheduler   address of a Dask cluster that runs the searches instead, such as tcp://host:8786
     store       path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
@@ -107,7 +111,7 @@ def compare(
     check_choice("space", space, SPACES)
     check_time_limit(time_limit)
     settings = Settings(parse_objective(objective), tiling, space, time_limit)
-    workloads = [workload_of(network) for network in networks]
+    workloads = workloads_of(networks, dims, widths)
     machines = [_machine(arch) for arch in archs]
     running = Running(workers, scheduler, store, cache, time_limit, watch)
     command = _compare_command(workloads, machines, dataflows, settings)
@@ -202,11 +206,33 @@ def _result(question: Question, outcome: Outcome) -> ManyResult:
     return SearchResult(question.problem, question.arch, answer.mapping, answer.cost, answer.certificate)
 
 
-def workload_of(network: NetworkLike) -> Workload:
-    """A network, and what a command calls it."""
+def workloads_of(
+    networks: Sequence[NetworkLike], dims: Mapping[str, int] | None = None, widths: Widths = "file"
+) -> list[Workload]:
+    """Networks, and how a command names each of them.
+
+    Raises ProblemError for a network that cannot be loaded, and for sizes of symbols where no network is an ONNX file.
+    """
+    found = [_workload(network, dims or {}, widths) for network in networks]
+    if dims and not any(workload.options for workload in found):
+        hint = "sizes of symbols belong to ONNX files, which are given by their paths"
+        raise ProblemError(f"{next(iter(dims))} is given, and no network is an ONNX file", where="dims", hint=hint)
+    return found
+
+
+def _workload(network: NetworkLike, dims: Mapping[str, int], widths: Widths) -> Workload:
     if isinstance(network, Network):
         return Workload(network, network.name)
-    return Workload(load_network(network), os.fspath(network))
+    if not is_onnx(network):
+        return Workload(load_network(network), os.fspath(network))
+    options = [word for symbol, size in dims.items() for word in ("--dim", f"{symbol}={size}")]
+    options += ["--widths", widths] if widths != "file" else []
+    return Workload(load_network(network, dims, widths), os.fspath(network), tuple(options))
+
+
+def workload_options(workloads: Iterable[Workload]) -> tuple[str, ...]:
+    """The options of a command that takes some workloads: those of its ONNX files, which all have the same."""
+    return next((workload.options for workload in workloads if workload.options), ())
 
 
 def _machine(arch: ArchitectureLike) -> Machine:
@@ -225,5 +251,5 @@ def _compare_command(
 ) -> str:
     words = ["tilewright", "compare", "--networks", ",".join(workload.reference for workload in workloads)]
     words += ["--archs", ",".join(machine.options[1] for machine in machines)]
-    words += ["--dataflows", ",".join(dataflows), *settings.options]
+    words += ["--dataflows", ",".join(dataflows), *workload_options(workloads), *settings.options]
     return shlex.join(words)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from .arch.sweeps import Sweep, parse_sweep, swept
-from .comparisons import NetworkLike, Running, arch_options, compared, workload_of
+from .comparisons import NetworkLike, Running, arch_options, compared, workload_options, workloads_of
 from .cost_models import ObjectiveLike, parse_objective
 from .ir import TilewrightError
 from .mapper.hierarchy import SPACES, Space
@@ -16,6 +16,7 @@ from .report.batch.plan import Machine, Settings
 from .report.batch.run import Watch
 from .report.exploration import Exploration, exploration_of
 from .results import check_choice, check_time_limit
+from .workloads.networks import Widths
 
 
 def explore(
@@ -28,6 +29,8 @@ def explore(
     space: Space = "even",
     *,
     settings: Mapping[str, str] | None = None,
+    dims: Mapping[str, int] | None = None,
+    widths: Widths = "file",
     time_limit: float | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -62,13 +65,13 @@ def explore(
         )
         for values, machine in places
     ]
-    workload = workload_of(network)
-    words = ["tilewright", "explore", "--network", workload.reference, *arch_options(os.fspath(arch), fixed)]
+    workloads = workloads_of([network], dims, widths)
+    words = ["tilewright", "explore", "--network", workloads[0].reference, *arch_options(os.fspath(arch), fixed)]
     for sweep in parsed:
         words += ["--sweep", f"{sweep.path}={','.join(sweep.values)}"]
-    words += ["--dataflow", dataflow, *asked.options]
+    words += ["--dataflow", dataflow, *workload_options(workloads), *asked.options]
     running = Running(workers, scheduler, store, cache, time_limit, watch)
-    comparison = compared([workload], machines, [dataflow], asked, running, shlex.join(words))
+    comparison = compared(workloads, machines, [dataflow], asked, running, shlex.join(words))
     return exploration_of(comparison, [values for values, _ in places])
 
 

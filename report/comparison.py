@@ -255,5 +255,5 @@ def _row(cell: Cell, found: BatchResult, settings: Settings) -> Row:
 
 def _search_command(cell: Cell, settings: Settings) -> str:
     words = ["tilewright", "search", f"{cell.workload.reference}:{cell.layer.name}"]
-    words += [*cell.machine.options, *cell.dataflow.options, *settings.options]
+    words += [*cell.workload.options, *cell.machine.options, *cell.dataflow.options, *settings.options]
     return shlex.join(words)

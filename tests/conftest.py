@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ from hypothesis import settings
 # How long an example takes says nothing on a machine that does other things too.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+# A shell starts what runs in its background with interrupts ignored, and so would be what the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

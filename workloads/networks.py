@@ -125,7 +125,7 @@ def load_network(
     symbols of an ONNX file that are unknown or missing.
     """
     path = os.fspath(name_or_path)
-    if path.lower().endswith(ONNX):
+    if is_onnx(path):
         from .onnx import load_onnx
 
         if widths not in WIDTHS:
@@ -140,6 +140,11 @@ def load_network(
         hint = f"{did_you_mean(path, known)} A file of your own must end in .yaml or .onnx"
         raise ProblemError(f"unknown network {path!r}", hint=hint)
     return _read_network(_shipped() / f"{path}.yaml", f"{path}.yaml")
+
+
+def is_onnx(name_or_path: str | os.PathLike[str]) -> bool:
+    """Whether a network is given by the path of an ONNX file."""
+    return os.fspath(name_or_path).lower().endswith(ONNX)
 
 
 def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Widths = "file") -> Problem:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .options import (
+    DimsOption,
     FormatsOption,
     NoCacheOption,
     ObjectiveOption,
@@ -16,10 +17,13 @@ from .options import (
     StoreOption,
     TilingOption,
     TimeLimitOption,
+    WidthsOption,
     WorkersOption,
     names,
     tiling_and_space,
+    widths_named,
 )
+from .problems import sizes_of_symbols
 from .progress import remembering_progress
 from .terminal import complain, say
 
@@ -44,6 +48,8 @@ def compare(
     objective: ObjectiveOption = "edp",
     tiling: TilingOption = "perfect",
     space: SpaceOption = "even",
+    dim: DimsOption = None,
+    widths: WidthsOption = "file",
     time_limit: TimeLimitOption = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
@@ -78,6 +84,8 @@ def compare(
             names(dataflows),
             objective,
             *tiling_and_space(tiling, space),
+            dims=sizes_of_symbols(dim),
+            widths=widths_named(widths),
             time_limit=time_limit,
             workers=workers,
             scheduler=scheduler,

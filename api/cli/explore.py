@@ -10,6 +10,7 @@ import typer
 from .compare import finish
 from .machines import settings_named
 from .options import (
+    DimsOption,
     FormatsOption,
     NoCacheOption,
     ObjectiveOption,
@@ -19,10 +20,13 @@ from .options import (
     StoreOption,
     TilingOption,
     TimeLimitOption,
+    WidthsOption,
     WorkersOption,
     names,
     tiling_and_space,
+    widths_named,
 )
+from .problems import sizes_of_symbols
 from .progress import remembering_progress
 
 
@@ -41,6 +45,8 @@ def explore(
     dataflow: Annotated[str, typer.Option(metavar="NAME|PATH", help="A dataflow, or a constraints file.")] = "free",
     tiling: TilingOption = "perfect",
     space: SpaceOption = "even",
+    dim: DimsOption = None,
+    widths: WidthsOption = "file",
     time_limit: TimeLimitOption = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
@@ -79,6 +85,8 @@ def explore(
             dataflow,
             *tiling_and_space(tiling, space),
             settings=settings_named(settings or ()),
+            dims=sizes_of_symbols(dim),
+            widths=widths_named(widths),
             time_limit=time_limit,
             workers=workers,
             scheduler=scheduler,

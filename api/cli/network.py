@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated
 
 import typer
 
 from ..ir import TilewrightError
-from .options import DimsOption, WidthsOption
+from .options import DimsOption, WidthsOption, widths_named
 from .problems import sizes_of_symbols
-
-if TYPE_CHECKING:
-    from ..workloads.networks import Widths
 
 
 def network(
@@ -40,7 +37,7 @@ def network(
     from ..report.text import write
     from ..workloads import load_network
 
-    found = load_network(name, sizes_of_symbols(dim), cast("Widths", widths))
+    found = load_network(name, sizes_of_symbols(dim), widths_named(widths))
     if json:
         from json import dumps
 

@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from ..mapper.hierarchy import Space
     from ..mapper.tilings import Tiling
+    from ..workloads.networks import Widths
 
 # ---- a layer (`problems.py` makes a problem of them) ---------------------------------------------------------------
 
@@ -143,6 +144,15 @@ FormatsOption = Annotated[str, typer.Option("--format", metavar="NAME,...", help
 def names(text: str) -> list[str]:
     """The names in a text such as `resnet50,bert_base`."""
     return [name for part in text.split(",") if (name := part.strip())]
+
+
+def widths_named(widths: str) -> Widths:
+    """Checked; TilewrightError for a word that is not known."""
+    from ..results import check_choice
+    from ..workloads.networks import WIDTHS, Widths
+
+    check_choice("widths", widths, WIDTHS)
+    return cast(Widths, widths)
 
 
 def tiling_and_space(tiling: str, space: str = "even") -> tuple[Tiling, Space]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
 
 from ..ir import Problem, TilewrightError
-
-if TYPE_CHECKING:
-    from ..workloads.networks import Widths
+from .options import widths_named
 
 
 def sizes_of_symbols(dims: Iterable[str] | None) -> dict[str, int]:
@@ -50,7 +47,7 @@ def problem_named(
     if gemm is not None:
         return gemm_from_text(gemm)
     if einsum is None:
-        return load_layer(layer or "", sizes_of_symbols(dims), cast("Widths", widths))
+        return load_layer(layer or "", sizes_of_symbols(dims), widths_named(widths))
     if layer is None:
         hint = 'write --einsum "mk,kn->mn" m=64,n=64,k=32'
         raise TilewrightError("the sizes of the einsum are missing", where="--einsum", hint=hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,13 +28,13 @@ from .options import (
     TimeLimitOption,
     WidthsOption,
     tiling_and_space,
+    widths_named,
 )
 from .problems import problem_named, sizes_of_symbols
 from .terminal import noting_interrupts, progress, say
 
 if TYPE_CHECKING:
     from ..network_roofline import Layer
-    from ..workloads.networks import Widths
 
 
 def roofline(
@@ -118,5 +118,5 @@ def _layers(network: str, dims: Iterable[str] | None, widths: str) -> tuple[str,
     """The name of a network, and its layers."""
     from ..workloads import load_network
 
-    found = load_network(network, sizes_of_symbols(dims), cast("Widths", widths))
+    found = load_network(network, sizes_of_symbols(dims), widths_named(widths))
     return found.name, [(row.name, row.repeat, row.problem) for row in found.layers]

@@ -42,10 +42,15 @@ class Machine:
 
 @dataclass(frozen=True)
 class Workload:
-    """A network, and what a command calls it: its name, or the path of its file."""
+    """A network, and how a command names it.
+
+    reference  its name, or the path of its file
+    options    that a command needs besides, such as `--dim batch=1` of an ONNX file
+    """
 
     network: Network
     reference: str
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from onnx import helper
 from typer.testing import CliRunner
 
 import tilewright as tw
 from batches import NETWORK
+from onnx_models import model_of, saved
 from tilewright.cli import app
 from tilewright.cli.progress import duration, progress_text, running_text
 from tilewright.ir import InfeasibleError
@@ -84,6 +86,25 @@ def test_python_gives_the_same(tiny: Path) -> None:
     assert [row.cost for row in fresh.rows] == [row.cost for row in again.rows if row.dataflow == "free"]
 
 
+def test_an_onnx_file_keeps_its_sizes_in_every_command(tiny: Path, tmp_path: Path) -> None:
+    product = helper.make_node("MatMul", ["x", "w"], ["y"], "fc")
+    model = saved(tmp_path, model_of([product], {"x": ["batch", 4]}, stored={"w": [4, 5]}))
+    options = ("--dim", "batch=3", "--widths", "arch")
+    done = run("compare", "--networks", f"{tiny},{model}", *options, *words(tiny)[3:], "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "out" / "layers.csv").open(newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["network"] != "tiny"]
+    assert {row["layer"] for row in rows} == {"fc"}
+    alone = run(*shlex.split(rows[0]["command"])[1:], "--json")
+    assert alone.exit_code == 0, alone.output
+    assert f'"energy_pj": {float(rows[0]["energy_pJ"])}' in alone.stdout
+    assert "from the store" in alone.stderr
+    assert (
+        "--dim batch=3 --widths arch"
+        in tw.compare([model], ["eyeriss"], ["free"], dims={"batch": 3}, widths="arch", workers=1).command
+    )
+
+
 def test_many_layers_at_once() -> None:
     small, other = tw.gemm(M=4, N=4, K=4), tw.gemm(M=4, N=4, K=4, name="other")
     found = tw.search_many([small, "bert_base:q_proj", other], "eyeriss", workers=2)
@@ -109,6 +130,8 @@ def test_a_layer_without_a_mapping_is_a_row(tiny: Path, tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"--networks": "resnet5"}, "unknown network 'resnet5'"),
+        ({"--dim": "batch=1"}, "batch is given, and no network is an ONNX file"),
+        ({"--widths": "wide"}, "unknown widths 'wide', expected file or arch"),
         ({"--archs": "eyeris"}, "eyeris"),
         ({"--archs": "eyeriss,missing.yaml"}, "missing.yaml: no such file"),
         ({"--dataflows": "weight-stationery"}, "did you mean 'weight-stationary'?"),

@@ -76,7 +76,7 @@ def test_widths_of_the_architecture(model: Path) -> None:
     found = json.loads(run("search", f"{model}:one", *arguments).stdout)
     alone = json.loads(run("search", "--gemm", "M=8,N=16,K=16", "--arch", "eyeriss", "--json").stdout)
     assert found["cost"] == alone["cost"]
-    assert "widths is 'x', expected file or arch" in refused("network", model, "--dim", "batch=8", "--widths", "x")
+    assert "unknown widths 'x', expected file or arch" in refused("network", model, "--dim", "batch=8", "--widths", "x")
 
 
 def test_the_document(model: Path) -> None:
