@@ -12,6 +12,7 @@ beforehand is an affine expression of two kinds of variables, both bound by a lo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -74,6 +75,8 @@ class Array:
     shape     elements of each axis of the tensor; a sum of dimensions spans its whole range
     position  of its storage node in the nest
     is_local  whether it is a buffer of the program
+    order     axes from the one that should vary slowest in memory to the one that should vary fastest: those of the
+              tensor as they stand for the caller's, those that inner loops move last for a buffer (a packed tile)
     """
 
     tensor: Tensor
@@ -81,6 +84,11 @@ class Array:
     shape: tuple[int, ...]
     position: int
     is_local: bool
+    order: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
 
 
 @dataclass(frozen=True, slots=True)

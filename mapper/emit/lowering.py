@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -45,17 +45,26 @@ from .numpy_plan import Plan, Step, span
 def lower(mapping: Mapping, arch: Architecture, copied: Collection[str] | None = None) -> LoopProgram:
     """The scalar program of a mapping.
 
-    copied  memories whose tiles are copied into local buffers; None: all. What the others keep is read and written
-            where the next copy outwards has it: caches keep tiles by themselves
+    copied  what is copied into local buffers: "GLB", all tensors that this memory keeps, or "GLB.W", one of them; None:
+            everything. A tensor is read and written where the next copy outwards has it: caches keep tiles by themselves
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, or `copied` names
     something else than memories.
     """
-    known = [memory.name for memory in arch.memories]
-    for name in copied or ():
+    return _Lowering(mapping, arch, _nodes_named(mapping, arch, copied)).program()
+
+
+def _nodes_named(mapping: Mapping, arch: Architecture, copied: Collection[str] | None) -> frozenset[Node]:
+    """Every memory with every tensor that is to be copied into it."""
+    pairs = [Node(memory.name, tensor.name) for memory in arch.memories for tensor in mapping.problem.tensors]
+    if copied is None:
+        return frozenset(pairs)
+    known = {name for node in pairs for name in (node.memory, f"{node.memory}.{node.tensor}")}
+    for name in copied:
         if name not in known:
-            raise MappingError(f"unknown memory {name!r}", where=arch.name, hint=did_you_mean(name, known))
-    return _Lowering(mapping, arch, frozenset(known if copied is None else copied)).program()
+            hint = did_you_mean(name, sorted(known))
+            raise MappingError(f"cannot copy into {name!r}, which is no memory", where=arch.name, hint=hint)
+    return frozenset(n for n in pairs if n.memory in copied or f"{n.memory}.{n.tensor}" in copied)
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ class _Home:
 
 
 class _Lowering:
-    def __init__(self, mapping: Mapping, arch: Architecture, copied: frozenset[str]) -> None:
+    def __init__(self, mapping: Mapping, arch: Architecture, copied: frozenset[Node]) -> None:
         self.problem: Problem = mapping.problem
         self.steps = Plan.of(mapping, arch).steps
         self.nest = mapping.nest
@@ -132,7 +141,7 @@ class _Lowering:
         outermost, *inner = self.nest.node_positions(tensor.name)
         found = [_Home(self._array(tensor, outermost, None), 0)]
         for position in inner:
-            if self._memory(position) in self.copied:
+            if self.nest.items[position] in self.copied:
                 place = self._home(tensor, position)
                 found.append(_Home(self._array(tensor, position, place), place))
         return found
@@ -141,15 +150,22 @@ class _Lowering:
         moving = [s.position for s in self.steps if s.position < position and not s.spatial and s.dim in tensor.dims]
         return 1 + max(moving, default=-1)
 
-    def _memory(self, position: int) -> str:
-        node = self.nest.items[position]
-        assert isinstance(node, Node)
-        return node.memory
-
     def _array(self, tensor: Tensor, position: int, place: int | None) -> Array:
         """The buffer of a node, filled before `place`; None: the array of the caller."""
+        node = self.nest.items[position]
+        assert isinstance(node, Node)
         shape = tuple(span(rank, self._most(place or 0)) for rank in tensor.ranks)
-        return Array(tensor, self._memory(position), shape, position, is_local=place is not None)
+        order = range(len(shape)) if place is None else sorted(range(len(shape)), key=self._last_moved(tensor, place))
+        return Array(tensor, node.memory, shape, position, place is not None, tuple(order))
+
+    def _last_moved(self, tensor: Tensor, place: int) -> Callable[[int], int]:
+        """Of an axis of a tensor, where the innermost loop stands that moves it, if it does from a position on."""
+
+        def position(axis: int) -> int:
+            dims = {dim for dim, _ in tensor.ranks[axis]}
+            return max((s.position for s in self.steps if s.position >= place and s.dim in dims), default=-1)
+
+        return position
 
     def _most(self, place: int) -> dict[str, int]:
         """Elements of each dimension in the tile of all loops from a position on, at most."""
