@@ -59,6 +59,10 @@ class Affine:
             return Affine()
         return Affine(tuple((v, c * factor) for v, c in self.terms), self.constant * factor)
 
+    def divided(self, divisor: int) -> Affine:
+        """Every coefficient divided; all are multiples of the divisor."""
+        return Affine(tuple((v, c // divisor) for v, c in self.terms), self.constant // divisor)
+
     def value(self, known: Mapping[Variable, int]) -> int:
         """The number that it is when the variables are known."""
         return self.constant + sum(c * known[v] for v, c in self.terms)
@@ -72,7 +76,9 @@ Index: TypeAlias = tuple[Affine, ...]
 class Array:
     """An array of the caller, which holds a whole tensor, or a local buffer, which holds a tile of it.
 
-    shape     elements of each axis of the tensor; a sum of dimensions spans its whole range
+    shape     elements of each axis of the tensor; a sum of dimensions spans its whole range, but for `steps`
+    steps     of each axis, the distance in the tensor of neighbouring elements: a buffer leaves out what lies between
+              where a stride is larger than the window of its tile; 1 everywhere else
     position  of its storage node in the nest
     is_local  whether it is a buffer of the program
     order     axes from the one that should vary slowest in memory to the one that should vary fastest: those of the
@@ -82,6 +88,7 @@ class Array:
     tensor: Tensor
     memory: str
     shape: tuple[int, ...]
+    steps: tuple[int, ...]
     position: int
     is_local: bool
     order: tuple[int, ...]
@@ -116,12 +123,13 @@ class Zero:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """`buffer[i] = source[at + i]` for all i within `extents`: a tile of an operand enters."""
+    """`buffer[i] = source[at + i * steps]` for all i within `extents`: a tile of an operand enters."""
 
     buffer: Array
     source: Array
     at: Index
     extents: Index
+    steps: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

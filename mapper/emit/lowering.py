@@ -46,7 +46,7 @@ def lower(mapping: Mapping, arch: Architecture, copied: Collection[str] | None =
     """The scalar program of a mapping.
 
     copied  what is copied into local buffers: "GLB", all tensors that this memory keeps, or "GLB.W", one of them; None:
-            everything. A tensor is read and written where the next copy outwards has it: caches keep tiles by themselves
+            everything. What is left out is read and written where the next copy outwards has it, as caches do
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, or `copied` names
     something else than memories.
@@ -154,9 +154,11 @@ class _Lowering:
         """The buffer of a node, filled before `place`; None: the array of the caller."""
         node = self.nest.items[position]
         assert isinstance(node, Node)
-        shape = tuple(span(rank, self._most(place or 0)) for rank in tensor.ranks)
+        most = self._most(place or 0)
+        steps = tuple(1 if place is None else _step(rank, most) for rank in tensor.ranks)
+        shape = tuple(1 + (span(rank, most) - 1) // step for rank, step in zip(tensor.ranks, steps, strict=True))
         order = range(len(shape)) if place is None else sorted(range(len(shape)), key=self._last_moved(tensor, place))
-        return Array(tensor, node.memory, shape, position, place is not None, tuple(order))
+        return Array(tensor, node.memory, shape, steps, position, place is not None, tuple(order))
 
     def _last_moved(self, tensor: Tensor, place: int) -> Callable[[int], int]:
         """Of an axis of a tensor, where the innermost loop stands that moves it, if it does from a position on."""
@@ -177,7 +179,8 @@ class _Lowering:
     def access(self, home: _Home, place: int) -> Access:
         """Where a tile, or an element, that begins inside the loops above a position is found in an array."""
         tensor = home.array.tensor
-        return Access(home.array, tuple(self._offset(rank, home, place) for rank in tensor.ranks))
+        offsets = (self._offset(rank, home, place) for rank in tensor.ranks)
+        return Access(home.array, tuple(o.divided(s) for o, s in zip(offsets, home.array.steps, strict=True)))
 
     def _offset(self, rank: Rank, home: _Home, place: int) -> Affine:
         found = Affine()
@@ -185,14 +188,14 @@ class _Lowering:
             found += (self.start(dim, place) - self.start(dim, home.place)).times(coefficient)
         return found
 
-    def extents(self, tensor: Tensor, place: int) -> Index:
-        """Elements of each axis that the tile of all loops from a position on touches, gaps included."""
+    def extents(self, array: Array, place: int) -> Index:
+        """Elements of each axis of an array that the tile of all loops from a position on spans."""
         found = []
-        for rank in tensor.ranks:
-            extent = Affine.of(1)
+        for rank, step in zip(array.tensor.ranks, array.steps, strict=True):
+            last = Affine()
             for dim, coefficient in rank:
-                extent += (self.count(dim, place) - Affine.of(1)).times(coefficient)
-            found.append(extent)
+                last += (self.count(dim, place) - Affine.of(1)).times(coefficient)
+            found.append(last.divided(step) + Affine.of(1))
         return tuple(found)
 
     # ---- the program ---------------------------------------------------------------------------------------
@@ -207,12 +210,11 @@ class _Lowering:
                 body = (self.loop(loops[place - 1], body),)
         arrays = tuple(self.chains[t.name][0].array for t in (*self.problem.operands, self.problem.output))
         buffers = [home.array for chain in self.chains.values() for home in chain[1:]]
-        output = self.problem.output
         return LoopProgram(
             problem=self.problem,
             arrays=arrays,
             buffers=tuple(sorted(buffers, key=lambda b: b.position)),
-            body=(Zero(arrays[-1], self.extents(output, 0)), *body),
+            body=(Zero(arrays[-1], self.extents(arrays[-1], 0)), *body),
         )
 
     def multiply_accumulate(self) -> MultiplyAccumulate:
@@ -227,12 +229,18 @@ class _Lowering:
         before: list[Statement] = []
         after: list[Statement] = []
         for outer, inner in here:
-            tensor = inner.array.tensor
-            at, extents = self.access(outer, place).index, self.extents(tensor, place)
+            at, extents = self.access(outer, place).index, self.extents(inner.array, place)
             before.append(Allocate(inner.array))
-            if tensor.is_output:
+            if inner.array.tensor.is_output:
                 before.append(Zero(inner.array, extents))
                 after.insert(0, Drain(inner.array, outer.array, at, extents))
             else:
-                before.append(Fill(inner.array, outer.array, at, extents))
+                pairs = zip(inner.array.steps, outer.array.steps, strict=True)
+                steps = tuple(max(i // o, 1) for i, o in pairs)
+                before.append(Fill(inner.array, outer.array, at, extents, steps))
         return (*before, *body, *after)
+
+
+def _step(rank: Rank, most: dict[str, int]) -> int:
+    """Distance of the elements of a tile along an axis: what the coefficients that matter in it have in common."""
+    return math.gcd(*(coefficient for dim, coefficient in rank if most[dim] > 1)) or 1

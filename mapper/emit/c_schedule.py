@@ -1,0 +1,254 @@
+"""C99 source text of `run`: the loops and copies of a scalar program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from .c_text import affine_text, c_comment, c_names
+from .loop_program import (
+    Access,
+    Affine,
+    Allocate,
+    Array,
+    Drain,
+    Fill,
+    For,
+    Index,
+    LoopProgram,
+    MultiplyAccumulate,
+    Statement,
+    Variable,
+    Zero,
+    writes_apart,
+)
+
+LARGEST_ON_STACK = 1024
+"""Elements of a buffer that is an automatic variable; larger ones are allocated."""
+LARGEST_UNROLLED = 64
+"""Iterations of the loops around the innermost one that a compiler is asked to unroll: what registers can hold."""
+SHORTEST_VECTOR = 4
+"""Iterations of an innermost loop that a compiler is asked to turn into vector instructions."""
+LEAST_PARALLEL_MACS = 20_000
+"""Multiply-accumulates in a loop that is worth the start of threads, which takes microseconds."""
+
+
+class CSchedule:
+    """Names for everything in `run`, and its text."""
+
+    def __init__(self, program: LoopProgram) -> None:
+        self.program = program
+        names = c_names()
+        self.names: dict[Variable, str] = {}
+        for loop in program.loops():
+            name = names.unique(f"{loop.variable.dim}{loop.variable.number}")
+            self.names[loop.variable] = name
+            if loop.count:
+                self.names[loop.count] = names.unique(f"{name}_count")
+        self.data = {a: names.unique(f"{a.tensor.name}_data") for a in program.arrays}
+        self.array = {a: names.unique(a.tensor.name) for a in program.arrays}
+        self.array |= {b: names.unique(f"{b.memory}_{b.tensor.name}") for b in program.buffers}
+        deepest = max(len(a.shape) for a in program.arrays)
+        self.copy_index = [names.unique(f"i{axis}") for axis in range(deepest)]
+        self.parallel = parallel_loop(program)
+        self.unrolled = set(_unrolled(program))
+
+    # ---- expressions ---------------------------------------------------------------------------------------
+
+    def text(self, expression: Affine) -> str:
+        return affine_text(expression, self.names)
+
+    def element(self, array: Array, index: list[str]) -> str:
+        """An element; a tensor without axes is an array of one element."""
+        ordered = [index[axis] for axis in array.order] or ["0"]
+        return self.array[array] + "".join(f"[{text}]" for text in ordered)
+
+    def access(self, access: Access) -> str:
+        return self.element(access.array, [self.text(part) for part in access.index])
+
+    def row_type(self, array: Array) -> str:
+        """`[5][7]` behind a pointer to rows, or nothing behind a pointer to elements."""
+        return "".join(f"[{array.shape[axis]}]" for axis in array.order[1:])
+
+    # ---- the function --------------------------------------------------------------------------------------
+
+    def function_lines(self) -> Iterator[str]:
+        parameters = [
+            f"{'' if a is self.program.output else 'const '}element *restrict {self.data[a]}"
+            for a in self.program.arrays
+        ]
+        yield f"void run({', '.join(parameters)})"
+        yield "{"
+        for array in self.program.arrays:
+            const = "" if array is self.program.output else "const "
+            yield from self.pointer_lines(array, const, self.data[array], "    ")
+        if self.parallel is None:
+            yield from c_comment(_why_not_parallel(self.program), "    ")
+        yield from self.scope_lines(self.program.body, "    ")
+        yield "}"
+
+    def pointer_lines(self, array: Array, const: str, source: str, indent: str) -> Iterator[str]:
+        """The array as one of as many axes as the tensor has."""
+        rows, name = self.row_type(array), self.array[array]
+        shown = " x ".join(str(array.shape[axis]) for axis in array.order) or "1"
+        yield from c_comment(f"{array.memory} keeps {array.tensor}: {shown}", indent)
+        if rows:
+            cast = f"({const}element (*){rows})"
+            yield f"{indent}{const}element (*restrict {name}){rows} = {cast}{source};"
+        else:
+            yield f"{indent}{const}element *restrict {name} = {source};"
+
+    def scope_lines(self, body: tuple[Statement, ...], indent: str) -> Iterator[str]:
+        """A body with the large buffers that belong to it: to one thread, below the loop that threads share."""
+        large = [b for b in self._allocated(body) if b.elements > LARGEST_ON_STACK]
+        for buffer in large:
+            yield from self.pointer_lines(buffer, "", f"allocate({buffer.elements})", indent)
+        yield from self.body_lines(body, indent)
+        yield from (f"{indent}free({self.array[buffer]});" for buffer in large)
+
+    def _allocated(self, body: tuple[Statement, ...]) -> Iterator[Array]:
+        for statement in body:
+            if isinstance(statement, Allocate):
+                yield statement.buffer
+            elif isinstance(statement, For) and statement is not self.parallel:
+                yield from self._allocated(statement.body)
+
+    def body_lines(self, body: tuple[Statement, ...], indent: str) -> Iterator[str]:
+        for statement in body:
+            if isinstance(statement, For):
+                yield from self.loop_lines(statement, indent)
+            elif isinstance(statement, Allocate):
+                yield from self.local_lines(statement.buffer, indent)
+            elif isinstance(statement, Zero):
+                yield from self.zero_lines(statement, indent)
+            elif isinstance(statement, MultiplyAccumulate):
+                yield f"{indent}{self.access(statement.target)} += {self.product(statement)};"
+            else:
+                yield from self.copy_lines(statement, indent)
+
+    def product(self, statement: MultiplyAccumulate) -> str:
+        return " * ".join(self.access(factor) for factor in statement.factors)
+
+    # ---- buffers -------------------------------------------------------------------------------------------
+
+    def local_lines(self, buffer: Array, indent: str) -> Iterator[str]:
+        if buffer.elements > LARGEST_ON_STACK:
+            return
+        yield from c_comment(f"{buffer.memory} keeps {buffer.tensor}", indent)
+        sizes = "".join(f"[{buffer.shape[axis]}]" for axis in buffer.order) or "[1]"
+        yield f"{indent}element {self.array[buffer]}{sizes};"
+
+    def zero_lines(self, statement: Zero, indent: str) -> Iterator[str]:
+        target = self.element(statement.array, self._copied(statement.extents))
+        yield from self._box_lines(statement.array, statement.extents, f"{target} = 0;", indent)
+
+    def copy_lines(self, statement: Fill | Drain, indent: str) -> Iterator[str]:
+        index = self._copied(statement.extents)
+        outside = statement.source if isinstance(statement, Fill) else statement.target
+        steps = statement.steps if isinstance(statement, Fill) else (1,) * len(index)
+        there = [_plus(self.text(at), i, step) for at, i, step in zip(statement.at, index, steps, strict=True)]
+        inner, outer = self.element(statement.buffer, index), self.element(outside, there)
+        action = f"{inner} = {outer};" if isinstance(statement, Fill) else f"{outer} += {inner};"
+        yield from self._box_lines(statement.buffer, statement.extents, action, indent)
+
+    def _copied(self, extents: Index) -> list[str]:
+        """The index of a copy on each axis; an axis of one element needs no loop."""
+        return ["0" if e == Affine.of(1) else name for e, name in zip(extents, self.copy_index, strict=False)]
+
+    def _box_lines(self, array: Array, extents: Index, action: str, indent: str) -> Iterator[str]:
+        """Loops over the extents, in the order of an array, around one action."""
+        axes = [axis for axis in array.order if extents[axis] != Affine.of(1)]
+        fixed = array.is_local and array.elements <= LARGEST_ON_STACK and not any(extents[a].terms for a in axes)
+        unroll = fixed and math.prod(extents[axis].constant for axis in axes[:-1]) <= LARGEST_UNROLLED
+        for axis in axes:
+            if unroll and axis is not axes[-1]:
+                yield f"{indent}#pragma GCC unroll {extents[axis].constant}"
+            name = self.copy_index[axis]
+            yield f"{indent}for (int64_t {name} = 0; {name} < {self.text(extents[axis])}; {name}++)"
+            indent += "    "
+        yield indent + action
+
+    # ---- loops ---------------------------------------------------------------------------------------------
+
+    def loop_lines(self, loop: For, indent: str) -> Iterator[str]:
+        name = self.names[loop.variable]
+        if loop is self.parallel:
+            yield f"{indent}#pragma omp parallel for schedule(static)"
+        elif loop.variable in self.unrolled:
+            yield f"{indent}#pragma GCC unroll {loop.trips}"
+        if isinstance(loop.body[0], MultiplyAccumulate) and loop is not self.parallel:
+            yield from self.innermost_lines(loop, loop.body[0], indent)
+            return
+        yield f"{indent}{self.head(loop)}"
+        yield f"{indent}{{"
+        inner = f"{indent}    "
+        if loop.count:
+            count = f"least({loop.step}, {loop.size} - {name})"
+            yield f"{inner}const int64_t {self.names[loop.count]} = {count};"
+        lines = self.scope_lines if loop is self.parallel else self.body_lines
+        yield from lines(loop.body, inner)
+        yield f"{indent}}}"
+
+    def head(self, loop: For) -> str:
+        name = self.names[loop.variable]
+        step = f"{name}++" if loop.step == 1 else f"{name} += {loop.step}"
+        where = c_comment(f"on {loop.axis}")[0] if loop.axis else ""
+        return (
+            f"for (int64_t {name} = {self.text(loop.start)}; {name} < {self.text(loop.stop)}; {step}) {where}".rstrip()
+        )
+
+    def innermost_lines(self, loop: For, statement: MultiplyAccumulate, indent: str) -> Iterator[str]:
+        """A loop whose iterations are independent, or one that sums up: vectors are asked for, if it is long enough."""
+        hint = loop.trips >= SHORTEST_VECTOR
+        target, product = self.access(statement.target), self.product(statement)
+        if any(v == loop.variable for part in statement.target.index for v, _ in part.terms):
+            if hint:
+                yield f"{indent}#pragma omp simd"
+            yield f"{indent}{self.head(loop)}"
+            yield f"{indent}    {target} += {product};"
+            return
+        yield f"{indent}{{"
+        yield f"{indent}    element sum = 0;"
+        if hint:
+            yield f"{indent}    #pragma omp simd reduction(+ : sum)"
+        yield f"{indent}    {self.head(loop)}"
+        yield f"{indent}        sum += {product};"
+        yield f"{indent}    {target} += sum;"
+        yield f"{indent}}}"
+
+
+def parallel_loop(program: LoopProgram) -> For | None:
+    """The outermost spatial loop whose instances write apart, if it holds enough work for threads."""
+    macs = program.problem.macs
+    for loop in program.loops():
+        if loop.axis and writes_apart(loop, program.problem):
+            return loop if macs >= LEAST_PARALLEL_MACS else None
+        macs //= loop.trips
+    return None
+
+
+def _why_not_parallel(program: LoopProgram) -> str:
+    spatial = [loop for loop in program.loops() if loop.axis]
+    if not spatial:
+        return "One thread: no loop of the mapping is spatial."
+    if not any(writes_apart(loop, program.problem) for loop in spatial):
+        return "One thread: the instances of every spatial loop add to the same outputs."
+    return "One thread: the spatial loops hold too little work."
+
+
+def _unrolled(program: LoopProgram) -> Iterator[Variable]:
+    """Variables of loops of known length right around the innermost one, as many as may be."""
+    iterations = 1
+    for loop in [*reversed([*program.loops()])][1:]:
+        iterations *= loop.trips
+        if iterations > LARGEST_UNROLLED or len(loop.body) > 1 or (loop.stop - loop.start).terms:
+            return
+        yield loop.variable
+
+
+def _plus(at: str, index: str, step: int) -> str:
+    """The index of an element in the array that a tile is copied from."""
+    if index == "0":
+        return at
+    shift = index if step == 1 else f"{step} * {index}"
+    return shift if at == "0" else f"{at} + {shift}"
