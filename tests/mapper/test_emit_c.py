@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import re
 import shutil
@@ -12,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from generators import memory, random_architecture, random_mapping, random_problem, tensor
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_arch
+from tilewright import search
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem
 from tilewright.mapper.emit import emit_c
 from tilewright.workloads import conv2d, gemm
@@ -46,7 +46,7 @@ def write(folder: Path, text: str, name: str = "schedule.c") -> Path:
     return source
 
 
-def random_case(seed: int, **options: object) -> tuple[Mapping, Architecture, random.Random]:
+def random_case(seed: int) -> tuple[Mapping, Architecture, random.Random]:
     for attempt in range(100):
         rng = random.Random(seed * 100 + attempt)
         problem, arch = random_problem(rng), random_architecture(rng)
@@ -59,23 +59,17 @@ def random_case(seed: int, **options: object) -> tuple[Mapping, Architecture, ra
     raise AssertionError("no mapping found")
 
 
+OWN = "run direct main random_element seconds difference ELEMENTS MACS ARRAYS LARGEST RUN DIRECT".split()  # noqa: SIM905
+
+
 def joined(programs: list[str]) -> str:
-    """One file that runs the checks of many programs: their names are told apart, their common part is kept once."""
-    head, checks = "", ""
-    body = ""
+    """One file that runs the checks of many programs: what each defines gets a number, what all share is kept once."""
+    shared = programs[0][programs[0].index("#define _POSIX") : programs[0].index("/* The schedule.")]
+    head = "".join(text[: text.index("#define _POSIX")] for text in programs) + shared
+    body = checks = ""
     for number, text in enumerate(programs):
-        begin, end = text.index("/* The schedule."), text.index("/* ---- main")
-        head = text[text.index("#define _POSIX") : begin]
-        own = text[begin:end]
-        for name in ("run", "direct", "ELEMENTS", "MACS", "ARRAYS", "LARGEST", "RUN", "DIRECT"):
-            own = re.sub(rf"\b{name}\b(?!\()|\b{name}(?=\()", f"{name}_{number}", own)
-        own = own.replace("/* ", f"/* {number}: ")
-        main = text[end:]
-        for name in ("main", "ELEMENTS", "MACS", "ARRAYS", "LARGEST", "RUN", "DIRECT"):
-            main = re.sub(rf"\b{name}\b", f"{name}_{number}", main)
-        for name in ("random_element", "seconds", "difference"):
-            main = re.sub(rf"\b{name}\b", f"{name}_{number}", main)
-        body += own + main
+        own = text[text.index("/* The schedule.") :]
+        body += re.sub(rf"\b({'|'.join(OWN)})\b", rf"\1_{number}", own)
         checks += f"    failed += main_{number}(argc, argv);\n"
     return f"{head}{body}\nint main(int argc, char **argv)\n{{\n    int failed = 0;\n{checks}    return failed;\n}}\n"
 
@@ -88,7 +82,7 @@ def test_random_mappings_compute_the_layer(block: int, tmp_path: Path, monkeypat
     monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LARGEST_ON_STACK", 8 if block % 2 else 1024)
     monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LEAST_PARALLEL_MACS", 1 if block >= 2 else 10**9)
     programs = []
-    for seed in range(block * 25, block * 25 + 25):
+    for seed in range(block * 15, block * 15 + 15):
         mapping, arch, rng = random_case(seed)
         names = [m.name for m in arch.memories]
         copied = None if seed % 3 else rng.sample(names, rng.randint(0, len(names)))
@@ -99,4 +93,170 @@ def test_random_mappings_compute_the_layer(block: int, tmp_path: Path, monkeypat
     program = compiled(write(tmp_path, joined(programs)), *sanitized, *threads)
     done = run(program, str(block), "1")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("OK: all") == 25
+    assert done.stdout.count("OK: all") == 15
+
+
+@needs_gcc
+def test_a_real_layer_on_a_real_machine(tmp_path: Path) -> None:
+    result = search("resnet50:layer1.0.conv1", "eyeriss")
+    text = emit_c(result.mapping, result.arch)
+    assert "#pragma omp simd" in text
+    program = compiled(write(tmp_path, text), "-O3", "-fopenmp")
+    done = run(program, "7", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, schedule, plain = done.stdout.splitlines()
+    assert first == "OK: all 200704 outputs agree"
+    assert re.fullmatch(r"schedule +\S+ s +\S+ GMAC/s", schedule)
+    assert re.fullmatch(r"plain loops +\S+ s +\S+ GMAC/s", plain)
+
+
+def cores() -> Architecture:
+    levels = (
+        memory("DRAM"),
+        Fanout(name="cores", axes=(ArrayAxis(size=4),)),
+        memory("L2", keeps=MAY),
+        memory("L1", keeps=MAY),
+    )
+    return Architecture(name="cores", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
+
+
+@needs_gcc
+@pytest.mark.parametrize("flags", [(), ("-fopenmp",)])
+def test_threads_have_buffers_of_their_own(
+    flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LARGEST_ON_STACK", 256)
+    problem = conv2d(K=16, C=8, P=13, Q=14, R=3, S=3, stride=2, groups=2)
+    text = """
+        DRAM keeps I W O
+        for G in 2
+          parallel P in 4 on cores.x
+            for C in 2
+              L2 keeps I W O
+              for K in 2
+                L1 keeps I O
+                for R in 3
+                  for S in 3
+                    for C in 2
+                      for P in 4
+                        for K in 4
+                          for Q in 14
+    """
+    emitted = emit_c(Mapping(problem, LoopNest.parse(text)), cores(), "int32")
+    loop = emitted[emitted.index("#pragma omp parallel for") :]
+    assert "allocate(" in loop[: loop.index("The same operation")]
+    done = run(compiled(write(tmp_path, emitted), "-O2", "-fsanitize=address,undefined", *flags))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("OK: all 2912 outputs")
+
+
+@pytest.mark.parametrize(
+    ("dim", "trips", "expected"),
+    [
+        ("N", 4, "#pragma omp parallel for"),
+        ("K", 4, "the instances of every spatial loop add to the same outputs"),
+        ("N", 1, "no loop of the mapping is spatial"),
+    ],
+)
+def test_the_loop_that_threads_share(dim: str, trips: int, expected: str) -> None:
+    inner = 64 // trips
+    nest = f"DRAM keeps A W O\nparallel {dim} in {trips} on cores.x\nfor {dim} in {inner}\nfor M in 64"
+    other = "K" if dim == "N" else "N"
+    mapping = Mapping(gemm(M=64, N=64, K=64), LoopNest.parse(f"{nest}\nfor {other} in 64"))
+    assert expected in emit_c(mapping, cores())
+
+
+def test_little_work_is_not_shared() -> None:
+    nest = "DRAM keeps A W O\nfor M in 64\nparallel N in 4 on cores.x\nfor N in 16\nfor K in 64"
+    text = emit_c(Mapping(gemm(M=64, N=64, K=64), LoopNest.parse(nest)), cores())
+    assert "One thread: the spatial loops hold too little work." in text
+
+
+@needs_gcc
+def test_a_wrong_schedule_fails(tmp_path: Path) -> None:
+    mapping, arch, _ = random_case(3)
+    text = emit_c(mapping, arch)
+    head, end = text.split("/* The same operation", 1)
+    at = head.rindex(" += ")
+    program = compiled(write(tmp_path, f"{head[:at]} -= {head[at + 4 :]}/* The same operation{end}"))
+    done = run(program, "1")
+    assert done.returncode == 1
+    assert done.stdout.startswith("FAILED: element ")
+
+
+@needs_gcc
+def test_run_can_be_called_from_another_file(tmp_path: Path) -> None:
+    mapping = Mapping(gemm(M=2, N=2, K=2), LoopNest.parse("DRAM keeps A W O\nfor M in 2\nfor N in 2\nfor K in 2"))
+    write(tmp_path, emit_c(mapping, cores()))
+    text = """
+        #define NO_MAIN
+        #include "schedule.c"
+        int main(void)
+        {
+            const float a[4] = {1, 2, 3, 4}, b[4] = {5, 6, 7, 8};
+            float c[4];
+            run(a, b, c);
+            return !(c[0] == 19 && c[1] == 22 && c[2] == 43 && c[3] == 50);
+        }
+    """
+    assert run(compiled(write(tmp_path, text, "caller.c"), "-Wno-unused-const-variable")).returncode == 0
+
+
+HOSTILE = [
+    "x */ int main(void) { return 3; } /*",
+    "*//",
+    "/*/ ??/",
+    "trailing \\",
+    "%s%n",
+    "naïve \u2603 \ud800",
+    '"',
+    "x\n#error enemy",
+    "int",
+    "run",
+    "errno",
+    "???/",
+    "",
+]
+
+
+@needs_gcc
+def test_hostile_names_stay_names(tmp_path: Path) -> None:
+    """Every name of everything, one enemy after the other; names that differ in case or punctuation alone, too."""
+    programs = []
+    for poison in HOSTILE:
+        name = [poison + str(i) * (i > 0) for i in range(12)]
+        problem = Problem(
+            name[0],
+            ((name[1], 4), (name[2], 3), (name[3], 2)),
+            (
+                tensor(name[4], "input", name[1], name[3]),
+                tensor(name[5], "weight", name[3], name[2]),
+                tensor(name[6], "output", name[1], name[2]),
+            ),
+        )
+        levels = (memory(name[9]), Fanout(name=name[10], axes=(ArrayAxis(size=4),)), memory(name[11], keeps=MAY))
+        fields = {"name": name[7], "description": name[8], "clock_hz": 1e9, "word_bits": 8, "levels": levels}
+        arch = Architecture.model_validate({**fields, "mac": Mac(energy_pj=1.0)})
+        top, low = ([Node(name[i], tensor) for tensor in name[4:7]] for i in (9, 11))
+        loops = (Loop(name[2], 3), Loop(name[1], 2, Axis(name[10])))
+        nest = LoopNest((*top, *loops, *low, Loop(name[1], 2), Loop(name[3], 2)))
+        programs.append(emit_c(Mapping(problem, nest), arch))
+    done = run(compiled(write(tmp_path, joined(programs))), "1", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_sums_that_no_check_can_hold_are_refused() -> None:
+    problem = gemm(M=1, N=1, K=2**29)
+    mapping = Mapping(problem, LoopNest.parse(f"DRAM keeps A W O\nfor K in {2**29}"))
+    with pytest.raises(MappingError, match="not exact in elements of type float") as error:
+        emit_c(mapping, cores())
+    assert "double" in str(error.value.hint)
+    assert "#define LARGEST 4" in emit_c(mapping, cores(), "double")
+    assert "#define LARGEST 1" in emit_c(mapping, cores(), "int32")
+    with pytest.raises(MappingError, match="unknown kind of element 'half'"):
+        emit_c(mapping, cores(), "half")  # type: ignore[arg-type]
+
+
+def test_emission_is_deterministic() -> None:
+    mapping, arch, _ = random_case(5)
+    assert emit_c(mapping, arch) == emit_c(mapping, arch)
