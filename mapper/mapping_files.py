@@ -110,8 +110,8 @@ def _entry(entry: Field, problem: Problem, arch: Architecture) -> Iterator[tuple
     if "memory" in members:
         memory = members["memory"].text("a name such as GLB")
         _check_level(members["memory"], arch, memory, Memory)
-        tensors = members["keep"].elements("tensors such as [I, W]") if "keep" in members else ()
-        for tensor in tensors:
+        kept = members.get("keep")
+        for tensor in kept.elements("tensors such as [I, W]") if kept and kept.value != () else ():
             yield Node(memory, _known(tensor, "tensor", [t.name for t in problem.tensors])), tensor
     if "loops" in members:
         yield from _loops(members["loops"], problem, None)

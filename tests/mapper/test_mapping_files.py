@@ -50,6 +50,10 @@ def test_a_file_is_a_nest() -> None:
     assert read(TEXT).nest == LoopNest.parse(NEST)
 
 
+def test_a_memory_may_keep_nothing() -> None:
+    assert read(TEXT.replace("keep: [I]", "keep: []")).nest == LoopNest.parse(NEST.replace("GLB keeps I\n", ""))
+
+
 def test_header() -> None:
     file = read_mapping_file("layer: resnet50:conv1\narch: eyeriss\n" + TEXT, "mine.yaml")
     assert file.header == {"layer": "resnet50:conv1", "arch": "eyeriss"}

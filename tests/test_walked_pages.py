@@ -1,0 +1,15 @@
+"""Pages that a reader follows with a terminal beside them: everything on them is run, and prints what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pages import ROOT, walk
+
+
+@pytest.mark.parametrize("name", ["tutorial"])
+def test_the_page_is_followed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    walk(ROOT / "docs" / f"{name}.md")
