@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from .arch import Architecture, load_arch
 from .cost_models import Cost, ObjectiveLike, parse_objective
 from .cost_models import evaluate as evaluate_fit
+from .forms import Format, emit_mapping
 from .ir import Mapping, Problem, TilewrightError, did_you_mean
 from .ir.limits import check_countable
 from .mapper.certificate import Certificate
 from .mapper.constraint_files import ConstraintSource, load_constraints
 from .mapper.constraints import Constraints
-from .mapper.emit import Verification, emit_mapping_yaml, emit_numpy, emit_timeloop, verify_numpy
+from .mapper.emit import Element, Verification, verify_numpy
 from .mapper.hierarchy import SPACES, Space
 from .mapper.several import search_best, search_front
 from .mapper.strategies import STRATEGIES, search_by
 from .mapper.tilings import TILINGS, Tiling
-from .report.nest import nest_document
 from .report.units import count, energy
 from .workloads import load_layer
 
-Format: TypeAlias = Literal["numpy", "nest", "json", "yaml", "timeloop"]
 ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
 ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | None"
 
@@ -49,15 +48,20 @@ class SearchResult:
     cost: Cost
     certificate: Certificate
 
-    def emit(self, form: Format = "numpy") -> str:
-        """The mapping as a text: `numpy` an executable program, `nest` the annotated loop nest, `json` mapping.json,
-        `yaml` a mapping file (docs/mappings.md), `timeloop` Timeloop's problem, architecture and mapping.
+    def emit(
+        self, form: Format = "numpy", *, element: Element | None = None, copied: Collection[str] | None = None
+    ) -> str:
+        """The mapping as a text: `numpy` an executable program, `c` a C99 file (docs/c.md), `nest` the annotated loop
+        nest, `json` mapping.json, `yaml` a mapping file (docs/mappings.md), `timeloop` Timeloop's problem, architecture
+        and mapping.
+
+        element  of the arrays in C: "float" (the default), "double", "int32"
+        copied   what the program in C copies into local buffers: memories such as "GLB", tensors in them such as
+                 "GLB.W"; by default all that the mapping keeps
 
         Raises TilewrightError for an unknown form, and MappingError for a mapping that the form cannot express.
         """
-        if form == "json":
-            return _json(self)
-        return emit_mapping(self.mapping, self.arch, form)
+        return emit_mapping(self.mapping, self.arch, form, self.cost, self.certificate, element, copied)
 
     def verify(self, seed: int = 0) -> Verification:
         """Run the numpy program: does it compute the layer, and does it move the words that the model counts?
@@ -80,28 +84,6 @@ class SearchResult:
             f"{self.problem.name} on {self.arch.name}: {energy(cost.energy_pj)}, "
             f"{count(cost.latency_cycles)} cycles, {verdict} for {self.certificate.objective}"
         )
-
-
-def _json(result: SearchResult) -> str:
-    # The document's models take longer to build than a small search takes to run.
-    from .report.documents import dump_mapping
-
-    return dump_mapping(result.mapping, result.arch, result.cost, result.certificate)
-
-
-_EMITTERS: dict[str, Callable[[Mapping, Architecture], str]] = {
-    "numpy": emit_numpy,
-    "nest": nest_document,
-    "yaml": lambda mapping, arch: emit_mapping_yaml(mapping, arch.name),
-    "timeloop": emit_timeloop,
-}
-
-
-def emit_mapping(mapping: Mapping, arch: Architecture, form: str) -> str:
-    """A mapping, searched for or not, in one of the forms that need no certificate."""
-    if form not in _EMITTERS:
-        raise TilewrightError(f"unknown form {form!r}", hint=did_you_mean(str(form), [*_EMITTERS, "json"]))
-    return _EMITTERS[form](mapping, arch)
 
 
 _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "reference.py": "numpy"}

@@ -106,7 +106,9 @@ SECTIONS = (
 )
 
 ALIASES = (
-    ("results", ("ArchitectureLike", "ConstraintsLike", "Format")),
+    ("results", ("ArchitectureLike", "ConstraintsLike")),
+    ("forms", ("Format",)),
+    ("mapper.emit", ("Element",)),
     ("mapper.constraint_files", ("ConstraintSource",)),
     ("cost_models", ("ObjectiveLike",)),
     ("comparisons", ("NetworkLike", "ManyResult")),

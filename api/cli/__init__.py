@@ -8,6 +8,7 @@
     results.py              results
     bound.py                bound
     mappings.py             evaluate, verify (--sets: the proof of legality)
+    emit.py                 emit
     imports.py              import
     names.py                list, show
     roofline.py             roofline
@@ -26,6 +27,7 @@ Everything heavy is imported inside the command that needs it, so that `--help` 
 
 from .bound import bound
 from .compare import compare
+from .emit import emit
 from .entry import app, main
 from .explore import explore
 from .gpu import gpu_commands
@@ -48,6 +50,7 @@ app.add_typer(results, name="results", short_help="List, show, export and remove
 app.command(short_help="Find the least traffic to one buffer, by its size.")(bound)
 app.command(short_help="Compute what a mapping costs.")(evaluate)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
+app.command(short_help="Print a mapping as a program or as another tool's file.")(emit)
 app.command("list", short_help="List architectures, networks, layers, dataflows or GPUs.")(list_names)
 app.add_typer(imports, name="import", short_help="Read other tools' files and evaluate.")
 app.command(short_help="Show an architecture, a network, a layer or a dataflow.")(show)

@@ -36,7 +36,7 @@ def import_timeloop(
     \b
     tilewright import timeloop arch.yaml problem.yaml mapping.yaml ERT.yaml
     tilewright import timeloop arch.yaml problem.yaml mapping.yaml ERT.yaml --json > mapping.json
-    tilewright evaluate result/mapping.json --emit timeloop > case.yaml
+    tilewright emit result/mapping.json --to timeloop > case.yaml
     """
     from ..mapper.timeloop import read_timeloop
     from ..results import evaluate

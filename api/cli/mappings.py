@@ -12,7 +12,7 @@ import typer
 
 from ..ir import Mapping, Problem, TilewrightError
 from .machines import architecture_named
-from .options import SetOption
+from .options import MappingArgument, SetOption
 from .problems import problem_named
 from .terminal import say, status
 
@@ -29,17 +29,9 @@ DISAGREES = 1
 _SECONDS_PER_STEP = 4e-5
 _LONG_RUN = 60.0  # seconds
 
-_MappingFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="MAPPING",
-        help="A mapping.json of `tilewright search`, or a mapping file in YAML; - reads standard input.",
-    ),
-]
-
 
 def evaluate(
-    mapping: _MappingFile,
+    mapping: MappingArgument,
     arch: Annotated[
         str | None, typer.Option(metavar="NAME|PATH", help="Evaluate on this architecture, not on the file's own.")
     ] = None,
@@ -51,9 +43,6 @@ def evaluate(
     einsum: Annotated[
         str | None, typer.Option(metavar="SPEC", help="That layer as an einsum; --layer has its sizes.")
     ] = None,
-    emit: Annotated[
-        str | None, typer.Option(metavar="FORM", help="Print the mapping as yaml, nest, numpy or timeloop instead.")
-    ] = None,
     set_fields: SetOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
 ) -> None:
@@ -62,21 +51,16 @@ def evaluate(
     \b
     tilewright evaluate result/mapping.json
     tilewright evaluate result/mapping.json --arch changed_chip.yaml --json
-    tilewright evaluate result/mapping.json --emit yaml > mine.yaml
     tilewright evaluate mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss
     tilewright evaluate result/mapping.json --arch eyeriss --set "DRAM.read=100 pJ"
     """
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     chosen = None if arch is None and not set_fields else architecture_named(arch, set_fields)
-    loaded = _load(mapping, problem, chosen)
+    loaded = load(mapping, problem, chosen)
     machine = loaded.arch
-    cost = _cost(mapping, loaded)
-    if emit is not None:
-        from ..results import emit_mapping
-
-        typer.echo(emit_mapping(loaded.mapping, machine, emit), nl=False)
-    elif json:
+    cost = cost_of(mapping, loaded)
+    if json:
         from ..report.documents import dump_mapping
 
         typer.echo(dump_mapping(loaded.mapping, machine, cost), nl=False)
@@ -85,7 +69,7 @@ def evaluate(
 
 
 def verify(
-    mapping: _MappingFile,
+    mapping: MappingArgument,
     sets: Annotated[
         bool, typer.Option("--sets", help="Prove by integer sets that the schedule is legal, and run nothing.")
     ] = False,
@@ -103,8 +87,8 @@ def verify(
     if sets:
         prove_mapping(mapping)
         return
-    loaded = _load(mapping)
-    _cost(mapping, loaded)
+    loaded = load(mapping)
+    cost_of(mapping, loaded)
     verify_mapping(loaded.mapping, loaded.arch)
 
 
@@ -125,7 +109,7 @@ def prove_mapping(source: str) -> None:
         claims = prove_schedule(Schedule.of(*parse_nest(text, where)))
         _refuse_illegal(claims, where)
         loaded = parse_mapping(text, where)
-        _cost(source, loaded)
+        cost_of(source, loaded)
         claims = prove(loaded.mapping, loaded.arch)
         tiles = tile_sets(loaded.mapping, loaded.arch)
     write(legality_page(loaded.mapping, loaded.arch, claims, tiles))
@@ -182,7 +166,8 @@ def verify_mapping(mapping: Mapping, arch: Architecture, quiet: bool = False) ->
         raise typer.Exit(DISAGREES)
 
 
-def _load(source: str, layer: Problem | None = None, arch: Architecture | None = None) -> AnyMapping:
+def load(source: str, layer: Problem | None = None, arch: Architecture | None = None) -> AnyMapping:
+    """The mapping of a file, or of standard input."""
     from ..mapping_sources import load_any
 
     if source != "-":
@@ -203,12 +188,12 @@ def _text(source: str) -> tuple[str, str]:
         raise TilewrightError("not a text, expected a mapping", where="<stdin>") from None
 
 
-def _cost(source: str, loaded: AnyMapping | LoadedMapping) -> Cost:
+def cost_of(source: str, loaded: AnyMapping | LoadedMapping) -> Cost:
     """What a file's mapping costs; a note says so if the file claims something else."""
-    from ..results import evaluate as cost_of
+    from ..results import evaluate as costs
 
     try:
-        cost = cost_of(loaded.mapping, loaded.arch)
+        cost = costs(loaded.mapping, loaded.arch)
     except TilewrightError as error:
         raise error.located(source) from None
     if loaded.recorded is None:

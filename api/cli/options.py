@@ -50,6 +50,14 @@ WidthsOption = Annotated[
     ),
 ]
 
+MappingArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="MAPPING",
+        help="A mapping.json of `tilewright search`, or a mapping file in YAML; - reads standard input.",
+    ),
+]
+
 # ---- an architecture (`machines.py`) -------------------------------------------------------------------------------
 
 ArchOption = Annotated[

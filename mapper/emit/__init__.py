@@ -1,12 +1,13 @@
 """A mapping as text for others: executable programs and other tools' files."""
 
-from .c_program import emit_c
+from .c_program import Element, emit_c
 from .mapping_yaml import emit_mapping_yaml
 from .numpy_program import emit_numpy, program_steps
 from .timeloop import emit_timeloop
 from .verify import Verification, verify_numpy
 
 __all__ = [
+    "Element",
     "Verification",
     "emit_c",
     "emit_mapping_yaml",

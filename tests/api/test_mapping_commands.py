@@ -60,7 +60,7 @@ def test_the_file_may_name_its_layer_and_machine(mine: Path) -> None:
 def test_a_result_becomes_a_file_of_ones_own(tmp_path: Path) -> None:
     result = tw.search(tw.gemm(16, 16, 16), "three_level")
     result.save(tmp_path)
-    done = run("evaluate", tmp_path / "mapping.json", "--emit", "yaml")
+    done = run("emit", tmp_path / "mapping.json", "--to", "yaml")
     assert done.exit_code == 0, done.output
     assert done.stdout == result.emit("yaml")
     assert tw.evaluate(done.stdout, result.problem, result.arch) == result.cost

@@ -1,0 +1,76 @@
+"""`tilewright emit`: a mapping as a program, as a page, or as a file for another tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .machines import architecture_named
+from .mappings import cost_of, load
+from .options import ConvOption, EinsumOption, GemmOption, MappingArgument, SetOption, names
+from .problems import problem_named
+
+
+def emit(
+    mapping: MappingArgument,
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="FORM",
+            help="c, a C99 file; numpy, the program of `verify`; nest, the loop nest; json, mapping.json; yaml, a "
+            "mapping file; timeloop, Timeloop's files in one.",
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, not to standard output.")] = None,
+    element: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="Of the arrays in c: float (the default), double or int32.")
+    ] = None,
+    copied: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Copy only these tiles in c: memories (L2), tensors in them (registers.O), or none. Else all.",
+        ),
+    ] = None,
+    arch: Annotated[
+        str | None, typer.Option(metavar="NAME|PATH", help="For this architecture, not for the file's own.")
+    ] = None,
+    layer: Annotated[
+        str | None, typer.Option(metavar="LAYER", help="The layer that a mapping file is for, such as resnet50:conv1.")
+    ] = None,
+    conv: ConvOption = None,
+    gemm: GemmOption = None,
+    einsum: EinsumOption = None,
+    set_fields: SetOption = None,
+) -> None:
+    """Print a mapping in another form: a program that executes it, or a file that others read.
+
+    \b
+    tilewright emit result/mapping.json --to c --out schedule.c
+    tilewright emit result/mapping.json --to c --copied L2,registers.O --element double
+    tilewright emit result/mapping.json --to yaml > mine.yaml
+    tilewright emit mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --to json
+    """
+    from ..forms import check_form, emit_mapping
+    from ..results import write_file
+
+    check_form(to)
+    given = any(text is not None for text in (layer, conv, gemm, einsum))
+    problem = problem_named(layer, conv, gemm, einsum) if given else None
+    machine = None if arch is None and not set_fields else architecture_named(arch, set_fields)
+    loaded = load(mapping, problem, machine)
+    text = emit_mapping(
+        loaded.mapping,
+        loaded.arch,
+        to,
+        cost_of(mapping, loaded),
+        loaded.recorded.certificate if loaded.recorded else None,
+        element,  # type: ignore[arg-type]
+        None if copied is None else [name for name in names(copied) if name != "none"],
+    )
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_file(out, text)
