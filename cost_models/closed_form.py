@@ -33,7 +33,7 @@ NOTHING: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
-class _Nest:
+class Nest:
     """A mapping, prepared: loops as digits per dimension."""
 
     problem: Problem
@@ -46,7 +46,7 @@ class _Nest:
     split: dict[tuple[str, int], tuple[tuple[Digit, ...], int, frozenset[int]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, mapping: LoopMapping, arch: Architecture) -> _Nest:
+    def of(cls, mapping: LoopMapping, arch: Architecture) -> Nest:
         items = mapping.nest.items
         loops = {i: item for i, item in enumerate(items) if isinstance(item, Loop) and item.trips > 1}
         return cls(
@@ -81,7 +81,7 @@ class _Nest:
 
 
 @dataclass(frozen=True)
-class _Group:
+class Group:
     """How the instances at `position` are counted.
 
     joined    spatial loops whose instances are counted once together (multicast, or reduced)
@@ -98,7 +98,7 @@ def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
 
     Raises MappingError when a node or loop stands where the architecture has no place for it.
     """
-    nest = _Nest.of(mapping, arch)
+    nest = Nest.of(mapping, arch)
     boundaries = boundaries_of(mapping, arch)
     counts = Counts(steps=_steps(nest))
     for boundary in boundaries:
@@ -117,7 +117,7 @@ def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
     return counts
 
 
-def _first_tile(nest: _Nest, boundary: Boundary, inner: str) -> FirstTile:
+def _first_tile(nest: Nest, boundary: Boundary, inner: str) -> FirstTile:
     """The first tiles, at the first instances: no tile is larger."""
     tensor, position = boundary.tensor, boundary.inner_position
     joined = boundary.reduced if tensor.is_output else boundary.multicast
@@ -128,31 +128,31 @@ def _first_tile(nest: _Nest, boundary: Boundary, inner: str) -> FirstTile:
         tensor=tensor.name,
         outer=boundary.outer.name,
         inner=inner,
-        outer_words=_words(nest, tensor, FIRST, _Group(position, joined, first_outer))[0],
-        inner_words=_words(nest, tensor, FIRST, _Group(position, NOTHING, first_inner))[0],
+        outer_words=words_in(nest, tensor, FIRST, Group(position, joined, first_outer))[0],
+        inner_words=words_in(nest, tensor, FIRST, Group(position, NOTHING, first_inner))[0],
         outer_finishes=tensor.is_output and _may_finish(nest, boundary.outer_position),
         inner_finishes=tensor.is_output and _may_finish(nest, position),
     )
 
 
-def _passing(nest: _Nest, boundary: Boundary, joined: frozenset[int]) -> int:
+def _passing(nest: Nest, boundary: Boundary, joined: frozenset[int]) -> int:
     """Words that pass between the holders in both directions, those of `joined` instances together."""
-    tensor, group = boundary.tensor, _Group(boundary.inner_position, joined)
+    tensor, group = boundary.tensor, Group(boundary.inner_position, joined)
     if boundary.inner is None:
-        return _words(nest, tensor, EVERY, group)[0]
+        return words_in(nest, tensor, EVERY, group)[0]
     if not tensor.is_output:
-        return _moved(nest, tensor, boundary.inner.halo, group)
+        return moved_words(nest, tensor, boundary.inner.halo, group)
     first = _distinct(nest, tensor, group) if nest.arch.first_read_elision else 0  # then nothing comes in
-    return 2 * _moved(nest, tensor, "none", group) - first
+    return 2 * moved_words(nest, tensor, "none", group) - first
 
 
-def _in_use(nest: _Nest, position: int) -> int:
+def _in_use(nest: Nest, position: int) -> int:
     """Instances above a position that ever have work: those that have some when all temporal loops stand at 0."""
     dims = nest.problem.dim_names
-    return math.prod(sum(kind.count for kind in _kinds(nest, dim, FIRST, _Group(position))) for dim in dims)
+    return math.prod(sum(kind.count for kind in _kinds(nest, dim, FIRST, Group(position))) for dim in dims)
 
 
-def _candidates(nest: _Nest, tensor: Tensor, position: int) -> list[Place]:
+def _candidates(nest: Nest, tensor: Tensor, position: int) -> list[Place]:
     """Instances above `position` among which is the busiest one.
 
     That is the first, all of whose blocks are full; but where a tile's words grow unevenly (2p + 3r), a smaller one
@@ -172,36 +172,36 @@ def _account(table: AccessTable, memory: str, tensor: str) -> Accesses:
     return table.setdefault((memory, tensor), Accesses())
 
 
-def _count_operand(nest: _Nest, boundary: Boundary, table: AccessTable, outer: list[Place], inner: list[Place]) -> None:
+def _count_operand(nest: Nest, boundary: Boundary, table: AccessTable, outer: list[Place], inner: list[Place]) -> None:
     """The outer memory is read once per multicast, every inner instance is written."""
     position, tensor = boundary.inner_position, boundary.tensor
-    groups = [_Group(position, boundary.multicast, place) for place in outer]
+    groups = [Group(position, boundary.multicast, place) for place in outer]
     account = _account(table, boundary.outer.name, tensor.name)
     if boundary.inner is None:
-        account.reads += max(_words(nest, tensor, EVERY, group)[0] for group in groups)
+        account.reads += max(words_in(nest, tensor, EVERY, group)[0] for group in groups)
         return
     halo = boundary.inner.halo
-    account.reads += max(_moved(nest, tensor, halo, group) for group in groups)
+    account.reads += max(moved_words(nest, tensor, halo, group) for group in groups)
     account = _account(table, boundary.inner.name, tensor.name)
-    filled = max(_moved(nest, tensor, halo, _Group(position, NOTHING, place)) for place in inner)
+    filled = max(moved_words(nest, tensor, halo, Group(position, NOTHING, place)) for place in inner)
     account.writes += filled
     account.fills += filled
 
 
 def _count_partial_sums(
-    nest: _Nest, boundary: Boundary, table: AccessTable, outers: list[Place], inners: list[Place]
+    nest: Nest, boundary: Boundary, table: AccessTable, outers: list[Place], inners: list[Place]
 ) -> None:
     """Every arrival is a write of the outer memory, and every arrival of a word after its first also a read."""
     position, tensor = boundary.inner_position, boundary.tensor
-    arriving = _Group(position, boundary.reduced, outers[0])
-    first_arrivals = _distinct(nest, tensor, _Group(boundary.outer_position, only=outers[0]))
+    arriving = Group(position, boundary.reduced, outers[0])
+    first_arrivals = _distinct(nest, tensor, Group(boundary.outer_position, only=outers[0]))
     outer = _account(table, boundary.outer.name, tensor.name)
     if boundary.inner is None:
-        arrivals = _words(nest, tensor, EVERY, arriving)[0]
+        arrivals = words_in(nest, tensor, EVERY, arriving)[0]
     else:
-        arrivals = _moved(nest, tensor, "none", arriving)
-        leaving = _Group(position, NOTHING, inners[0])
-        visits = _moved(nest, tensor, "none", leaving)
+        arrivals = moved_words(nest, tensor, "none", arriving)
+        leaving = Group(position, NOTHING, inners[0])
+        visits = moved_words(nest, tensor, "none", leaving)
         first_visits = _distinct(nest, tensor, leaving)
         inner = _account(table, boundary.inner.name, tensor.name)
         returning = visits - (first_visits if nest.arch.first_read_elision else 0)
@@ -217,7 +217,7 @@ def _count_partial_sums(
     outer.reads += arrivals - (first_arrivals if nest.arch.first_read_elision else 0)
 
 
-def _may_finish(nest: _Nest, position: int) -> bool:
+def _may_finish(nest: Nest, position: int) -> bool:
     """Whether words of this output node are finished at their last arrival.
 
     Not in the accumulator next to the MAC, and not while several instances each hold a part of the sum.
@@ -226,13 +226,13 @@ def _may_finish(nest: _Nest, position: int) -> bool:
     return position != nest.accumulator and not shares
 
 
-def _steps(nest: _Nest) -> int:
+def _steps(nest: Nest) -> int:
     """Settings of the temporal loops in which instance 0 of everything has work: no other has work when it has none."""
-    everything = _Group(max(nest.loops, default=0) + 1, only=frozenset((i, 0) for i in nest.spatial))
+    everything = Group(max(nest.loops, default=0) + 1, only=frozenset((i, 0) for i in nest.spatial))
     return math.prod(sum(kind.count for kind in _kinds(nest, dim, EVERY, everything)) for dim in nest.problem.dim_names)
 
 
-def _distinct(nest: _Nest, tensor: Tensor, group: _Group) -> int:
+def _distinct(nest: Nest, tensor: Tensor, group: Group) -> int:
     """Distinct words of an output that the counted instances ever hold, each instance on its own."""
     words = 1
     for dim in nest.problem.dim_names:
@@ -243,16 +243,17 @@ def _distinct(nest: _Nest, tensor: Tensor, group: _Group) -> int:
     return words
 
 
-def _moved(nest: _Nest, tensor: Tensor, halo: str, group: _Group) -> int:
+def moved_words(nest: Nest, tensor: Tensor, halo: str, group: Group) -> int:
     """Words given to the instances at a node over the whole run: all that they want, but what they hold already."""
     innermost = nest.innermost_serving(tensor, group.position)
-    words, _ = _words(nest, tensor, Steps(innermost), group)
+    words, _ = words_in(nest, tensor, Steps(innermost), group)
     return words - sum(
-        _words(nest, tensor, Steps(loop, moving=True), group)[1] for loop in _sliding(nest, tensor, halo, innermost)
+        words_in(nest, tensor, Steps(loop, moving=True), group)[1]
+        for loop in sliding_loops(nest, tensor, halo, innermost)
     )
 
 
-def _sliding(nest: _Nest, tensor: Tensor, halo: str, innermost: int) -> list[int]:
+def sliding_loops(nest: Nest, tensor: Tensor, halo: str, innermost: int) -> list[int]:
     """Temporal loops at whose steps a node keeps the part of its tile that it still wants."""
     if halo == "exact":
         return [loop for loop in nest.temporal if loop <= innermost]
@@ -260,7 +261,7 @@ def _sliding(nest: _Nest, tensor: Tensor, halo: str, innermost: int) -> list[int
     return [innermost] if halo == "innermost" and slides else []
 
 
-def _words(nest: _Nest, tensor: Tensor, steps: Steps, group: _Group) -> tuple[int, int]:
+def words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> tuple[int, int]:
     """Words wanted in some steps, and of those the words that are held already."""
     wanted = held = 1
     for rank in tensor.ranks:
@@ -277,7 +278,7 @@ def _words(nest: _Nest, tensor: Tensor, steps: Steps, group: _Group) -> tuple[in
     return wanted * times, held * times
 
 
-def _kinds(nest: _Nest, dim: str, steps: Steps, group: _Group) -> tuple[Kind, ...]:
+def _kinds(nest: Nest, dim: str, steps: Steps, group: Group) -> tuple[Kind, ...]:
     digits, tile, positions = nest.above(dim, group.position)
     return kinds_of_move(
         nest.problem.sizes[dim],

@@ -7,6 +7,7 @@
     explore.py              explore
     results.py              results
     bound.py                bound
+    explain.py              explain
     mappings.py             evaluate, verify (--sets: the proof of legality)
     emit.py                 emit
     imports.py              import
@@ -29,6 +30,7 @@ from .bound import bound
 from .compare import compare
 from .emit import emit
 from .entry import app, main
+from .explain import explain
 from .explore import explore
 from .gpu import gpu_commands
 from .imports import imports
@@ -49,6 +51,7 @@ app.command(short_help="Explore a space of architectures for a network.")(explor
 app.add_typer(results, name="results", short_help="List, show, export and remove stored results.")
 app.command(short_help="Find the least traffic to one buffer, by its size.")(bound)
 app.command(short_help="Compute what a mapping costs.")(evaluate)
+app.command(short_help="Explain a mapping, and what would help.")(explain)
 app.command(short_help="Run the numpy program of a mapping and compare.")(verify)
 app.command(short_help="Print a mapping as a program or as another tool's file.")(emit)
 app.command("list", short_help="List architectures, networks, layers, dataflows or GPUs.")(list_names)

@@ -1,0 +1,122 @@
+"""`tilewright explain`: why a mapping costs what it costs, what each loop is for, and what would help."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from ..ir import Problem, TilewrightError
+from .batch_options import NoCacheOption, StoreOption
+from .constraint_options import constraint_sources
+from .machines import Settings, architecture_named
+from .mappings import cost_noted, loaded_mapping
+from .problems import problem_named
+from .terminal import noting_interrupts, progress, say
+
+if TYPE_CHECKING:
+    from ..arch import Architecture
+    from ..explanations import Found
+    from ..mapper.hierarchy import Space
+    from ..mapper.tilings import Tiling
+
+_TIME_LIMIT = 10.0
+
+
+def explain(
+    mapping: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="MAPPING",
+            help="A mapping.json of `tilewright search`, or a mapping file in YAML; - reads standard input. "
+            "Without it, the layer is searched for on the architecture.",
+        ),
+    ] = None,
+    arch: Annotated[
+        str | None, typer.Option(metavar="NAME|PATH", help="On this architecture, not on the file's own.")
+    ] = None,
+    layer: Annotated[
+        str | None, typer.Option(metavar="LAYER", help="The layer to search for, or that a mapping file is for.")
+    ] = None,
+    conv: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a convolution.")] = None,
+    gemm: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a matrix product.")] = None,
+    einsum: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="That layer as an einsum; --layer has its sizes.")
+    ] = None,
+    set_fields: Settings = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="What changes should lower; else what the mapping was searched for, or edp."),
+    ] = None,
+    tiling: Annotated[
+        str | None, typer.Option(metavar="KIND", help="perfect or ragged; else as the mapping was searched for.")
+    ] = None,
+    space: Annotated[
+        str | None, typer.Option(metavar="KIND", help="even or uneven; else as the mapping was searched for.")
+    ] = None,
+    dataflow: Annotated[str | None, typer.Option(metavar="NAME", help="Search only mappings of a dataflow.")] = None,
+    constraint: Annotated[
+        list[str] | None, typer.Option(metavar="EXPR", help="Search only within a constraint; may be repeated.")
+    ] = None,
+    no_changes: Annotated[
+        bool, typer.Option("--no-changes", help="Search for nothing: leave out what would help.")
+    ] = False,
+    time_limit: Annotated[
+        float, typer.Option(metavar="SECONDS", help="For each search; then it takes the best so far, not proven.")
+    ] = _TIME_LIMIT,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the nest as a picture, in this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all facts as JSON, and nothing else.")] = False,
+    store: StoreOption = None,
+    no_cache: NoCacheOption = False,
+) -> None:
+    """Explain a mapping: where its energy goes, what bounds its latency, what each loop does, and what would help.
+
+    What would help is found by searching again, on the machine as it is and on changed ones: memories and ports twice
+    and four times as large, longer arrays, and what they lack. Every gain is that of the best mapping there.
+
+    \b
+    tilewright explain result/mapping.json
+    tilewright explain --layer resnet50:layer1.0.conv2 --arch eyeriss --svg nest.svg
+    tilewright explain mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --no-changes
+    tilewright explain result/mapping.json --objective latency --json
+    """
+    given = any(text is not None for text in (layer, conv, gemm, einsum))
+    if mapping is None and not given:
+        raise TilewrightError("expected a mapping or a layer, found neither", hint="give a mapping.json, or --layer")
+    problem = problem_named(layer, conv, gemm, einsum) if given else None
+    own = mapping is not None and arch is None and not set_fields
+    machine = None if own else architecture_named(arch, set_fields)
+    sources = constraint_sources(dataflow, None, constraint or ())
+    if svg is not None and not svg.parent.is_dir():
+        raise TilewrightError("no such folder, expected one that exists", where=str(svg.parent))
+    from ..explanations import Searching, explain_found, searched_for
+    from ..report.explain.page import explanation_page
+    from ..report.text import write
+    from ..results import write_file
+
+    kind, place = cast("Tiling | None", tiling), cast("Space | None", space)
+    with noting_interrupts() as interrupts, progress("searching") as watch:
+        how = Searching(objective, kind, place, sources, time_limit, store, not no_cache, watch, say)
+        found = searched_for(problem, machine, how) if mapping is None else _read(mapping, problem, machine)
+        result = explain_found(found, how, not no_changes)
+    if interrupts:
+        say("interrupted: changes that were not searched are left out")
+    if as_json:
+        typer.echo(json.dumps(result.as_dict(), indent=2, allow_nan=False))
+    else:
+        write(explanation_page(result))
+    if svg is not None:
+        write_file(svg, result.svg())
+        if not as_json:
+            typer.echo(f"\nFiles\n  {svg}")
+
+
+def _read(source: str, layer: Problem | None, arch: Architecture | None) -> Found:
+    """The mapping of a file, or of standard input."""
+    from ..explanations import Found
+
+    loaded = loaded_mapping(source, layer, arch)
+    cost_noted(source, loaded)
+    return Found(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)

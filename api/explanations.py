@@ -1,0 +1,233 @@
+"""Why a mapping costs what it costs, and what would help, as a user asks for it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from .arch import Architecture
+from .cost_models import Cost, Objective, ObjectiveLike, parse_objective
+from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError
+from .mapper.certificate import RELATIVE_TOLERANCE, Certificate
+from .mapper.hierarchy import SPACES, Space
+from .mapper.tilings import TILINGS, Tiling
+from .report.explain.changes import Change, Searched, changes_of, try_changes
+from .report.explain.explanation import Explanation, Improvement, explain_mapping
+from .results import ArchitectureLike, SearchResult, as_architecture, check_choice, check_time_limit, evaluate, search
+
+if TYPE_CHECKING:
+    from .results import ConstraintsLike
+
+Watch = Callable[[str, int, int], None]
+"""Called ahead of every search with what is changed, the number of the search, and how many there are at most."""
+
+_STOPPED = "not searched: interrupted"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A mapping on its machine, and the certificate that came with it."""
+
+    mapping: Mapping
+    arch: Architecture
+    certificate: Certificate | None = None
+
+
+@dataclass(frozen=True)
+class Searching:
+    """How to search for what would help; the arguments of `explain`."""
+
+    objective: ObjectiveLike | None = None
+    tiling: Tiling | None = None
+    space: Space | None = None
+    constraints: ConstraintsLike = None
+    time_limit: float | None = None
+    store: str | os.PathLike[str] | None = None
+    cache: bool = True
+    watch: Watch = lambda what, number, total: None
+    note: Callable[[str], None] = lambda text: None
+
+
+def explain(
+    mapping: SearchResult | Mapping | str | os.PathLike[str],
+    layer: Problem | ArchitectureLike | None = None,
+    arch: ArchitectureLike | None = None,
+    objective: ObjectiveLike | None = None,
+    tiling: Tiling | None = None,
+    space: Space | None = None,
+    constraints: ConstraintsLike = None,
+    *,
+    changes: bool = True,
+    time_limit: float | None = None,
+    store: str | os.PathLike[str] | None = None,
+    cache: bool = True,
+) -> Explanation:
+    """Where the energy of a mapping goes, what bounds its latency, what each loop is for, how far all of it is from
+    its bounds; and which changes of the machine would help most, by searching again on each.
+
+    mapping      a result of a search; or, with layer and arch as for `evaluate`, a mapping, its path or its text
+    objective    by which changes are compared; by default that of the mapping's certificate, else "edp"
+    tiling, space  that are searched; by default those of the certificate, else the smallest that have the mapping
+    constraints  of these searches, as for `search`; those of the certificate are not taken over
+    changes      False: search for nothing
+    time_limit   seconds for each search
+    store, cache as for `compare`: the result store, and whether to use it
+
+    Raises TilewrightError as `evaluate` and `search` do.
+    """
+    found = _found(mapping, layer, arch)
+    return explain_found(found, Searching(objective, tiling, space, constraints, time_limit, store, cache), changes)
+
+
+def explain_found(found: Found, searching: Searching, changes: bool = True) -> Explanation:
+    """As `explain`, of a mapping that is read already."""
+    cost = evaluate(found.mapping, found.arch)
+    explanation = explain_mapping(found.mapping, found.arch, cost)
+    if not changes:
+        return explanation
+    check_time_limit(searching.time_limit)
+    asked = _asked(found, searching)
+    return replace(
+        explanation, improvement=_improvement(found, cost, _Searches(found.mapping.problem, asked, searching))
+    )
+
+
+def _found(
+    mapping: SearchResult | Mapping | str | os.PathLike[str],
+    layer: Problem | ArchitectureLike | None,
+    arch: ArchitectureLike | None,
+) -> Found:
+    if isinstance(mapping, SearchResult):
+        return Found(mapping.mapping, mapping.arch, mapping.certificate)
+    if arch is None and layer is not None and not isinstance(layer, Problem):
+        layer, arch = None, layer
+    if isinstance(mapping, Mapping):
+        if arch is None:
+            raise TilewrightError("no architecture is given", hint="write explain(mapping, load_arch('eyeriss'))")
+        return Found(mapping, as_architecture(arch))
+    from .mapping_sources import load_any
+
+    loaded = load_any(mapping, layer if isinstance(layer, Problem | str) else None, arch)
+    return Found(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the searches minimize, and in which space."""
+
+    objective: Objective
+    tiling: Tiling
+    space: Space
+    notes: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return f"{self.space} space, {self.tiling} tilings"
+
+
+def _asked(found: Found, searching: Searching) -> _Asked:
+    certificate, notes = found.certificate, []
+    wanted = parse_objective(searching.objective or (certificate.objective if certificate else "edp"))
+    if wanted.is_lexicographic:
+        notes.append(f"Changes are compared by {wanted.parts[0].name}, the first part of {wanted.name}.")
+        wanted = wanted.parts[0]
+    if certificate is not None and certificate.constraints:
+        notes.append(f"The mapping was searched for under constraints: {'; '.join(certificate.constraints)}.")
+    kind = searching.tiling or (
+        certificate.tiling if certificate else "ragged" if _is_ragged(found.mapping) else "perfect"
+    )
+    place = searching.space or (certificate.space if certificate else "uneven" if _is_uneven(found.mapping) else "even")
+    check_choice("tiling", kind, TILINGS)
+    check_choice("space", place, SPACES)
+    return _Asked(wanted, kind, place, tuple(notes))
+
+
+def _is_ragged(mapping: Mapping) -> bool:
+    """Whether the tiles of some dimension do not divide it."""
+    loops = mapping.nest.loops
+    return any(math.prod(x.trips for x in loops if x.dim == dim) != size for dim, size in mapping.problem.dims)
+
+
+def _is_uneven(mapping: Mapping) -> bool:
+    """Whether loops stand between the nodes of some memory."""
+    groups: list[str] = []
+    between = True
+    for item in mapping.nest:
+        if not isinstance(item, Node):
+            between = between or item.trips > 1
+        elif between or groups[-1:] != [item.memory]:
+            groups.append(item.memory)
+            between = False
+    return len(groups) != len(set(groups))
+
+
+@dataclass
+class _Searches:
+    """Searches for one layer on one machine after another; once interrupted, it searches no more."""
+
+    problem: Problem
+    asked: _Asked
+    searching: Searching
+    interrupted: bool = False
+
+    def best(self, machine: Architecture) -> SearchResult:
+        """The best mapping on a machine."""
+        asked, how = self.asked, self.searching
+        kind = (asked.objective, asked.tiling, asked.space, how.constraints)
+        if how.cache:
+            from .stored import search_stored
+
+            result = search_stored(self.problem, machine, *kind, how.time_limit, how.store, how.note).result
+        else:
+            result = search(self.problem, machine, *kind, time_limit=how.time_limit)
+        self.interrupted = self.interrupted or result.certificate.interrupted
+        return result
+
+
+def _improvement(found: Found, cost: Cost, searches: _Searches) -> Improvement:
+    """What a search says on the machine as it is, and on every changed one."""
+    objective = searches.asked.objective
+    changes = changes_of(found.arch, found.mapping.problem)
+    searches.searching.watch("the machine as it is", 1, len(changes) + 1)
+    again = searches.best(found.arch)
+    given = cost.objective(objective)
+    value = again.cost.objective(objective)
+    better = again.mapping if value <= given else found.mapping
+    present = min(given, value)
+    proven = again.certificate.proven and value <= given * (1 + RELATIVE_TOLERANCE)
+    numbers = iter(range(2, len(changes) + 2))
+
+    def searched(change: Change) -> Searched:
+        searches.searching.watch(change.text, next(numbers), len(changes) + 1)
+        return _STOPPED if searches.interrupted else _least(change.arch, better, searches)
+
+    tried = try_changes(changes, present, searched)
+    return Improvement(objective, searches.asked.kind, given, present, proven, tried, searches.asked.notes)
+
+
+def _least(machine: Architecture, known: Mapping, searches: _Searches) -> Searched:
+    """The least objective on a machine, and whether it is proven; `known` is a mapping that may run there as well."""
+    try:
+        result = searches.best(machine)
+    except InfeasibleError as error:
+        return error.message
+    objective = searches.asked.objective
+    value = result.cost.objective(objective)
+    if result.certificate.proven:
+        return value, True
+    try:
+        return min(value, evaluate(known, machine).objective(objective)), False
+    except MappingError:
+        return value, False
+
+
+def searched_for(problem: Problem, arch: Architecture, searching: Searching) -> Found:
+    """The best mapping of a layer, to be explained."""
+    asked = _Asked(
+        parse_objective(searching.objective or "edp"), searching.tiling or "perfect", searching.space or "even"
+    )
+    result = _Searches(problem, asked, searching).best(arch)
+    return Found(result.mapping, arch, result.certificate)

@@ -1,0 +1,127 @@
+"""All that is explained of a mapping, as facts and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ...arch import Architecture
+from ...cost_models import Cost, Objective
+from ...cost_models.crossings import crossings_of
+from ...ir import Mapping
+from .changes import Tried, best_changes
+from .distance import Distance, distance_of
+from .energy import EnergyPart, energy_parts
+from .latency import Latency, latency_of
+from .loops import LoopRole, loops_of
+from .reuse import Reuse, reuse_of
+from .utilization import Utilization, utilization_of
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """What searching again says: on the machine as it is, and on changed ones.
+
+    objective  what is minimized
+    kind       the space that is searched: `even space, perfect tilings`
+    given      its value for the mapping that is explained
+    present    its least value on the machine as it is, and whether that is proven
+    tried      all changes that were searched, best first
+    notes      what a reader has to know about these searches
+    """
+
+    objective: Objective
+    kind: str
+    given: float
+    present: float
+    proven: bool
+    tried: tuple[Tried, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a mapping costs what it costs, and what would help."""
+
+    mapping: Mapping
+    arch: Architecture
+    cost: Cost
+    energy: tuple[EnergyPart, ...]
+    latency: Latency
+    utilization: Utilization
+    reuse: tuple[Reuse, ...]
+    loops: tuple[LoopRole, ...]
+    distance: Distance
+    improvement: Improvement | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All facts as plain data, in base units: words, pJ, cycles, shares of 1."""
+        return {
+            "problem": self.mapping.problem.name,
+            "architecture": self.arch.name,
+            "energy_pj": self.cost.energy_pj,
+            "latency_cycles": self.cost.latency_cycles,
+            "energy": [asdict(part) for part in self.energy],
+            "latency": asdict(self.latency),
+            "utilization": asdict(self.utilization),
+            "reuse": [asdict(r) | {"factor": r.factor} for r in self.reuse],
+            "loops": [asdict(loop) for loop in self.loops],
+            "distance": asdict(self.distance),
+            "improvement": None if self.improvement is None else _improvement(self.improvement),
+        }
+
+    def svg(self) -> str:
+        """The picture of the nest: memories with their tiles, and the loops between them (picture.py)."""
+        from .picture import nest_svg
+
+        return nest_svg(self.mapping, self.arch)
+
+    def __str__(self) -> str:
+        from ..text import plain_text
+        from .page import explanation_page
+
+        return plain_text(explanation_page(self))
+
+
+def explain_mapping(mapping: Mapping, arch: Architecture, cost: Cost) -> Explanation:
+    """All facts about a mapping that costs `cost`, except what searching again would say."""
+    crossings = crossings_of(mapping, arch)
+    return Explanation(
+        mapping=mapping,
+        arch=arch,
+        cost=cost,
+        energy=energy_parts(cost),
+        latency=latency_of(cost, arch),
+        utilization=utilization_of(mapping, arch, cost),
+        reuse=reuse_of(mapping.problem, crossings),
+        loops=loops_of(mapping, arch, crossings),
+        distance=distance_of(mapping.problem, arch, cost, crossings),
+    )
+
+
+def _improvement(found: Improvement) -> dict[str, Any]:
+    best = {id(one) for one in best_changes(found.tried)}
+    return {
+        "objective": found.objective.name,
+        "searched": found.kind,
+        "given": found.given,
+        "least": found.present,
+        "proven": found.proven,
+        "changes": [_tried(one) | {"listed": id(one) in best} for one in found.tried],
+        "notes": list(found.notes),
+    }
+
+
+def _tried(one: Tried) -> MappingABC[str, Any]:
+    return {
+        "field": one.change.field,
+        "set": one.change.setting,
+        "text": one.change.text,
+        "adds": one.change.adds,
+        "cost_doublings": one.change.cost,
+        "value": one.value,
+        "gain": one.gain,
+        "proven": one.proven,
+        "reason": one.reason,
+    }

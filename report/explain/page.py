@@ -1,0 +1,99 @@
+"""The page of an explanation: sentences, and tables where there are many numbers."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ..text import columns, cost_rows, layer_rows, pairs, section
+from ..units import percent
+from .changes import Tried, best_changes, change_sentence, useless_text
+from .distance import distance_sentences
+from .energy import energy_sentences
+from .explanation import Explanation, Improvement
+from .latency import latency_sentences
+from .loops import loop_sentence
+from .reuse import reuse_rows, reuse_sentences
+from .utilization import utilization_sentences
+
+_WIDTH = 100
+_TOP = 3
+
+
+def explanation_page(e: Explanation) -> Group:
+    """All of it, the result first."""
+    rows = [*layer_rows(e.mapping.problem), ("Architecture", e.arch.name), *cost_rows(e.cost, e.arch)[:3]]
+    time = [*latency_sentences(e.latency), *utilization_sentences(e.utilization, e.latency)]
+    parts: list[RenderableType] = [
+        pairs(rows),
+        section("Where the energy goes", _sentences(energy_sentences(e.energy, e.cost.macs))),
+        section("What bounds the latency", _sentences(time)),
+        section("What each loop does", _loops(e)),
+        section("How often words are used", Group(_sentences(reuse_sentences(e.mapping.problem, e.reuse)), _reuse(e))),
+        section("How far from the bounds", _sentences(distance_sentences(e.distance))),
+    ]
+    if e.improvement is not None:
+        parts.append(section("What would help", _improvement(e.improvement)))
+    return Group(*parts)
+
+
+def _sentences(sentences: Iterable[str]) -> Text:
+    """One paragraph each, later lines indented."""
+    lines = (textwrap.fill(s, _WIDTH, subsequent_indent="  ", break_on_hyphens=False) for s in sentences)
+    return Text("\n".join(lines), no_wrap=True)
+
+
+def _loops(e: Explanation) -> Table:
+    """The loops as in the nest, and beside each what it does."""
+    table = Table.grid(padding=(0, 3, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    for role in e.loops:
+        effects = textwrap.fill(loop_sentence(role), _WIDTH - 20, break_on_hyphens=False, break_long_words=False)
+        table.add_row(" " * role.depth + role.loop, effects)
+    return table
+
+
+def _reuse(e: Explanation) -> Group:
+    table = columns(("tensor", "memory"), ("words in", "words out", "each used", "sharing", "halo saves"))
+    for row in reuse_rows(e.reuse):
+        table.add_row(*row)
+    return Group(Text(""), table)
+
+
+def _improvement(found: Improvement) -> Group:
+    name = found.objective.name
+    parts: list[RenderableType] = [_sentences([_present(found)])]
+    best = best_changes(found.tried)
+    if found.tried and not best:
+        parts.append(_sentences([f"None of {len(found.tried)} changes of the machine lowers {name}."]))
+    for number, one in enumerate(best[:_TOP], 1):
+        parts.append(_sentences([f"{number}. {change_sentence(one, name)}"]))
+    if best:
+        parts += [Text(""), _table(best, found.present)]
+    rest = [useless_text(found.tried) if best else "", *found.notes]
+    parts.append(_sentences(text for text in rest if text))
+    return Group(*parts)
+
+
+def _present(found: Improvement) -> str:
+    verdict = "proven" if found.proven else "not proven to be the least"
+    if found.given > found.present * (1 + 1e-9):
+        less = percent(1 - found.present / found.given, 1)
+        return f"On the same machine another mapping has {less} less {found.objective} ({found.kind}; {verdict})."
+    if found.proven:
+        return f"On this machine no mapping has less {found.objective} ({found.kind}; proven)."
+    return f"On this machine the search found no mapping with less {found.objective} ({found.kind}; {verdict})."
+
+
+def _table(best: Iterable[Tried], present: float) -> Table:
+    table = columns(("change",), ("of the objective", "per doubling", "adds"))
+    for one in best:
+        left = percent(1 / one.gain, 1) if one.gain else "-"
+        each = percent(2**-one.score, 1)
+        table.add_row(one.change.setting, left, each, one.change.adds)
+    return table
