@@ -1,4 +1,4 @@
-"""What crosses every boundary of a mapping, and why: the words that each loop moves, and the reads that each array saves.
+"""What crosses every boundary of a mapping, and why: the words that each loop moves, the reads that each array saves.
 
 The words of a boundary are those of the first step and those that move when a temporal loop above the inner node steps
 (`closed_form.py`): as every step has one outermost loop that changes, they are shared out among the loops with nothing

@@ -253,7 +253,7 @@ def change_sentence(tried: Tried, objective: str) -> str:
     change = tried.change
     less = 1 - 1 / tried.gain if tried.gain else 0.0
     proof = "proven" if tried.proven else "not proven"
-    return f'{change.text}: {objective} {100 * less:.1f}% lower ({proof}); adds {change.adds}. --set "{change.setting}"'
+    return f"{change.text}: {objective} {100 * less:.1f}% lower ({proof}); adds {change.adds}."
 
 
 def useless_text(tried: Sequence[Tried]) -> str:

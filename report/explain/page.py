@@ -74,7 +74,7 @@ def _improvement(found: Improvement) -> Group:
     for number, one in enumerate(best[:_TOP], 1):
         parts.append(_sentences([f"{number}. {change_sentence(one, name)}"]))
     if best:
-        parts += [Text(""), _table(best, found.present)]
+        parts += [Text(""), _table(best, name)]
     rest = [useless_text(found.tried) if best else "", *found.notes]
     parts.append(_sentences(text for text in rest if text))
     return Group(*parts)
@@ -90,10 +90,9 @@ def _present(found: Improvement) -> str:
     return f"On this machine the search found no mapping with less {found.objective} ({found.kind}; {verdict})."
 
 
-def _table(best: Iterable[Tried], present: float) -> Table:
-    table = columns(("change",), ("of the objective", "per doubling", "adds"))
+def _table(best: Iterable[Tried], objective: str) -> Table:
+    """What is left of the objective, and what would be if every doubling did as much."""
+    table = columns(("--set",), (f"{objective} left", "per doubling", "adds"))
     for one in best:
-        left = percent(1 / one.gain, 1) if one.gain else "-"
-        each = percent(2**-one.score, 1)
-        table.add_row(one.change.setting, left, each, one.change.adds)
+        table.add_row(one.change.setting, percent(1, one.gain), percent(2**-one.score, 1), one.change.adds)
     return table
