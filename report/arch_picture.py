@@ -6,14 +6,13 @@ its line; where there is none the tensor passes by. An array is a frame around e
 
 from __future__ import annotations
 
-import html
-import re
 import textwrap
 from collections.abc import Iterable
 
 from ..arch import Architecture, Fanout, Memory
 from ..ir.problem import ROLES
 from .describe import axis_text, bandwidth, capacity, memory_extras, network_text
+from .svg import CHARACTER, STYLE, circle, escape, line, rect
 from .units import clock, count, energy, plural, significant
 
 _WIDTH = 860
@@ -22,44 +21,10 @@ _STEP = 14  # by which a frame starts further right than the one around it
 _RIGHT_STEP = 8  # by which it ends earlier
 _LANES = {role: 660 + 56 * i for i, role in enumerate(ROLES)}
 _BOX_RIGHT = 625
-_CHARACTER = 7.4  # width of one at 12 px in a monospaced font, rounded up
 _LINE = 17
 _PAD = 9
 _GAP = 12
 _CELLS = 12  # most rows and columns of an array that are drawn
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-_STYLE = """
-text { font-family: ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; font-size: 12px; fill: #1a202c }
-.name { font-weight: bold }
-.title { font-size: 17px; font-weight: bold }
-.quiet { fill: #4a5568 }
-.page { fill: #ffffff }
-.box { fill: #edf2f7; stroke: #718096 }
-.mac { fill: #e2e8f0; stroke: #4a5568; stroke-width: 1.5 }
-.frame { fill: none; stroke: #718096; stroke-dasharray: 5 3 }
-.cell { fill: #a0aec0 }
-.input { stroke: #2b6cb0; fill: #2b6cb0 }
-.weight { stroke: #b7791f; fill: #b7791f }
-.output { stroke: #2f855a; fill: #2f855a }
-line { stroke-width: 2.5 }
-.link { stroke: #a0aec0; stroke-width: 1 }
-.may { fill: #ffffff; stroke-width: 2.5 }
-text.input, text.weight, text.output { stroke: none }
-@media (prefers-color-scheme: dark) {
-  text { fill: #e2e8f0 }
-  .quiet { fill: #a0aec0 }
-  .page { fill: #171b22 }
-  .box { fill: #242b36; stroke: #718096 }
-  .mac { fill: #2d3748; stroke: #a0aec0 }
-  .cell { fill: #718096 }
-  .input { stroke: #63b3ed; fill: #63b3ed }
-  .weight { stroke: #f6ad55; fill: #f6ad55 }
-  .output { stroke: #68d391; fill: #68d391 }
-  .link { stroke: #4a5568 }
-  .may { fill: #171b22 }
-}
-"""
 
 
 def architecture_svg(arch: Architecture) -> str:
@@ -101,8 +66,7 @@ class _Picture:
         units = plural(arch.mac_instances, "MAC unit")
         lines = [arch.description, f"{units} at {clock(arch.clock_hz)}; words {arch.word_bits} bit, sums {partial} bit"]
         lines += ["set " + ", ".join(f"{path}={value}" for path, value in arch.settings.items())] * bool(arch.settings)
-        for line in lines:
-            self._lines(_MARGIN, [line], _WIDTH - 2 * _MARGIN, "quiet")
+        self._lines(_MARGIN, lines, _WIDTH - 2 * _MARGIN, "quiet")
         self.y += _LINE / 2
         for role, x in _LANES.items():
             self._text(x, role, role, "middle")
@@ -121,11 +85,11 @@ class _Picture:
         middle = self._box(memory.name, self._instances(memory.name), lines, "box")
         kept = [role for role in ROLES if memory.keeps[role] != "never"]
         if kept:
-            self.under.append(_line(_BOX_RIGHT, middle, max(_LANES[role] for role in kept), middle, "link"))
+            self.under.append(line(_BOX_RIGHT, middle, max(_LANES[role] for role in kept), middle, "link"))
         self.lanes_from = self.lanes_from or middle
         for role in kept:
             kind = role if memory.keeps[role] == "must" else f"{role} may"
-            self.over.append(_circle(_LANES[role], middle, kind))
+            self.over.append(circle(_LANES[role], middle, kind))
 
     def mac(self) -> None:
         mac = self.arch.mac
@@ -133,7 +97,7 @@ class _Picture:
         each = f"x {count(self.arch.mac_instances)}" if self.arch.mac_instances > 1 else ""
         self.lanes_to = self._box("MAC", each, [f"{energy(mac.energy_pj)} each{rate}"], "mac")
         for x in _LANES.values():
-            self.under.append(_line(_BOX_RIGHT, self.lanes_to, x, self.lanes_to, "link"))
+            self.under.append(line(_BOX_RIGHT, self.lanes_to, x, self.lanes_to, "link"))
 
     def open_frame(self, fanout: Fanout) -> None:
         self.frames.append(self.y)
@@ -154,7 +118,7 @@ class _Picture:
         self._lines(self.left, [network_text(fanout), *limited], right - 6 * _CELLS - 10 - self.left, "quiet")
         for row in range(rows):
             for column in range(columns):
-                self.over.append(_rect(right - 6 * (columns - column), top + 6 * row, 4, 4, "cell", 1))
+                self.over.append(rect(right - 6 * (columns - column), top + 6 * row, 4, 4, "cell", 1))
         self.y = max(self.y - _LINE + 4, top + 6 * rows) + _PAD
 
     def close_frames(self) -> None:
@@ -163,7 +127,7 @@ class _Picture:
             top = self.frames.pop()
             x = _MARGIN + _STEP * depth
             width = _WIDTH - _MARGIN - _RIGHT_STEP * depth - x
-            self.under.append(_rect(x, top, width, self.y - top, "frame", 8))
+            self.under.append(rect(x, top, width, self.y - top, "frame", 8))
             self.y += _GAP - 4
 
     def legend(self) -> None:
@@ -171,26 +135,26 @@ class _Picture:
         x = _MARGIN + 6.0
         for kind, words in (("input", "keeps the tensor"), ("input may", "may keep it"), ("", "no mark: it passes by")):
             if kind:
-                self.over.append(_circle(x, self.y - 4, kind))
+                self.over.append(circle(x, self.y - 4, kind))
             self._text(x + 12 * bool(kind), words, "quiet")
-            x += _CHARACTER * (len(words) + 5)
+            x += CHARACTER * (len(words) + 5)
         self.y += _MARGIN / 2
 
     def text(self) -> str:
         arch = self.arch
         names = ", ".join(level.name for level in arch.levels)
-        title = _escape(f"Architecture {arch.name}")
-        described = _escape(f"{arch.description}. From the outside in: {names}, MAC.")
+        title = escape(f"Architecture {arch.name}")
+        described = escape(f"{arch.description}. From the outside in: {names}, MAC.")
         height = self.y + _MARGIN / 2
-        lanes = [_line(x, self.lanes_from, x, self.lanes_to, role) for role, x in _LANES.items()]
+        lanes = [line(x, self.lanes_from, x, self.lanes_to, role) for role, x in _LANES.items()]
         return "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:g}" width="{_WIDTH}" '
                 f'height="{height:g}" role="img" aria-labelledby="title description">',
                 f'<title id="title">{title}</title>',
                 f'<desc id="description">{described}</desc>',
-                f"<style>{_STYLE}</style>",
-                _rect(0, 0, _WIDTH, height, "page", 10),
+                f"<style>{STYLE}</style>",
+                rect(0, 0, _WIDTH, height, "page", 10),
                 *self.under,
                 *lanes,
                 *self.over,
@@ -208,7 +172,7 @@ class _Picture:
         self.y += _LINE
         self._lines(left + _PAD, lines, _BOX_RIGHT - left - 2 * _PAD)
         height = self.y - top - _LINE + _PAD + 2
-        self.over.insert(at, _rect(left, top, _BOX_RIGHT - left, height, kind, 6))
+        self.over.insert(at, rect(left, top, _BOX_RIGHT - left, height, kind, 6))
         self.y = top + height + _GAP
         return top + height / 2
 
@@ -218,29 +182,12 @@ class _Picture:
 
     def _lines(self, x: float, lines: Iterable[str], width: float, kind: str = "") -> None:
         """Lines of text, broken where they would be wider than `width`."""
-        for line in lines:
-            for part in textwrap.wrap(line, int(width / _CHARACTER)):
+        for text in lines:
+            for part in textwrap.wrap(text, int(width / CHARACTER)):
                 self._text(x, part, kind)
                 self.y += _LINE
 
     def _text(self, x: float, text: str, kind: str = "", anchor: str = "start") -> None:
         if text:
             place = f'x="{x:g}" y="{self.y:g}" text-anchor="{anchor}"'
-            self.over.append(f'<text {place} class="{kind}" xml:space="preserve">{_escape(text)}</text>')
-
-
-def _rect(x: float, y: float, width: float, height: float, kind: str, radius: float) -> str:
-    size = f'width="{width:g}" height="{height:g}" rx="{radius:g}"'
-    return f'<rect x="{x:g}" y="{y:g}" {size} class="{kind}"/>'
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    return f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" class="{kind}"/>'
-
-
-def _circle(x: float, y: float, kind: str) -> str:
-    return f'<circle cx="{x:g}" cy="{y:g}" r="6" class="{kind}"/>'
-
-
-def _escape(text: str) -> str:
-    return html.escape(_NOT_XML.sub("?", text))
+            self.over.append(f'<text {place} class="{kind}" xml:space="preserve">{escape(text)}</text>')

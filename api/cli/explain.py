@@ -18,7 +18,7 @@ from .terminal import noting_interrupts, progress, say
 
 if TYPE_CHECKING:
     from ..arch import Architecture
-    from ..explanations import Found
+    from ..explanations import Found, Searching
     from ..mapper.hierarchy import Space
     from ..mapper.tilings import Tiling
 
@@ -83,15 +83,12 @@ def explain(
     tilewright explain result/mapping.json --objective latency --json
     """
     given = any(text is not None for text in (layer, conv, gemm, einsum))
-    if mapping is None and not given:
-        raise TilewrightError("expected a mapping or a layer, found neither", hint="give a mapping.json, or --layer")
     problem = problem_named(layer, conv, gemm, einsum) if given else None
-    own = mapping is not None and arch is None and not set_fields
-    machine = None if own else architecture_named(arch, set_fields)
+    machine = architecture_named(arch, set_fields) if arch is not None or set_fields else None
     sources = constraint_sources(dataflow, None, constraint or ())
     if svg is not None and not svg.parent.is_dir():
         raise TilewrightError("no such folder, expected one that exists", where=str(svg.parent))
-    from ..explanations import Searching, explain_found, searched_for
+    from ..explanations import Searching, explain_found
     from ..report.explain.page import explanation_page
     from ..report.text import write
     from ..results import write_file
@@ -99,7 +96,7 @@ def explain(
     kind, place = cast("Tiling | None", tiling), cast("Space | None", space)
     with noting_interrupts() as interrupts, progress("searching") as watch:
         how = Searching(objective, kind, place, sources, time_limit, store, not no_cache, watch, say)
-        found = searched_for(problem, machine, how) if mapping is None else _read(mapping, problem, machine)
+        found = _read(mapping, problem, machine) if mapping is not None else _searched(problem, machine, how)
         result = explain_found(found, how, not no_changes)
     if interrupts:
         say("interrupted: changes that were not searched are left out")
@@ -120,3 +117,12 @@ def _read(source: str, layer: Problem | None, arch: Architecture | None) -> Foun
     loaded = loaded_mapping(source, layer, arch)
     cost_noted(source, loaded)
     return Found(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
+
+
+def _searched(layer: Problem | None, arch: Architecture | None, how: Searching) -> Found:
+    """The best mapping of a layer."""
+    from ..explanations import searched_for
+
+    if layer is None:
+        raise TilewrightError("expected a mapping or a layer, found neither", hint="give a mapping.json, or --layer")
+    return searched_for(layer, arch or architecture_named(None), how)

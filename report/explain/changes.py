@@ -13,7 +13,7 @@ So a doubling that gains as much as a quadrupling stands before it, and of one f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, log2
 from typing import TypeAlias
@@ -67,27 +67,25 @@ def _memory_changes(arch: Architecture, memory: Memory, problem: Problem) -> Ite
     if not memory.overlaps:
         update = {"overlaps": True, "double_buffered": True}
         text = f"{memory.name} with two buffers, so that its transfers overlap"
-        yield _added(arch, memory, f"{memory.name}.overlaps", "true", text, update)
+        yield _added(arch, memory, f"{memory.name}.overlaps", f"true, {memory.name}.double_buffered=true", text, update)
     if memory is not arch.memories[0]:
         yield from _placements(arch, memory, problem)
 
 
 def _sizes(arch: Architecture, memory: Memory, problem: Problem) -> Iterator[Change]:
     roles = {tensor.role for tensor in problem.tensors if memory.keeps[tensor.role] != "never"}
-    several = bool(memory.partition_bits)
     instances = arch.instances(memory.name)
     for part in capacity_parts(memory):
         if not part.roles & roles:
             continue
-        (role,) = part.roles if len(part.roles) == 1 and several else ("shared",)
-        private = role in memory.partition_bits
-        field = f"{memory.name}.size" + (f".{role}" if several else "")
-        what = f"{memory.name}'s part for {role}s" if private else memory.name
+        private = next((role for role in memory.partition_bits if role in part.roles), None)
+        field = f"{memory.name}.size" + (f".{private or 'shared'}" if memory.partition_bits else "")
+        what = f"{memory.name}'s part for {private}s" if private else memory.name
         for factor in _FACTORS:
             bits = part.bits * factor
             update: dict[str, object] = {"size_bits": bits}
             if private:
-                update = {"partition_bits": {**memory.partition_bits, role: bits}}
+                update = {"partition_bits": {**memory.partition_bits, private: bits}}
             yield Change(
                 field=field,
                 setting=f"{field}={_exact_size(bits)}",
@@ -153,12 +151,12 @@ def _fanout_changes(arch: Architecture, fanout: Fanout) -> Iterator[Change]:
 
 
 def _added(
-    arch: Architecture, level: Memory | Fanout, field: str, value: str, text: str, update: dict[str, object]
+    arch: Architecture, level: Memory | Fanout, field: str, value: str, text: str, update: Mapping[str, object]
 ) -> Change:
     return Change(field, f"{field}={value}", text, "what is absent", 1.0, _with(arch, level, update))
 
 
-def _with(arch: Architecture, level: Memory | Fanout, update: dict[str, object]) -> Architecture:
+def _with(arch: Architecture, level: Memory | Fanout, update: Mapping[str, object]) -> Architecture:
     changed = level.model_copy(update=update)
     return arch.model_copy(update={"levels": tuple(changed if old is level else old for old in arch.levels)})
 

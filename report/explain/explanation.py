@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as MappingABC
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -75,7 +74,7 @@ class Explanation:
         """The picture of the nest: memories with their tiles, and the loops between them (picture.py)."""
         from .picture import nest_svg
 
-        return nest_svg(self.mapping, self.arch)
+        return nest_svg(self.mapping, self.arch, self.loops)
 
     def __str__(self) -> str:
         from ..text import plain_text
@@ -113,7 +112,7 @@ def _improvement(found: Improvement) -> dict[str, Any]:
     }
 
 
-def _tried(one: Tried) -> MappingABC[str, Any]:
+def _tried(one: Tried) -> dict[str, Any]:
     return {
         "field": one.change.field,
         "set": one.change.setting,

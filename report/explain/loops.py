@@ -8,7 +8,7 @@ steps together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -19,6 +19,7 @@ from ...cost_models.sets import distinct_sums
 from ...ir import Loop, Mapping, Rank, Tensor, tile_below
 from ..units import count, percent, significant
 
+MAC = "MAC"
 Kind: TypeAlias = Literal["moves", "again", "stays", "split", "shared", "apart"]
 
 
@@ -75,24 +76,20 @@ def _effects(
         boundary = crossing.boundary
         if not boundary.outer_position < position < boundary.inner_position:
             continue
-        names = {
-            "tensor": boundary.tensor.name,
-            "is_output": boundary.tensor.is_output,
-            "outer": boundary.outer.name,
-            "inner": boundary.inner.name if boundary.inner else "MAC",
-        }
+        tensor, inner = boundary.tensor, boundary.inner.name if boundary.inner else MAC
+        still = Effect(tensor.name, tensor.is_output, "stays", boundary.outer.name, inner)
+        moves: Kind = "moves" if loop.dim in tensor.dims else "again"
         if loop.is_spatial:
-            yield Effect(**names, kind=_space_kind(crossing, position, loop), shares=crossing.shares[position])
+            yield replace(still, kind=_space_kind(crossing, position, loop), shares=crossing.shares[position])
         elif boundary.inner is None:
-            yield Effect(**names, kind="moves" if loop.dim in boundary.tensor.dims else "stays")
+            yield replace(still, kind="moves") if moves == "moves" else still
         elif position in crossing.stays:
-            yield Effect(**names, kind="stays", words=0)
+            yield replace(still, words=0)
         else:
             words = crossing.moved[position]
             kept = Fraction(words.wanted - words.delivered, words.wanted) if words.wanted else Fraction(0)
-            rows = _kept_rows(mapping, arch, boundary.tensor, boundary.inner_position, loop, kept)
-            kind: Kind = "moves" if loop.dim in boundary.tensor.dims else "again"
-            yield Effect(**names, kind=kind, words=words.delivered, kept=float(kept), kept_rows=rows)
+            rows = _kept_rows(mapping, arch, tensor, boundary.inner_position, loop, kept)
+            yield replace(still, kind=moves, words=words.delivered, kept=float(kept), kept_rows=rows)
 
 
 def _space_kind(crossing: Crossing, position: int, loop: Loop) -> Kind:
@@ -127,18 +124,19 @@ def effect_text(effect: Effect) -> str:
     name, inner = effect.tensor, effect.inner
     if effect.kind in ("split", "shared", "apart"):
         return _space_text(effect)
-    if inner == "MAC":
+    if inner == MAC:
         if effect.is_output:
             return f"adds to the same {name} in {effect.outer}" if effect.kind == "stays" else f"next {name}"
         return f"same {name} from {effect.outer}" if effect.kind == "stays" else f"next {name}"
     if effect.kind == "stays":
         return f"{name} {'sums up' if effect.is_output else 'stays'} in {inner}"
+    if effect.kind == "again":
+        return f"{name} {'back to' if effect.is_output else 'into'} {inner} again each time"
     words = f"{count(effect.words or 0)} words"
     if effect.is_output:
-        return f"next {name} in {inner} ({words})" if effect.kind == "moves" else f"{name} back to {inner} ({words})"
-    if effect.kept:
-        words += f", {effect.kept_rows or percent(effect.kept, 1)} kept"
-    return f"{'next' if effect.kind == 'moves' else 'again'} {name} into {inner} ({words})"
+        return f"next {name} in {inner} ({words})"
+    kept = f", {effect.kept_rows or percent(effect.kept, 1)} kept" if effect.kept else ""
+    return f"next {name} into {inner} ({words}{kept})"
 
 
 def _space_text(effect: Effect) -> str:

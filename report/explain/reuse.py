@@ -97,7 +97,8 @@ def _factors(reuse: Reuse) -> Iterator[str]:
 
 def reuse_rows(reuse: Sequence[Reuse]) -> list[tuple[str, ...]]:
     """Tensor, memory; words in, words used, times used, network, halo: as texts."""
-    rows, last = [], ""
+    rows: list[tuple[str, ...]] = []
+    last = ""
     for r in reuse:
         network = (
             f"{significant(r.network)} {'sums in one' if r.is_output else 'get each'}" if r.network > _MORE else "-"

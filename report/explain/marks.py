@@ -1,0 +1,63 @@
+"""Marks of the picture of a nest: what a loop does to a tensor, as a small shape on the tensor's line."""
+
+from __future__ import annotations
+
+from ..svg import line
+from .loops import Effect, Kind
+
+STYLE = """
+.plain { fill: #718096; stroke: #718096 }
+.hollow { fill: #ffffff; stroke-width: 2 }
+.thin { stroke-width: 1.5 }
+.lane { stroke-width: 1.5; opacity: 0.45 }
+.idle { fill: none; stroke: #a0aec0; stroke-width: 0.7 }
+.free { fill: #ffffff; stroke: #a0aec0; stroke-width: 1 }
+.ground { fill: #ffffff }
+.dots { stroke: #a0aec0; stroke-width: 0.7; stroke-dasharray: 1 4 }
+.part { stroke: none }
+@media (prefers-color-scheme: dark) {
+  .plain { fill: #a0aec0; stroke: #a0aec0 }
+  .hollow { fill: #171b22 }
+  .free { fill: #171b22; stroke: #718096 }
+  .ground { fill: #171b22 }
+  .idle { stroke: #718096 }
+}
+"""
+
+LEGEND: tuple[tuple[Kind, str], ...] = (
+    ("moves", "next words"),
+    ("again", "the same words again"),
+    ("stays", "stays"),
+    ("split", "a part for each"),
+    ("shared", "shared"),
+    ("apart", "each for itself"),
+)
+"""Marks in the order of the legend, with their words."""
+
+_HALF = 6.0
+
+
+def mark(effect: Effect, x: float, y: float, role: str) -> list[str]:
+    """The mark of an effect around a point; of outputs it points outwards."""
+    return shape(effect.kind, x, y, role, upwards=effect.is_output)
+
+
+def shape(kind: Kind, x: float, y: float, role: str, upwards: bool = False) -> list[str]:
+    """A triangle for words that move, hollow for those that come again, a ring for a tile that stays; in space three
+    pieces, three lines from one point, or three lines apart."""
+    way = -1.0 if upwards else 1.0
+    if kind in ("moves", "again"):
+        points = f"{x - _HALF:g},{y - 4 * way:g} {x + _HALF:g},{y - 4 * way:g} {x:g},{y + 5 * way:g}"
+        return [f'<polygon points="{points}" class="{role}{" hollow" if kind == "again" else ""}"/>']
+    if kind == "stays":
+        return [f'<circle cx="{x:g}" cy="{y:g}" r="5" class="{role} hollow"/>']
+    ground = f'<rect x="{x - 9:g}" y="{y - 6:g}" width="18" height="12" class="ground"/>'
+    places = (x - _HALF, x, x + _HALF)
+    if kind == "split":
+        return [
+            ground,
+            *(f'<rect x="{p - 2:g}" y="{y - 4:g}" width="4" height="8" class="{role} part"/>' for p in places),
+        ]
+    if kind == "shared":
+        return [ground, *(line(x, y - 5 * way, p, y + 5 * way, f"{role} thin") for p in places)]
+    return [ground, *(line(p, y - 5, p, y + 5, f"{role} thin") for p in places)]

@@ -1,0 +1,115 @@
+"""`tilewright explain` from the command line, and `explain` from Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from typer.testing import CliRunner
+
+import tilewright as tw
+from tilewright.cli import app
+from tilewright.explanations import explain
+
+SIZES = "M=16,N=16,K=16"
+FOUND = tw.search(tw.gemm(16, 16, 16), "eyeriss", "energy")
+
+
+def run(*arguments: object, text: str | None = None) -> Any:
+    return CliRunner().invoke(app, ["explain", *map(str, arguments)], input=text)
+
+
+@pytest.fixture
+def mapping(tmp_path: Path) -> Path:
+    FOUND.save(tmp_path)
+    return tmp_path / "mapping.json"
+
+
+def test_the_page(mapping: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "nest.svg"
+    done = run(mapping, "--svg", picture)
+    assert done.exit_code == 0, done.output
+    for title in ("Where the energy goes", "What bounds the latency", "What each loop does", "How often words are used",
+                  "How far from the bounds", "What would help"):  # fmt: skip
+        assert f"\n{title}\n" in done.stdout
+    assert "On this machine no mapping has less energy (even space, perfect tilings; proven)." in done.stdout
+    assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+    assert str(picture) in done.stdout
+
+
+def test_json_has_the_same_facts(mapping: Path) -> None:
+    done = run(mapping, "--json")
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert document == json.loads(json.dumps(explain(FOUND).as_dict()))
+    assert document["energy_pj"] == FOUND.cost.energy_pj
+    assert sum(part["energy_pj"] for part in document["energy"]) == pytest.approx(FOUND.cost.energy_pj)
+    assert document["improvement"]["objective"] == "energy"
+    assert all(change["gain"] >= 1 - 1e-9 for change in document["improvement"]["changes"])
+
+
+def test_standard_input_a_layer_and_a_file_are_the_same(mapping: Path) -> None:
+    page = run(mapping, "--no-changes").stdout
+    assert "What would help" not in page
+    assert run("-", "--no-changes", text=mapping.read_text()).stdout == page
+    assert run("--gemm", SIZES, "--arch", "eyeriss", "--objective", "energy", "--no-changes").stdout == page
+    mine = FOUND.emit("yaml")
+    path = mapping.with_name("mine.yaml")
+    path.write_text(mine)
+    assert run(path, "--gemm", SIZES, "--arch", "eyeriss", "--no-changes").stdout == page
+
+
+def test_from_python_in_all_ways(mapping: Path) -> None:
+    expected = explain(FOUND, changes=False)
+    assert expected.improvement is None
+    assert explain(mapping, changes=False).as_dict() == expected.as_dict()
+    assert explain(FOUND.mapping, "eyeriss", changes=False).as_dict() == expected.as_dict()
+    assert str(expected).startswith("Layer")
+
+
+def test_searches_are_recalled_from_the_store(mapping: Path, tmp_path: Path) -> None:
+    store = tmp_path / "results.sqlite3"
+    first = run(mapping, "--store", store)
+    assert first.exit_code == 0, first.output
+    from tilewright.report.store import Store
+
+    with Store(store) as kept:
+        records = len(list(kept.records()))
+    assert records > 5
+    assert run(mapping, "--store", store).stdout == first.stdout
+    with Store(store) as kept:
+        assert len(list(kept.records())) == records
+
+
+def test_kind_of_search_follows_the_mapping() -> None:
+    nest = "DRAM keeps A W O\nGLB keeps A\nfor N in 3\nGLB keeps O\nparallel N in 3 on array.x\nspad keeps A W O"
+    ragged = tw.Mapping(tw.gemm(1, 7, 1), tw.LoopNest.parse(nest))
+    found = explain(ragged, "eyeriss").improvement
+    assert found is not None
+    assert (found.kind, found.objective.name) == ("uneven space, ragged tilings", "edp")
+    constrained = tw.search(tw.gemm(4, 4, 4), "eyeriss", "energy", constraints="GLB.temporal.K<=1")
+    notes = explain(constrained, changes=True).improvement
+    assert notes is not None
+    assert notes.notes[0].startswith("The mapping was searched for under constraints: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "expected a mapping or a layer, found neither"),
+        (("nowhere.json",), "no such file"),
+        (("--gemm", SIZES), "no architecture is given"),
+        (("--gemm", SIZES, "--arch", "eyeriss", "--tiling", "raged"), "unknown tiling 'raged'"),
+        (("--gemm", SIZES, "--arch", "eyeriss", "--space", "odd"), "unknown space 'odd'"),
+        (("--gemm", SIZES, "--arch", "eyeriss", "--time-limit", "-1"), "the time limit is -1"),
+        (("--gemm", SIZES, "--arch", "eyeriss", "--svg", "no/such/folder.svg"), "no such folder"),
+    ],
+)
+def test_bad_input_is_refused(arguments: tuple[str, ...], message: str) -> None:
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.output

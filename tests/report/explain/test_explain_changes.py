@@ -1,0 +1,149 @@
+"""Changes of a machine: each is the one that `--set` makes, gains are those of independent searches, order is fair."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import tilewright as tw
+from tilewright.arch import Architecture, list_archs, load_arch
+from tilewright.explanations import explain
+from tilewright.report.explain.changes import Change, best_changes, changes_of, try_changes
+from tilewright.report.explain.explanation import Improvement
+
+CONV = tw.conv2d(K=4, C=4, P=4, Q=4, R=3, S=1)
+REFERS = {("systolic", "array.y"), ("cpu", "mac.per_cycle")}
+
+
+def small() -> Architecture:
+    """Eyeriss with little of everything, and one thing that it lacks."""
+    changed = {"array": "2x2", "GLB.size": "80 B", "array.multicast": "false", "DRAM.bandwidth": "1 B/cycle"}
+    return load_arch("eyeriss", set=changed)
+
+
+@pytest.fixture(scope="module")
+def improvement(tmp_path_factory: pytest.TempPathFactory) -> Improvement:
+    result = tw.search(CONV, small(), "edp")
+    found = explain(result, store=tmp_path_factory.mktemp("store") / "results.sqlite3").improvement
+    assert found is not None
+    return found
+
+
+def without_texts(arch: Architecture) -> dict[str, object]:
+    return arch.model_dump(exclude={"settings", "description", "name"})
+
+
+@pytest.mark.parametrize("name", list_archs())
+def test_a_change_is_what_set_makes_of_the_file(name: str) -> None:
+    arch = load_arch(name)
+    changes = changes_of(arch, CONV)
+    assert len({change.setting for change in changes}) == len(changes)
+    for change in changes:
+        field, _, value = change.setting.partition("=")
+        assert change.field == field
+        assert without_texts(change.arch) != without_texts(arch)
+        if (name, field) not in REFERS:
+            assert without_texts(load_arch(name, set={field: value})) == without_texts(change.arch), change.setting
+
+
+def test_what_is_absent_is_offered() -> None:
+    arch = small()
+    serial = arch.memories[1].model_copy(update={"overlaps": False})
+    arch = arch.model_copy(update={"levels": (arch.levels[0], serial, *arch.levels[2:])})
+    fields = [change.field for change in changes_of(arch, CONV)]
+    assert "array.multicast" in fields
+    assert "GLB.overlaps" in fields
+    assert "GLB.keep.weight" in fields
+    assert "array.spatial_reduction" not in fields
+    assert fields.count("GLB.size") == 2
+
+
+def test_parts_of_a_memory_are_changed_one_by_one() -> None:
+    parts = {"spad.size": {"input": "24 B", "weight": "64 B", "shared": "48 B"}}
+    arch = load_arch("eyeriss", set=parts)
+    changes = {c.setting: c for c in changes_of(arch, CONV) if c.field.startswith("spad.size")}
+    fields = [f"spad.size.{part}={size}" for part, size in
+              (("input", "96 B"), ("input", "48 B"), ("weight", "256 B"), ("weight", "128 B"),
+               ("shared", "192 B"), ("shared", "96 B"))]  # fmt: skip
+    assert list(changes) == fields
+    for setting, change in changes.items():
+        field, _, value = setting.partition("=")
+        assert without_texts(load_arch("eyeriss", set=parts | {field: value})) == without_texts(change.arch)
+
+
+def test_gains_are_those_of_independent_searches(improvement: Improvement) -> None:
+    present = tw.search(CONV, small(), "edp").cost.edp
+    assert improvement.present == improvement.given == present
+    assert improvement.proven
+    assert any(one.helps for one in improvement.tried)
+    assert any(not one.helps for one in improvement.tried)
+    for one in improvement.tried:
+        again = tw.search(CONV, one.change.arch, "edp")
+        assert one.value == pytest.approx(again.cost.edp)
+        assert one.gain == pytest.approx(present / again.cost.edp)
+        assert one.proven
+
+
+def test_what_is_left_out_would_not_have_helped(improvement: Improvement) -> None:
+    searched = {one.change.setting for one in improvement.tried}
+    left = [change for change in changes_of(small(), CONV) if change.setting not in searched]
+    assert left
+    for change in left:
+        assert tw.search(CONV, change.arch, "edp").cost.edp >= improvement.present * (1 - 1e-9)
+
+
+def test_order_is_gain_for_cost(improvement: Improvement) -> None:
+    best = best_changes(improvement.tried)
+    assert [one.score for one in best] == sorted((one.score for one in best), reverse=True)
+    assert len({one.change.field for one in best}) == len(best)
+
+
+def fake(field: str, cost: float) -> Change:
+    return Change(field, f"{field}={cost}", field, "", cost, small())
+
+
+def test_the_smaller_of_two_equal_changes_stands_first() -> None:
+    values = {("a", 2.0): 50.0, ("a", 1.0): 50.0, ("b", 1.0): 40.0, ("c", 2.0): 100.0, ("d", 1.0): "no mapping"}
+    asked: list[str] = []
+
+    def search(change: Change) -> tuple[float, bool] | str:
+        asked.append(change.setting)
+        found = values[change.field, change.cost]
+        return found if isinstance(found, str) else (found, True)
+
+    tried = try_changes([fake(field, cost) for field, cost in [*values, ("c", 1.0)]], 100.0, search)
+    assert [(one.change.field, one.change.cost) for one in best_changes(tried)] == [("b", 1.0), ("a", 1.0)]
+    assert "c=1.0" not in asked  # a larger c gained nothing
+    (impossible,) = [one for one in tried if one.change.field == "d"]
+    assert (impossible.value, impossible.reason, impossible.helps) == (None, "no mapping", False)
+
+
+def test_a_mapping_that_is_not_the_best_is_told_so() -> None:
+    nest = "DRAM keeps A W O\nfor M in 4\nfor N in 4\nfor K in 4\nGLB keeps A O\nspad keeps A W O"
+    mapping = tw.Mapping(tw.gemm(4, 4, 4), tw.LoopNest.parse(nest))
+    best = tw.search(tw.gemm(4, 4, 4), small(), "energy")
+    worse = tw.evaluate(mapping, small())
+    explanation = explain(mapping, small(), objective="energy")
+    found = explanation.improvement
+    assert found is not None
+    assert found.given == worse.energy_pj > found.present == best.cost.energy_pj
+    less = 100 * (1 - found.present / found.given)
+    assert f"On the same machine another mapping has {less:.1f}% less energy (even space, perfect" in str(explanation)
+
+
+def test_a_lexicographic_objective_is_compared_by_its_first_part() -> None:
+    result = tw.search(tw.gemm(4, 4, 4), small(), "latency,energy")
+    found = explain(result).improvement
+    assert found is not None
+    assert found.objective.name == "latency"
+    assert found.notes == ("Changes are compared by latency, the first part of latency,energy.",)
+
+
+def test_without_time_nothing_is_worse_than_what_is_known() -> None:
+    result = tw.search(CONV, small(), "edp")
+    stopped = replace(result, certificate=replace(result.certificate, lower_bound=0.0))
+    found = explain(stopped, time_limit=0.0, cache=False).improvement
+    assert found is not None
+    assert found.present <= result.cost.edp
+    assert all(one.value is None or one.gain >= 1 - 1e-9 for one in found.tried)

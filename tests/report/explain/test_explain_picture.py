@@ -1,0 +1,162 @@
+"""The picture of a nest: well-formed, all of the nest in it, and no text over another or beyond its frame."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import tilewright as tw
+from generators import random_architecture, random_mapping, random_problem
+from tilewright.arch import Architecture, load_arch
+from tilewright.cost_models import cost_of, count_words
+from tilewright.ir import Loop, Mapping, Node
+from tilewright.report.explain.explanation import Explanation, explain_mapping
+
+SVG = "{http://www.w3.org/2000/svg}"
+WIDTHS = {"title": 10.5}  # of a character in a wide monospaced font [px]; all other texts are smaller
+WIDTH = 7.3
+LAYERS = {
+    "eyeriss": tw.conv2d(K=8, C=4, P=12, Q=7, R=3, S=3),
+    "tpu_v1": tw.gemm(64, 512, 64),
+    "simba": tw.conv2d(K=16, C=16, P=6, Q=6, R=3, S=3, stride=2),
+    "cpu": tw.gemm(64, 64, 64),
+    "h100": tw.gemm(256, 256, 256),
+    "three_level": tw.einsum("bhqd,bhkd->bhqk", b=2, h=3, q=8, k=8, d=8),
+}
+
+
+@cache
+def case(name: str) -> Explanation:
+    """A searched mapping on a machine of the library, or a random one."""
+    if name in LAYERS:
+        found = tw.search(LAYERS[name], name, "energy", space="uneven" if name == "three_level" else "even")
+        return explained(found.mapping, found.arch)
+    rng = random.Random(name)
+    arch = random_architecture(rng)
+    return explained(random_mapping(rng, random_problem(rng), arch), arch)
+
+
+def explained(mapping: Mapping, arch: Architecture) -> Explanation:
+    return explain_mapping(mapping, arch, cost_of(mapping, arch, count_words(mapping, arch)))
+
+
+CASES = [*LAYERS, *(f"random {i}" for i in range(12))]
+
+
+def drawn(name: str) -> ElementTree.Element:
+    return ElementTree.fromstring(case(name).svg())
+
+
+def boxes(root: ElementTree.Element) -> list[tuple[str, float, float, float, float]]:
+    """Every text with the left, right, top and bottom that it takes at most."""
+    found = []
+    for text in root.iter(f"{SVG}text"):
+        x, y, words = float(text.get("x", "")), float(text.get("y", "")), text.text or ""
+        width = len(words) * WIDTHS.get(text.get("class", ""), WIDTH)
+        left = x - {"start": 0, "middle": width / 2, "end": width}[text.get("text-anchor", "start")]
+        found.append((words, left, left + width, y - 10, y + 3))
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_text_is_over_another_or_cut_off(name: str) -> None:
+    root = drawn(name)
+    _, _, width, height = map(float, root.get("viewBox", "").split())
+    found = boxes(root)
+    for words, left, right, top, bottom in found:
+        assert left >= 0, words
+        assert right <= width, words
+        assert top >= 0, words
+        assert bottom <= height, words
+    for one, two in itertools.combinations(found, 2):
+        apart = one[2] <= two[1] or two[2] <= one[1] or one[4] <= two[3] or two[4] <= one[3]
+        assert apart, (one, two)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_shapes_stay_on_the_page_and_off_the_texts(name: str) -> None:
+    root = drawn(name)
+    _, _, width, height = map(float, root.get("viewBox", "").split())
+    for rect in root.iter(f"{SVG}rect"):
+        x, y, wide, high = (float(rect.get(key, "")) for key in ("x", "y", "width", "height"))
+        assert min(x, y, wide, high) >= 0
+        assert x + wide <= width
+        assert y + high <= height
+        kind = (rect.get("class") or "").split()[0]
+        if kind in ("page", "frame", "box", "mac"):
+            continue
+        for words, left, right, top, bottom in boxes(root):  # bars and grids
+            assert x + wide <= left or right <= x or y + high <= top or bottom <= y, (words, kind)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_of_the_nest_is_in_the_picture(name: str) -> None:
+    e = case(name)
+    root = drawn(name)
+    texts = [text.text or "" for text in root.iter(f"{SVG}text")]
+    items = [x for x in e.mapping.nest if isinstance(x, Node) or x.trips > 1]
+    assert [t for t in texts if t.startswith(("for ", "parallel "))] == [str(x) for x in items if isinstance(x, Loop)]
+    groups = [memory for memory, _ in itertools.groupby(x.memory if isinstance(x, Node) else None for x in items)]
+    rects = [rect for rect in root.iter(f"{SVG}rect") if rect.get("class") in ("box", "mac")]
+    assert len(rects) == sum(memory is not None for memory in groups) + 1
+    kept = len(e.mapping.nest.nodes)
+    assert sum(text[:1].isdigit() and text.endswith((" word", " words")) for text in texts) == kept
+    for rect in rects:  # texts of a box stay in it
+        x, y, width, height = (float(rect.get(key, "")) for key in ("x", "y", "width", "height"))
+        inside = [box for box in boxes(root) if x <= box[1] < x + width and y <= box[3] < y + height]
+        assert inside
+        for words, _, right, _, bottom in inside:
+            assert right <= x + width, words
+            assert bottom <= y + height, words
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_mark_for_every_effect(name: str) -> None:
+    root = drawn(name)
+    kinds = [effect.kind for role in case(name).loops for effect in role.effects]
+    polygons = [polygon.get("class") or "" for polygon in root.iter(f"{SVG}polygon")]
+    rings = [circle for circle in root.iter(f"{SVG}circle") if "hollow" in (circle.get("class") or "")]
+    grounds = [rect for rect in root.iter(f"{SVG}rect") if rect.get("class") == "ground"]
+    again = sum(kind.endswith("hollow") for kind in polygons)
+    assert (len(polygons) - again - 1, again - 1, len(rings) - 1) == tuple(
+        kinds.count(kind) for kind in ("moves", "again", "stays")
+    )
+    assert len(grounds) - 3 == sum(kinds.count(kind) for kind in ("split", "shared", "apart"))
+
+
+def test_bars_are_logarithmic_and_parts_to_scale() -> None:
+    e = case("eyeriss")
+    root = drawn("eyeriss")
+    bars = [rect for rect in root.iter(f"{SVG}rect") if rect.get("height") == "9"]
+    lengths = [float(bar.get("width", "")) for bar in bars]
+    words = [t.tile_words for t in e.cost.traffic if t.tile_words]
+    assert sorted(zip(words, lengths, strict=True)) == sorted(zip(sorted(words), sorted(lengths), strict=True))
+    assert max(lengths) == 130
+
+
+def test_idle_instances_are_hollow() -> None:
+    mapping = Mapping(tw.gemm(4, 4, 13), tw.LoopNest.parse(
+        "DRAM keeps A W O\nGLB keeps A O\nparallel K in 13 on array.x\nspad keeps A W O\nfor M in 4\nfor N in 4"
+    ))  # fmt: skip
+    text = explained(mapping, load_arch("eyeriss")).svg()
+    assert text.count('class="cell"') == 11 * 1  # 13 of 14 columns, one of 12 rows: of 12 x 12 cells
+    assert text.count('class="idle"') == 12 * 12 - 11
+
+
+def test_texts_are_escaped() -> None:
+    e = case("eyeriss")
+    arch = e.arch.model_copy(update={"name": "a<b>&\x00" + "x" * 200})
+    texts = [text.text for text in ElementTree.fromstring(explained(e.mapping, arch).svg()).iter(f"{SVG}text")]
+    assert (texts[0] or "").startswith("conv2d on a<b>&?")
+    assert (texts[0] or "").endswith("...")
+
+
+def test_the_picture_of_the_documentation_is_up_to_date() -> None:
+    found = tw.search("resnet50:layer1.0.conv2", "eyeriss", "edp")
+    path = Path(__file__).parents[3] / "docs" / "pictures" / "nest.svg"
+    assert path.read_text(encoding="utf-8") == explained(found.mapping, found.arch).svg()
