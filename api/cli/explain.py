@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from ..ir import Problem, TilewrightError
-from .batch_options import NoCacheOption, StoreOption
 from .constraint_options import constraint_sources
-from .machines import Settings, architecture_named
+from .machines import architecture_named
 from .mappings import cost_noted, loaded_mapping
+from .options import (
+    ConstraintOption,
+    ConstraintsOption,
+    ConvOption,
+    DataflowOption,
+    EinsumOption,
+    GemmOption,
+    NoCacheOption,
+    SetOption,
+    StoreOption,
+    SvgOption,
+)
 from .problems import problem_named
 from .terminal import noting_interrupts, progress, say
 
@@ -40,12 +50,10 @@ def explain(
     layer: Annotated[
         str | None, typer.Option(metavar="LAYER", help="The layer to search for, or that a mapping file is for.")
     ] = None,
-    conv: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a convolution.")] = None,
-    gemm: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a matrix product.")] = None,
-    einsum: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="That layer as an einsum; --layer has its sizes.")
-    ] = None,
-    set_fields: Settings = None,
+    conv: ConvOption = None,
+    gemm: GemmOption = None,
+    einsum: EinsumOption = None,
+    set_fields: SetOption = None,
     objective: Annotated[
         str | None,
         typer.Option(metavar="WHAT", help="What changes should lower; else what the mapping was searched for, or edp."),
@@ -56,17 +64,16 @@ def explain(
     space: Annotated[
         str | None, typer.Option(metavar="KIND", help="even or uneven; else as the mapping was searched for.")
     ] = None,
-    dataflow: Annotated[str | None, typer.Option(metavar="NAME", help="Search only mappings of a dataflow.")] = None,
-    constraint: Annotated[
-        list[str] | None, typer.Option(metavar="EXPR", help="Search only within a constraint; may be repeated.")
-    ] = None,
+    dataflow: DataflowOption = None,
+    constraints: ConstraintsOption = None,
+    constraint: ConstraintOption = None,
     no_changes: Annotated[
         bool, typer.Option("--no-changes", help="Search for nothing: leave out what would help.")
     ] = False,
     time_limit: Annotated[
         float, typer.Option(metavar="SECONDS", help="For each search; then it takes the best so far, not proven.")
     ] = _TIME_LIMIT,
-    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the nest as a picture, in this file.")] = None,
+    svg: SvgOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all facts as JSON, and nothing else.")] = False,
     store: StoreOption = None,
     no_cache: NoCacheOption = False,
@@ -85,13 +92,14 @@ def explain(
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     machine = architecture_named(arch, set_fields) if arch is not None or set_fields else None
-    sources = constraint_sources(dataflow, None, constraint or ())
-    if svg is not None and not svg.parent.is_dir():
-        raise TilewrightError("no such folder, expected one that exists", where=str(svg.parent))
+    sources = constraint_sources(dataflow, constraints, constraint or ())
     from ..explanations import Searching, explain_found
     from ..report.explain.page import explanation_page
+    from ..report.figures import check_pictures
     from ..report.text import write
     from ..results import write_file
+
+    check_pictures(svg, None)
 
     kind, place = cast("Tiling | None", tiling), cast("Space | None", space)
     with noting_interrupts() as interrupts, progress("searching") as watch:
