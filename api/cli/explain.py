@@ -10,7 +10,7 @@ import typer
 from ..ir import Problem, TilewrightError
 from .constraint_options import constraint_sources
 from .machines import architecture_named
-from .mappings import cost_noted, loaded_mapping
+from .mappings import cost_of, load
 from .options import (
     ConstraintOption,
     ConstraintsOption,
@@ -122,8 +122,8 @@ def _read(source: str, layer: Problem | None, arch: Architecture | None) -> Foun
     """The mapping of a file, or of standard input."""
     from ..explanations import Found
 
-    loaded = loaded_mapping(source, layer, arch)
-    cost_noted(source, loaded)
+    loaded = load(source, layer, arch)
+    cost_of(source, loaded)
     return Found(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
 
 
