@@ -27,7 +27,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, WithJsonSchema
 
 from ..arch import Architecture, Fanout, Memory
 from ..cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic, parse_objective
@@ -40,7 +40,6 @@ from ..ir import (
     Node,
     Problem,
     ProblemError,
-    Rank,
     Role,
     Tensor,
     TilewrightError,
@@ -86,12 +85,30 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
+Size = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1})]
+"""A size or a coefficient; `Problem` says it better when one is not positive."""
+
+
 class _AxisPart(_Part):
+    """One axis of an array.
+
+    fanout  its name
+    index   0 is x, 1 is y
+    """
+
     fanout: str
     index: Literal[0, 1]
 
 
 class _LoopPart(_Part):
+    """Steps along a dimension, one after the other, or side by side on an axis.
+
+    kind   "loop"
+    dim    name of the dimension
+    trips  how many steps
+    axis   whose instances take a step each; null: they are taken in time
+    """
+
     kind: Literal["loop"] = "loop"
     dim: str
     trips: Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
@@ -99,33 +116,64 @@ class _LoopPart(_Part):
 
 
 class _NodePart(_Part):
+    """From here inwards, a memory holds the tile of a tensor that the loops further in touch.
+
+    kind    "node"
+    memory, tensor  their names
+    """
+
     kind: Literal["node"] = "node"
     memory: str
     tensor: str
 
 
 class _TensorPart(_Part):
+    """A tensor, and which of its elements each point of the dimensions touches.
+
+    name   of the tensor
+    role   what the architecture calls it
+    ranks  its axes; each a list of [dimension, coefficient], of which it is the sum
+    bits   of a word; null: as wide as the architecture's
+    partial_bits  of a partial sum, of outputs only; null: as wide as the architecture's
+    """
+
     name: str
     role: Role
-    ranks: tuple[Rank, ...]
+    ranks: tuple[tuple[tuple[str, Size], ...], ...]
     bits: PositiveInt | None = None
     partial_bits: PositiveInt | None = None
 
 
 class _ProblemPart(_Part):
+    """A layer: its output is, at every point of the dimensions, the sum of the products of its operands.
+
+    name     of the layer
+    dims     a list of [dimension, size]
+    tensors  operands first, the output last
+    """
+
     name: str
-    dims: tuple[tuple[str, int], ...]
+    dims: tuple[tuple[str, Size], ...]
     tensors: tuple[_TensorPart, ...]
 
 
 class _ArchitecturePart(Architecture):
-    """As the specification, with its levels told apart by `kind`, for errors that speak of one of them only."""
+    """The whole specification of the machine, in base units."""
+
+    # As the specification; but its levels are told apart by `kind`, for errors that speak of one of them only.
 
     levels: tuple[Annotated[Memory | Fanout, Field(discriminator="kind")], ...]
 
 
 class _Summary(_Part):
-    """The figures that most readers want, some of them derived from those in `cost` and `certificate`."""
+    """The figures that most readers want, some of them derived from those in `cost` and `certificate`.
+
+    energy_pj, latency_cycles, utilization, limited_by  as in `cost`
+    latency_s  the whole run, in seconds
+    edp        energy x latency, in pJ x cycles
+    proven     whether no mapping of the space is better; null: it was not searched for
+    gap        how much better another one could be at most, as a fraction of the value; null: it was not searched for
+    """
 
     energy_pj: float
     latency_cycles: float
@@ -138,7 +186,17 @@ class _Summary(_Part):
 
 
 class MappingDocument(_Part):
-    """The document, version 1."""
+    """A mapping of a layer on an accelerator, with everything that it needs to be understood, run and checked.
+
+    schema_version  of this document
+    written_by      the program and its version
+    summary         figures that most readers want
+    problem         the layer
+    architecture    the machine
+    nest            loops and storage nodes, outermost first
+    cost            what the mapping costs, by memory and tensor
+    certificate     what the search proved; null for a mapping that was not searched for
+    """
 
     schema_version: Literal[1] = SCHEMA_VERSION
     written_by: str
@@ -351,7 +409,7 @@ def _check_version(data: dict[str, Any], where: str) -> None:
     version = data["schema_version"]
     if type(version) is not int or version != SCHEMA_VERSION:
         newer = type(version) is int and version > SCHEMA_VERSION
-        hint = "it was written by a newer tilewright" if newer else None
+        hint = "it was written by a newer tilewright: read it with that one" if newer else None
         raise MappingError(f"found {version!r}, expected {SCHEMA_VERSION}", where=place, hint=hint)
 
 

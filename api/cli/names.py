@@ -54,7 +54,8 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
-            help="An architecture, a network, a layer such as resnet50:conv1, a dataflow, or a YAML or ONNX file.",
+            help="An architecture, a network, a layer such as resnet50:conv1, a dataflow, a YAML or ONNX file, or "
+            "mapping-schema.",
         ),
     ],
     set_fields: SetOption = None,
@@ -63,7 +64,8 @@ def show(
     ] = None,
     dim: DimsOption = None,
 ) -> None:
-    """Show an architecture, the layers of a network, one layer, or the file of a dataflow.
+    """Show an architecture, the layers of a network, one layer, the file of a dataflow, or the JSON Schema of
+    mapping.json.
 
     \b
     tilewright show eyeriss
@@ -72,12 +74,18 @@ def show(
     tilewright show resnet50:layer1.0.conv2
     tilewright show weight-stationary
     tilewright show my_chip.yaml
+    tilewright show mapping-schema
     """
     from ..mapper.constraint_files import dataflow_text, list_dataflows
+    from ..report.mapping_schema import SCHEMA_NAME, schema_text
 
     if name in list_dataflows():
         _only_architectures(name, set_fields, svg)
         typer.echo(dataflow_text(name), nl=False)
+        return
+    if name == SCHEMA_NAME:
+        _only_architectures(name, set_fields, svg)
+        typer.echo(schema_text(), nl=False)
         return
     found = _found(name, sizes_of_symbols(dim), set_fields)
     if svg is not None:
