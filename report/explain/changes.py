@@ -5,10 +5,10 @@ rate of the MACs, doubled; something that is absent, added (multicast, spatial r
 past a memory, room for a tensor). Everything else stays as it is, energies per access too.
 
     cost   = log2(factor), in doublings; 1 for something that is added
-    gain   = log2(least objective on the machine as it is / least objective on the changed one)
-    order  : gain / cost, largest first; of equals, the larger gain
+    gain   = log2(least objective on the machine as it is / least objective on the changed one), in halvings
+    order  : gain / cost, largest first; of equals, the smaller change
 
-So a doubling that gains as much as a quadrupling stands before it, and of one field only its better factor is listed.
+So a doubling stands before a quadrupling of the same field, unless the latter gains more than twice as much.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from math import inf, log2
 from typing import TypeAlias
 
 from ...arch import Architecture, Fanout, Memory
+from ...arch.units import bits_per_cycle
 from ...cost_models.cost import capacity_parts
 from ...ir import Problem
 from ..units import count, plural, significant, size
 
 _FACTORS = (4, 2)
 """Of memories and ports, the larger one first: where it gains nothing, no smaller one does."""
+
+_DIGITS = 6
+"""Of scores: what differs less is equal."""
 
 LEAST_GAIN = 1e-6
 """Gains below this share are rounding."""
@@ -64,10 +68,12 @@ def changes_of(arch: Architecture, problem: Problem) -> tuple[Change, ...]:
 def _memory_changes(arch: Architecture, memory: Memory, problem: Problem) -> Iterator[Change]:
     yield from _sizes(arch, memory, problem)
     yield from _bandwidths(arch, memory)
+    name = memory.name
     if not memory.overlaps:
         update = {"overlaps": True, "double_buffered": True}
-        text = f"{memory.name} with two buffers, so that its transfers overlap"
-        yield _added(arch, memory, f"{memory.name}.overlaps", f"true, {memory.name}.double_buffered=true", text, update)
+        value = f"true, {name}.double_buffered=true"
+        text = f"{name} with two buffers, so that its transfers overlap"
+        yield _added(arch, memory, f"{name}.overlaps", value, text, update, f"a second buffer in {name}")
     if memory is not arch.memories[0]:
         yield from _placements(arch, memory, problem)
 
@@ -107,7 +113,7 @@ def _bandwidths(arch: Architecture, memory: Memory) -> Iterator[Change]:
             each = f"{significant(bits * factor / 8)} B/cycle"
             yield Change(
                 field=field,
-                setting=f"{field}={bits * factor / 8!r} B/cycle",
+                setting=f"{field}={_exact_bandwidth(bits * factor, arch.clock_hz)}",
                 text=f"{memory.name}{f' {port}' if port else ''} port {_times(factor)} as wide, {each}",
                 adds=f"{significant(instances * bits * (factor - 1) / 8)} B/cycle of {memory.name}",
                 cost=log2(factor),
@@ -117,15 +123,16 @@ def _bandwidths(arch: Architecture, memory: Memory) -> Iterator[Change]:
 
 def _placements(arch: Architecture, memory: Memory, problem: Problem) -> Iterator[Change]:
     """A way past a memory for what it must keep, and room in it for what it must not."""
+    name = memory.name
     for role in sorted({tensor.role for tensor in problem.tensors}):
-        if memory.keeps[role] == "may" or (memory.keeps[role] == "never" and not _has_room(memory, role)):
+        keep = memory.keeps[role]
+        if keep == "may" or (keep == "never" and not _has_room(memory, role)):
             continue
-        names = " and ".join(tensor.name for tensor in problem.tensors if tensor.role == role)
-        way = (
-            f"{names} may pass by {memory.name}" if memory.keeps[role] == "must" else f"{memory.name} may keep {names}"
-        )
+        tensors = " and ".join(tensor.name for tensor in problem.tensors if tensor.role == role)
+        text = f"{tensors} may pass by {name}" if keep == "must" else f"{name} may keep {tensors}"
         update = {"keeps": memory.keeps.model_copy(update={role: "may"})}
-        yield _added(arch, memory, f"{memory.name}.keep.{role}", "may", way, update)
+        adds = f"a way {'past' if keep == 'must' else 'into'} {name}"
+        yield _added(arch, memory, f"{name}.keep.{role}", "may", text, update, adds)
 
 
 def _has_room(memory: Memory, role: str) -> bool:
@@ -147,13 +154,20 @@ def _fanout_changes(arch: Architecture, fanout: Fanout) -> Iterator[Change]:
         )
     for key, text in (("multicast", "multicasts"), ("spatial_reduction", "adds up partial sums")):
         if not getattr(fanout, key):
-            yield _added(arch, fanout, f"{fanout.name}.{key}", "true", f"{fanout.name} {text}", {key: True})
+            field, adds = f"{fanout.name}.{key}", f"what this takes in {fanout.name}"
+            yield _added(arch, fanout, field, "true", f"{fanout.name} {text}", {key: True}, adds)
 
 
 def _added(
-    arch: Architecture, level: Memory | Fanout, field: str, value: str, text: str, update: Mapping[str, object]
+    arch: Architecture,
+    level: Memory | Fanout,
+    field: str,
+    value: str,
+    text: str,
+    update: Mapping[str, object],
+    adds: str,
 ) -> Change:
-    return Change(field, f"{field}={value}", text, "what is absent", 1.0, _with(arch, level, update))
+    return Change(field, f"{field}={value}", text, adds, 1.0, _with(arch, level, update))
 
 
 def _with(arch: Architecture, level: Memory | Fanout, update: Mapping[str, object]) -> Architecture:
@@ -169,6 +183,14 @@ def _exact_size(bits: int) -> str:
     """A size that reads back as so many bits."""
     text = size(bits).replace(",", "")
     return text if bits % 8 == 0 and _short(bits) else f"{bits} bit"
+
+
+def _exact_bandwidth(bits: float, clock_hz: float) -> str:
+    """A bandwidth, per cycle or per second, that reads back as so many bits per cycle."""
+    for text in (f"{bits / 8:.6g} B/cycle", f"{bits / 8 * clock_hz / 1e9:.6g} GB/s"):
+        if "e" not in text and bits_per_cycle(text, clock_hz=clock_hz) == bits:
+            return text
+    return f"{bits / 8!r} B/cycle"
 
 
 def _short(bits: int) -> bool:
@@ -226,7 +248,12 @@ def try_changes(changes: Iterable[Change], present: float, search: Callable[[Cha
         tried.append(found)
         if not found.helps and found.proven:
             useless.add(change.field)
-    return tuple(sorted(tried, key=lambda t: (-t.score, -t.gain)))
+    return tuple(sorted(tried, key=_order))
+
+
+def _order(tried: Tried) -> tuple[float, float]:
+    """What gains most for its cost first, then the smaller change; what gains nothing in the order of the machine."""
+    return (-round(tried.score, _DIGITS), tried.change.cost) if tried.helps else (0.0, 0.0)
 
 
 def _tried(change: Change, present: float, found: Searched) -> Tried:

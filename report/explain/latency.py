@@ -29,16 +29,23 @@ class Limit:
     cycles: float
     overlaps: bool = True
 
+    @property
+    def place(self) -> str:
+        """`compute`, or the memory."""
+        return self.memory or COMPUTE
+
 
 @dataclass(frozen=True)
 class Latency:
     """The limits of the latency, those that overlap first, longest first.
 
     fill_cycles  that the first tiles in and the last ones out add
+    waits_for    what is busy last, these included: "compute" or a memory
     """
 
     cycles: float
     fill_cycles: float
+    waits_for: str
     limits: tuple[Limit, ...]
 
     @property
@@ -64,7 +71,7 @@ def latency_of(cost: Cost, arch: Architecture) -> Latency:
     ]
     limits = _one_of_those_that_add(limits)
     order = sorted(limits, key=lambda limit: (not limit.overlaps, -limit.cycles))
-    return Latency(cost.latency_cycles, cost.fill_cycles, tuple(order))
+    return Latency(cost.latency_cycles, cost.fill_cycles, cost.limited_by, tuple(order))
 
 
 def _one_of_those_that_add(limits: Sequence[Limit]) -> list[Limit]:
@@ -97,7 +104,8 @@ def latency_sentences(latency: Latency) -> Iterator[str]:
             yield f"{limit.name} does not overlap: its {count(limit.cycles)} cycles add, {share} of the latency."
     if latency.fill_cycles:
         share = percent(latency.fill_cycles, latency.cycles)
-        yield f"The first tiles in and the last ones out add {count(latency.fill_cycles)} cycles, {share}."
+        last = f" The last to be done is {latency.waits_for}." if latency.waits_for != binding.place else ""
+        yield f"The first tiles in and the last ones out add {count(latency.fill_cycles)} cycles, {share}.{last}"
 
 
 def _named(limit: Limit) -> str:

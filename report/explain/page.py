@@ -74,7 +74,7 @@ def _improvement(found: Improvement) -> Group:
     for number, one in enumerate(best[:_TOP], 1):
         parts.append(_sentences([f"{number}. {change_sentence(one, name)}"]))
     if best:
-        parts += [Text(""), _table(best, name)]
+        parts += [Text(""), _table((one for one in found.tried if one.helps), name)]
     rest = [useless_text(found.tried) if best else "", *found.notes]
     parts.append(_sentences(text for text in rest if text))
     return Group(*parts)

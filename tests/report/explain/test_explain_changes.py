@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 import tilewright as tw
-from tilewright.arch import Architecture, list_archs, load_arch
+from generators import memory
+from tilewright.arch import Architecture, Keeps, Mac, list_archs, load_arch
 from tilewright.explanations import explain
 from tilewright.report.explain.changes import Change, best_changes, changes_of, try_changes
 from tilewright.report.explain.explanation import Improvement
@@ -20,6 +21,12 @@ def small() -> Architecture:
     """Eyeriss with little of everything, and one thing that it lacks."""
     changed = {"array": "2x2", "GLB.size": "80 B", "array.multicast": "false", "DRAM.bandwidth": "1 B/cycle"}
     return load_arch("eyeriss", set=changed)
+
+
+def tiny() -> Architecture:
+    """Two memories and a MAC: few changes, quick searches."""
+    levels = (memory("DRAM"), memory("L1", size_bits=40, keeps=Keeps(input="may", weight="may", output="may")))
+    return Architecture(name="tiny", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +111,15 @@ def fake(field: str, cost: float) -> Change:
 
 
 def test_the_smaller_of_two_equal_changes_stands_first() -> None:
-    values = {("a", 2.0): 50.0, ("a", 1.0): 50.0, ("b", 1.0): 40.0, ("c", 2.0): 100.0, ("d", 1.0): "no mapping"}
+    values: dict[tuple[str, float], float | str] = {
+        ("a", 2.0): 50.0,
+        ("a", 1.0): 50.0,
+        ("b", 1.0): 40.0,
+        ("c", 2.0): 100.0,
+        ("d", 1.0): "no mapping",
+        ("e", 2.0): 30.0,
+        ("e", 1.0): 60.0,
+    }
     asked: list[str] = []
 
     def search(change: Change) -> tuple[float, bool] | str:
@@ -113,18 +128,18 @@ def test_the_smaller_of_two_equal_changes_stands_first() -> None:
         return found if isinstance(found, str) else (found, True)
 
     tried = try_changes([fake(field, cost) for field, cost in [*values, ("c", 1.0)]], 100.0, search)
-    assert [(one.change.field, one.change.cost) for one in best_changes(tried)] == [("b", 1.0), ("a", 1.0)]
+    assert [(one.change.field, one.change.cost) for one in best_changes(tried)] == [("b", 1.0), ("a", 1.0), ("e", 2.0)]
     assert "c=1.0" not in asked  # a larger c gained nothing
     (impossible,) = [one for one in tried if one.change.field == "d"]
     assert (impossible.value, impossible.reason, impossible.helps) == (None, "no mapping", False)
 
 
 def test_a_mapping_that_is_not_the_best_is_told_so() -> None:
-    nest = "DRAM keeps A W O\nfor M in 4\nfor N in 4\nfor K in 4\nGLB keeps A O\nspad keeps A W O"
+    nest = "DRAM keeps A W O\nfor M in 4\nfor N in 4\nfor K in 4\nL1 keeps A W O"
     mapping = tw.Mapping(tw.gemm(4, 4, 4), tw.LoopNest.parse(nest))
-    best = tw.search(tw.gemm(4, 4, 4), small(), "energy")
-    worse = tw.evaluate(mapping, small())
-    explanation = explain(mapping, small(), objective="energy")
+    best = tw.search(tw.gemm(4, 4, 4), tiny(), "energy")
+    worse = tw.evaluate(mapping, tiny())
+    explanation = explain(mapping, tiny(), objective="energy")
     found = explanation.improvement
     assert found is not None
     assert found.given == worse.energy_pj > found.present == best.cost.energy_pj
@@ -133,7 +148,7 @@ def test_a_mapping_that_is_not_the_best_is_told_so() -> None:
 
 
 def test_a_lexicographic_objective_is_compared_by_its_first_part() -> None:
-    result = tw.search(tw.gemm(4, 4, 4), small(), "latency,energy")
+    result = tw.search(tw.gemm(4, 4, 4), tiny(), "latency,energy")
     found = explain(result).improvement
     assert found is not None
     assert found.objective.name == "latency"
@@ -141,9 +156,22 @@ def test_a_lexicographic_objective_is_compared_by_its_first_part() -> None:
 
 
 def test_without_time_nothing_is_worse_than_what_is_known() -> None:
-    result = tw.search(CONV, small(), "edp")
+    result = tw.search(tw.gemm(2, 2, 2), tiny(), "edp")
     stopped = replace(result, certificate=replace(result.certificate, lower_bound=0.0))
     found = explain(stopped, time_limit=0.0, cache=False).improvement
     assert found is not None
     assert found.present <= result.cost.edp
     assert all(one.value is None or one.gain >= 1 - 1e-9 for one in found.tried)
+
+
+def test_the_kind_of_search_follows_the_mapping() -> None:
+    nest = "DRAM keeps A W O\nL1 keeps A\nfor N in 3\nL1 keeps O\nfor N in 3"
+    found = explain(tw.Mapping(tw.gemm(1, 8, 1), tw.LoopNest.parse(nest)), tiny()).improvement
+    assert found is not None
+    assert (found.kind, found.objective.name) == ("uneven space, ragged tilings", "edp")
+    assert found.notes == ()
+    constrained = tw.search(tw.gemm(2, 2, 2), tiny(), "energy", constraints="L1.temporal.K<=1")
+    told = explain(constrained).improvement
+    assert told is not None
+    assert (told.kind, told.objective.name) == ("even space, perfect tilings", "energy")
+    assert told.notes[0].startswith("The mapping was searched for under constraints: ")
