@@ -240,3 +240,56 @@ def _mixed(rng: random.Random, things: list[Any], key: Callable[[Any], str]) -> 
     rng.shuffle(keys)
     left = {k: [thing for thing in things if key(thing) == k] for k in keys}
     return [left[k].pop(0) for k in keys]
+
+
+POISONS = [
+    '"""\nraise SystemExit(3)\n"""',
+    "coding: utf-7\n\nimport this",
+    "x\rraise SystemExit(3)",
+    "x\x0c\x00\u2028raise SystemExit(3)",
+    "'); raise SystemExit(3) #",
+    "\\",
+    "{0} %s",
+    "naïve ☃ \ud800",
+    "import",
+    "np",
+    "run",
+    "",
+]
+"""Names that break out of texts which do not spell them with care."""
+
+
+def hostile_mapping(names: list[str]) -> tuple[Mapping, Architecture]:
+    """A matrix product whose every name is chosen by an enemy."""
+    problem = Problem(
+        names[0],
+        ((names[1], 4), (names[2], 3), (names[3], 2)),
+        (
+            tensor(names[4], "input", names[1], names[3]),
+            tensor(names[5], "weight", names[3], names[2]),
+            tensor(names[6], "output", names[1], names[2]),
+        ),
+    )
+    arch = Architecture(
+        name=names[7],
+        description=names[8],
+        clock_hz=1e9,
+        word_bits=8,
+        levels=(
+            memory(names[9]),
+            Fanout(name=names[10], axes=(ArrayAxis(size=4),)),
+            memory(names[11], keeps=Keeps(input="may", weight="may", output="may")),
+        ),
+        mac=Mac(energy_pj=1.0),
+    )
+    nest = LoopNest(
+        (
+            *(Node(names[9], name) for name in names[4:7]),
+            Loop(names[2], 3),
+            Loop(names[1], 2, Axis(names[10])),
+            *(Node(names[11], name) for name in names[4:7]),
+            Loop(names[1], 2),
+            Loop(names[3], 2),
+        )
+    )
+    return Mapping(problem, nest), arch

@@ -2,8 +2,10 @@
 
 from .c_program import Element, emit_c
 from .mapping_yaml import emit_mapping_yaml
+from .mlir import emit_mlir
 from .numpy_program import emit_numpy, program_steps
 from .timeloop import emit_timeloop
+from .tvm import emit_tvm
 from .verify import Verification, verify_numpy
 
 __all__ = [
@@ -11,8 +13,10 @@ __all__ = [
     "Verification",
     "emit_c",
     "emit_mapping_yaml",
+    "emit_mlir",
     "emit_numpy",
     "emit_timeloop",
+    "emit_tvm",
     "program_steps",
     "verify_numpy",
 ]

@@ -13,9 +13,9 @@ def printable(text: str) -> str:
     return "".join(c if c.isascii() and c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def comment(text: str, indent: str = "") -> list[str]:
-    """Lines of `#` comments."""
-    return [f"{indent}# {printable(line)}".rstrip() for line in text.split("\n")]
+def comment(text: str, indent: str = "", mark: str = "#") -> list[str]:
+    """Lines of comments, each after its mark."""
+    return [f"{indent}{mark} {printable(line)}".rstrip() for line in text.split("\n")]
 
 
 def quoted(text: str) -> str:

@@ -10,10 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from generators import memory, random_architecture, random_mapping, random_problem, tensor
+from generators import (
+    POISONS,
+    hostile_mapping,
+    memory,
+    random_architecture,
+    random_mapping,
+    random_problem,
+    tensor,
+)
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Reuse, load_arch
 from tilewright.cost_models import count_words, simulate
-from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem
+from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Node, Problem
 from tilewright.mapper.emit import emit_numpy, program_steps, verify_numpy
 from tilewright.workloads import conv2d, gemm
 
@@ -369,59 +377,7 @@ def test_verification_says_what_disagrees(monkeypatch: pytest.MonkeyPatch) -> No
     assert f"words of {output}, expected ({words.reads}, {words.writes + 1})" in found.message
 
 
-def hostile_mapping(names: list[str]) -> tuple[Mapping, Architecture]:
-    """A matrix product whose every name is chosen by an enemy."""
-    problem = Problem(
-        names[0],
-        ((names[1], 4), (names[2], 3), (names[3], 2)),
-        (
-            tensor(names[4], "input", names[1], names[3]),
-            tensor(names[5], "weight", names[3], names[2]),
-            tensor(names[6], "output", names[1], names[2]),
-        ),
-    )
-    arch = Architecture(
-        name=names[7],
-        description=names[8],
-        clock_hz=1e9,
-        word_bits=8,
-        levels=(
-            memory(names[9]),
-            Fanout(name=names[10], axes=(ArrayAxis(size=4),)),
-            memory(names[11], keeps=MAY),
-        ),
-        mac=Mac(energy_pj=1.0),
-    )
-    nest = LoopNest(
-        (
-            *(Node(names[9], name) for name in names[4:7]),
-            Loop(names[2], 3),
-            Loop(names[1], 2, Axis(names[10])),
-            *(Node(names[11], name) for name in names[4:7]),
-            Loop(names[1], 2),
-            Loop(names[3], 2),
-        )
-    )
-    return Mapping(problem, nest), arch
-
-
-@pytest.mark.parametrize(
-    "poison",
-    [
-        '"""\nraise SystemExit(3)\n"""',
-        "coding: utf-7\n\nimport this",
-        "x\rraise SystemExit(3)",
-        "x\x0c\x00\u2028raise SystemExit(3)",
-        "'); raise SystemExit(3) #",
-        "\\",
-        "{0} %s",
-        "naïve ☃ \ud800",
-        "import",
-        "np",
-        "run",
-        "",
-    ],
-)
+@pytest.mark.parametrize("poison", POISONS)
 def test_hostile_names_stay_names(poison: str, tmp_path: Path) -> None:
     mapping, arch = hostile_mapping([poison + str(i) * (i > 0) for i in range(12)])
     text = emit_numpy(mapping, arch)

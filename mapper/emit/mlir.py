@@ -1,0 +1,195 @@
+"""A mapping as MLIR: one function over memrefs, in the dialects func, affine, memref and arith.
+
+Every loop is an `affine.for`, every bound and index an affine map, ragged edges minima. A loop over instances carries
+the attribute `tilewright.axis`, and `tilewright.reduces` where its iterations add to the same elements; a local buffer
+has `tilewright.memory`. Compilers that do not know them leave them alone. The function sets the output to 0 before it
+adds to it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...arch import Architecture
+from ...ir import Mapping
+from .loop_program import (
+    Access,
+    Affine,
+    Allocate,
+    Array,
+    Drain,
+    Fill,
+    For,
+    Index,
+    LoopProgram,
+    MultiplyAccumulate,
+    Statement,
+    Variable,
+    Zero,
+    writes_apart,
+)
+from .lowering import lower
+from .names import comment, printable
+from .offsets import Offsets, Spelling, copied_axes, heading, spelled
+
+ELEMENT = "f32"
+TAKEN = ("main", "malloc", "free", "aligned_alloc", "memcpy", "memset", "memmove", "zero")
+"""Symbols that the function must not replace when it is linked with what it calls, and the name of the constant."""
+
+
+def emit_mlir(mapping: Mapping, arch: Architecture) -> str:
+    """The text. Raises MappingError when a node or loop stands where the architecture has no place for it."""
+    program = lower(mapping, arch)
+    printer = _Printer(program)
+    lines = [
+        *comment("MLIR. Written by tilewright.", mark="//"),
+        *comment(heading(mapping, arch), mark="//"),
+        *printer.function_lines(),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+class _Printer:
+    def __init__(self, program: LoopProgram) -> None:
+        self.program = program
+        self.offsets = Offsets(program)
+        self.spelling = Spelling(program, TAKEN)
+        self.numbers = itertools.count()
+
+    def function_lines(self) -> Iterator[str]:
+        arguments = ", ".join(f"%{self.spelling.array[a]}: {_type(a)}" for a in self.program.arrays)
+        yield f"func.func @{self.spelling.function}({arguments}) attributes {{llvm.emit_c_interface}} {{"
+        yield f"  %zero = arith.constant 0.0 : {ELEMENT}"
+        yield from _indented(self.body_lines(self.program.body))
+        yield "  return"
+        yield "}"
+
+    def body_lines(self, body: Sequence[Statement]) -> Iterator[str]:
+        """The statements; what they allocate is freed at the end."""
+        for statement in body:
+            yield from self.statement_lines(statement)
+        for statement in reversed(body):
+            if isinstance(statement, Allocate):
+                yield f"memref.dealloc %{self.spelling.array[statement.buffer]} : {_type(statement.buffer)}"
+
+    def statement_lines(self, statement: Statement) -> Iterator[str]:
+        match statement:
+            case For():
+                yield from self.loop_lines(statement)
+            case Allocate(buffer):
+                yield from comment(f"{buffer.memory} keeps {buffer.tensor.name}", mark="//")
+                attribute = f"{{tilewright.memory = {_string(buffer.memory)}}}"
+                yield f"%{self.spelling.array[buffer]} = memref.alloc() {attribute} : {_type(buffer)}"
+            case Zero(array, extents):
+                yield from self.copy_lines(extents, [self.store("%zero", array, self.within(None, extents))])
+            case Fill(buffer, source, at, extents):
+                yield from self.copy_lines(extents, list(self.fill_lines(buffer, source, at, extents)))
+            case Drain(buffer, target, at, extents):
+                yield from self.copy_lines(extents, list(self.drain_lines(buffer, target, at, extents)))
+            case MultiplyAccumulate():
+                yield from self.mac_lines(statement)
+
+    # ---- loops ---------------------------------------------------------------------------------------------
+
+    def loop_lines(self, loop: For) -> Iterator[str]:
+        reduces = "" if writes_apart(loop, self.program.problem) else ", tilewright.reduces"
+        attributes = f" {{tilewright.axis = {_string(str(loop.axis))}{reduces}}}" if loop.axis else ""
+        name = self.spelling.variable[loop.variable]
+        yield self.for_line(name, loop.stop - loop.start, loop.step)
+        yield from _indented(self.body_lines(loop.body))
+        yield f"}}{attributes}"
+
+    def for_line(self, name: str, extent: Affine, step: int = 1) -> str:
+        """`affine.for` from 0 to an extent, which may be the least of several."""
+        bounds = self.offsets.least(extent)
+        used = list(dict.fromkeys(variable for bound in bounds for variable, _ in bound.terms))
+        texts = [spelled(bound, lambda v: f"d{used.index(v)}") for bound in bounds]
+        if used:
+            dims = ", ".join(f"d{i}" for i in range(len(used)))
+            arguments = ", ".join(self.value(v) for v in used)
+            minimum = "min " if len(bounds) > 1 else ""
+            stop = f"{minimum}affine_map<({dims}) -> ({', '.join(texts)})>({arguments})"
+        else:
+            stop = texts[0]
+        stride = f" step {step}" if step > 1 else ""
+        return f"affine.for %{name} = 0 to {stop}{stride} {{"
+
+    def copy_lines(self, extents: Index, inner: Sequence[str]) -> Iterator[str]:
+        """Loops over the axes of a tile, and what is done with each element."""
+        axes = copied_axes(extents)
+        for depth, axis in enumerate(axes):
+            yield "  " * depth + self.for_line(self.spelling.axes[axis], extents[axis])
+        for line in inner:
+            yield "  " * len(axes) + line
+        for depth in reversed(range(len(axes))):
+            yield "  " * depth + "}"
+
+    # ---- elements ------------------------------------------------------------------------------------------
+
+    def value(self, variable: Variable) -> str:
+        return f"%{self.spelling.variable[variable]}"
+
+    def within(self, at: Index | None, extents: Index) -> str:
+        """The index of the copy loops' element, in a tile, or in an array where the tile begins at `at`."""
+        axes = copied_axes(extents)
+        found = []
+        for axis in range(len(extents)):
+            begin = spelled(self.offsets.of(at[axis]), self.value) if at else "0"
+            element = f"%{self.spelling.axes[axis]}" if axis in axes else "0"
+            found.append(" + ".join(part for part in (begin, element) if part != "0") or "0")
+        return ", ".join(found)
+
+    def load(self, name: str, array: Array, index: str) -> str:
+        return f"{name} = affine.load %{self.spelling.array[array]}[{index}] : {_type(array)}"
+
+    def store(self, name: str, array: Array, index: str) -> str:
+        return f"affine.store {name}, %{self.spelling.array[array]}[{index}] : {_type(array)}"
+
+    def fresh(self) -> str:
+        """A name for a value: bodies without loops share a scope, so no name is given twice."""
+        return f"%{next(self.numbers)}"
+
+    def fill_lines(self, buffer: Array, source: Array, at: Index, extents: Index) -> Iterator[str]:
+        word = self.fresh()
+        yield self.load(word, source, self.within(at, extents))
+        yield self.store(word, buffer, self.within(None, extents))
+
+    def drain_lines(self, buffer: Array, target: Array, at: Index, extents: Index) -> Iterator[str]:
+        arriving, index = self.fresh(), self.within(at, extents)
+        yield self.load(arriving, buffer, self.within(None, extents))
+        yield from self.accumulate_lines(arriving, target, index)
+
+    def mac_lines(self, mac: MultiplyAccumulate) -> Iterator[str]:
+        """The product of all factors, added to the target."""
+        factors = []
+        for access in mac.factors:
+            factors.append(self.fresh())
+            yield self.load(factors[-1], access.array, self.element(access))
+        product = factors[0]
+        for factor in factors[1:]:
+            last, product = product, self.fresh()
+            yield f"{product} = arith.mulf {last}, {factor} : {ELEMENT}"
+        yield from self.accumulate_lines(product, mac.target.array, self.element(mac.target))
+
+    def accumulate_lines(self, value: str, target: Array, index: str) -> Iterator[str]:
+        before, after = self.fresh(), self.fresh()
+        yield self.load(before, target, index)
+        yield f"{after} = arith.addf {before}, {value} : {ELEMENT}"
+        yield self.store(after, target, index)
+
+    def element(self, access: Access) -> str:
+        return ", ".join(spelled(self.offsets.of(a), self.value) for a in access.index)
+
+
+def _type(array: Array) -> str:
+    return f"memref<{''.join(f'{extent}x' for extent in array.shape)}{ELEMENT}>"
+
+
+def _string(text: str) -> str:
+    r"""A string literal: `\` and `"` are written as their codes."""
+    return '"' + printable(text).replace("\\", "\\5C").replace('"', "\\22") + '"'
+
+
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    return (f"  {line}" for line in lines)

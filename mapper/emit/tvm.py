@@ -1,0 +1,186 @@
+"""A mapping as TVM TensorIR: a module with one `T.prim_func`, which TVM's script parser reads.
+
+Every loop counts trips from 0. A loop over instances has the annotation `tilewright.axis`, and `tilewright.reduces`
+where its iterations add to the same elements; the outermost that does not is `T.parallel` (TVM's threads do not nest).
+A local buffer has its memory as the tag of its scope. The function sets the output to 0 before it adds to it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...arch import Architecture
+from ...ir import Mapping, MappingError, ceil_div
+from .loop_program import (
+    Access,
+    Affine,
+    Allocate,
+    Array,
+    Drain,
+    Fill,
+    For,
+    Index,
+    LoopProgram,
+    MultiplyAccumulate,
+    Statement,
+    Zero,
+    writes_apart,
+)
+from .lowering import lower
+from .names import Names, comment, printable
+from .numpy_schedule import DEEPEST
+from .offsets import Offsets, Spelling, copied_axes, heading, spelled
+
+ELEMENT = "float32"
+
+
+def emit_tvm(mapping: Mapping, arch: Architecture) -> str:
+    """The text. Raises MappingError when a node or loop stands where the architecture has no place for it, or when
+    the nest is deeper than Python's."""
+    program = lower(mapping, arch)
+    lines = [
+        '"""TVM TensorIR (TVMScript). Written by tilewright."""',
+        "",
+        "from tvm.script import tirx as T",
+        "",
+        *comment(heading(mapping, arch)),
+        "",
+        "",
+        *_Printer(program).function_lines(),
+    ]
+    depth = max((len(line) - len(line.lstrip())) // 4 for line in lines) - 1
+    if depth > DEEPEST:
+        raise MappingError(
+            f"Python nests {DEEPEST} loops at most, and these need {depth}",
+            where="TVMScript",
+            hint="join neighbouring loops over the same dimension",
+        )
+    return "\n".join(lines) + "\n"
+
+
+class _Printer:
+    def __init__(self, program: LoopProgram) -> None:
+        self.program = program
+        self.offsets = Offsets(program, by_trips=True)
+        self.spelling = Spelling(program)
+        self.parallel = next((x for x in program.loops() if x.axis and writes_apart(x, program.problem)), None)
+        self.wide = any(math.prod(array.shape) >= 2**31 for array in program.arrays)
+        scopes = Names()
+        self.scope = {memory: scopes.unique(memory) for memory in dict.fromkeys(b.memory for b in program.buffers)}
+
+    def function_lines(self) -> Iterator[str]:
+        arguments = (f'{self.spelling.array[a]}: T.Buffer({self.shape(a)}, "{ELEMENT}")' for a in self.program.arrays)
+        yield "@T.prim_func"
+        yield f"def {self.spelling.function}({', '.join(arguments)}):"
+        yield '    T.func_attr({"tirx.noalias": True})'
+        yield from _indented(self.body_lines(self.program.body))
+
+    def body_lines(self, body: Sequence[Statement]) -> Iterator[str]:
+        for statement in body:
+            yield from self.statement_lines(statement)
+
+    def statement_lines(self, statement: Statement) -> Iterator[str]:
+        match statement:
+            case For():
+                yield from self.loop_lines(statement)
+            case Allocate(buffer):
+                name, scope = self.spelling.array[buffer], f"global.{self.scope[buffer.memory]}"
+                keeps = " ".join(comment(f"{buffer.memory} keeps {buffer.tensor.name}"))
+                yield f'{name} = T.alloc_buffer({self.shape(buffer)}, "{ELEMENT}", scope="{scope}")  {keeps}'
+            case Zero(array, extents):
+                yield from self.copy_lines(extents, f"{self.element(array, None, extents)} = T.{ELEMENT}(0)")
+            case Fill(buffer, source, at, extents):
+                copy = f"{self.element(buffer, None, extents)} = {self.element(source, at, extents)}"
+                yield from self.copy_lines(extents, copy)
+            case Drain(buffer, target, at, extents):
+                copy = f"{self.element(target, at, extents)} += {self.element(buffer, None, extents)}"
+                yield from self.copy_lines(extents, copy)
+            case MultiplyAccumulate(target, factors):
+                yield f"{self.access(target)} += {' * '.join(self.access(factor) for factor in factors)}"
+
+    # ---- loops ---------------------------------------------------------------------------------------------
+
+    def loop_lines(self, loop: For) -> Iterator[str]:
+        """A loop, or several right inside each other as one `T.grid`."""
+        group = self.group(loop)
+        names = ", ".join(self.spelling.variable[x.variable] for x in group)
+        if len(group) > 1:
+            yield f"for {names} in T.grid({', '.join(self.trips(x) for x in group)}):"
+        else:
+            kind = "parallel" if loop is self.parallel else "serial"
+            yield f"for {names} in T.{kind}({self.trips(loop)}{self.annotations(loop)}):"
+        last = group[-1]
+        if last.count is not None:
+            name = self.spelling.variable[last.count]
+            yield f"    {name}: T.let = T.min({', '.join(map(self.spelled, self.offsets.count(last)))})"
+        yield from _indented(self.body_lines(last.body))
+
+    def annotations(self, loop: For) -> str:
+        if loop.axis is None:
+            return ""
+        found: dict[str, object] = {"tilewright.axis": printable(str(loop.axis))}
+        if not writes_apart(loop, self.program.problem):
+            found["tilewright.reduces"] = 1
+        return f", annotations={json.dumps(found)}"
+
+    def group(self, loop: For) -> list[For]:
+        """The loop, and those that a `T.grid` can take with it: in time, with nothing between or before them."""
+        found = [loop]
+        while found[-1].axis is None and found[-1].count is None and len(found[-1].body) == 1:
+            (inner,) = found[-1].body
+            if not isinstance(inner, For) or inner.axis or inner.count:
+                break
+            found.append(inner)
+        return found
+
+    def trips(self, loop: For) -> str:
+        extent = self.offsets.of(loop.stop - loop.start)
+        if not extent.terms:
+            return self.number(ceil_div(extent.constant, loop.step))
+        return self.spelled(extent) if loop.step == 1 else f"T.ceildiv({self.spelled(extent)}, {loop.step})"
+
+    def copy_lines(self, extents: Index, statement: str) -> Iterator[str]:
+        """Loops over the axes of a tile, and what is done with each element."""
+        axes = copied_axes(extents)
+        if not axes:
+            yield statement
+            return
+        names = ", ".join(self.spelling.axes[axis] for axis in axes)
+        bounds = [self.offsets.of(extents[axis]) for axis in axes]
+        trips = ", ".join(self.spelled(x) if x.terms else self.number(x.constant) for x in bounds)
+        yield f"for {names} in T.grid({trips}):"
+        yield f"    {statement}"
+
+    # ---- elements ------------------------------------------------------------------------------------------
+
+    def spelled(self, value: Affine) -> str:
+        return spelled(value, self.spelling.variable.__getitem__)
+
+    def number(self, value: int) -> str:
+        """A bound; loops and shapes of more than 2**31 elements have 64 bits."""
+        return f"T.int64({value})" if self.wide else str(value)
+
+    def shape(self, array: Array) -> str:
+        return f"({', '.join(self.number(extent) for extent in array.shape)}{',' * (len(array.shape) == 1)})"
+
+    def element(self, array: Array, at: Index | None, extents: Index) -> str:
+        """The copy loops' element of a tile, or of an array where the tile begins at `at`."""
+        axes = copied_axes(extents)
+        found = []
+        for axis in range(len(extents)):
+            begin = self.spelled(self.offsets.of(at[axis])) if at else "0"
+            element = self.spelling.axes[axis] if axis in axes else "0"
+            found.append(" + ".join(part for part in (begin, element) if part != "0") or "0")
+        return self.indexed(array, found)
+
+    def access(self, access: Access) -> str:
+        return self.indexed(access.array, [self.spelled(self.offsets.of(a)) for a in access.index])
+
+    def indexed(self, array: Array, index: Sequence[str]) -> str:
+        return f"{self.spelling.array[array]}[{', '.join(index) or '()'}]"
+
+
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    return (f"    {line}" for line in lines)

@@ -1,0 +1,108 @@
+"""Emitted TensorIR is what TVM's script parser reads, and computes the layer when TVM has built it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from emitted import Case, case_of, random_case
+from generators import POISONS, hostile_mapping, memory
+from tilewright.arch import Architecture, Keeps, Mac
+from tilewright.ir import Loop, LoopNest, Mapping, MappingError
+from tilewright.mapper.emit import emit_tvm
+from tilewright.workloads import gemm
+
+needs_tvm = pytest.mark.skipif(find_spec("tvm") is None, reason="TVM is not installed: pip install 'tilewright[tvm]'")
+
+RUN = """
+import importlib
+import sys
+import numpy as np
+import tvm
+
+sys.path.insert(0, ".")
+for number in range(int(sys.argv[1])):
+    module = importlib.import_module(f"layer{number}")
+    (function,) = (value for value in vars(module).values() if isinstance(value, tvm.tirx.PrimFunc))
+    built = tvm.compile(function, target="llvm")
+    stored = np.load(f"layer{number}.npz")
+    arrays = [tvm.runtime.tensor(stored[f"arr_{i}"]) for i in range(len(stored.files))]
+    built[function.attrs["global_symbol"]](*arrays)
+    np.save(f"layer{number}.npy", arrays[-1].numpy())
+"""
+
+
+def outputs(cases: list[Case], folder: Path) -> list[np.ndarray]:
+    """What the functions compute: parsed, built for this processor and run by TVM, in a process of their own."""
+    for number, case in enumerate(cases):
+        (folder / f"layer{number}.py").write_text(emit_tvm(case.mapping, case.arch))
+        output = np.full(case.expected.shape, 99, np.float32)
+        np.savez(folder / f"layer{number}.npz", *case.operands, output)
+    command = [sys.executable, "-c", RUN, str(len(cases))]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    assert done.returncode == 0, done.stderr
+    return [np.load(folder / f"layer{number}.npy") for number in range(len(cases))]
+
+
+@needs_tvm
+def test_tvm_computes_random_mappings_and_hostile_ones(tmp_path: Path) -> None:
+    hostile = [hostile_mapping([poison + str(i) * (i > 0) for i in range(12)]) for poison in POISONS[::4]]
+    cases = [*map(random_case, range(200, 210)), *(case_of(*pair) for pair in hostile)]
+    for case, found in zip(cases, outputs(cases, tmp_path), strict=True):
+        np.testing.assert_array_equal(found, case.expected, err_msg=str(case.mapping))
+
+
+@pytest.mark.parametrize("poison", POISONS)
+def test_hostile_names_leave_one_function(poison: str) -> None:
+    text = emit_tvm(*hostile_mapping([poison + str(i) * (i > 0) for i in range(12)]))
+    statements = ast.parse(text.encode("ascii")).body
+    assert [type(statement) for statement in statements] == [ast.Expr, ast.ImportFrom, ast.FunctionDef]
+
+
+def deep(loops: int) -> tuple[Mapping, Architecture]:
+    """A matrix product of so many loops of two trips, each with a copy inside it."""
+    may = Keeps(input="may", weight="may", output="may")
+    levels = [memory("DRAM"), *(memory(f"L{i}", keeps=may) for i in range(loops))]
+    arch = Architecture(name="deep", clock_hz=1e9, word_bits=8, levels=tuple(levels), mac=Mac(energy_pj=1.0))
+    lines = ["DRAM keeps A W O", *(f"for M in 2\nL{i} keeps A" for i in range(loops))]
+    return Mapping(gemm(M=2**loops, N=1, K=1), LoopNest.parse("\n".join(lines))), arch
+
+
+def test_a_nest_that_is_deeper_than_pythons() -> None:
+    compile(emit_tvm(*deep(19)), "layer", "exec")
+    with pytest.raises(MappingError, match="Python nests 20 loops at most"):
+        emit_tvm(*deep(21))
+
+
+def test_loops_right_inside_each_other_are_one_grid() -> None:
+    mapping, arch = deep(0)
+    nest = LoopNest((*mapping.nest.items, *(Loop("M", 2) for _ in range(25))))
+    text = emit_tvm(Mapping(gemm(M=2**25, N=1, K=1), nest), arch)
+    assert text.count("\n    for ") == 2
+    compile(text, "layer", "exec")
+
+
+def test_one_loop_over_instances_is_parallel() -> None:
+    """The outermost whose iterations write apart; those that add to the same elements are marked."""
+    for seed in range(201, 221, 2):
+        case = random_case(seed)
+        text = emit_tvm(case.mapping, case.arch)
+        spatial = [loop for loop in case.mapping.nest.loops if loop.is_spatial and loop.trips > 1]
+        apart = [loop for loop in spatial if loop.dim in case.mapping.problem.output.dims]
+        assert text.count("T.parallel(") == bool(apart)
+        assert text.count("tilewright.axis") == len(spatial)
+        assert text.count("tilewright.reduces") == len(spatial) - len(apart)
+
+
+def test_large_arrays_have_64_bit_loops() -> None:
+    mapping, arch = deep(0)
+    nest = LoopNest((*mapping.nest.items, Loop("M", 2**32)))
+    text = emit_tvm(Mapping(gemm(M=2**32, N=1, K=1), nest), arch)
+    assert "for m0 in T.serial(T.int64(4294967296)):" in text
+    assert "T.int64" not in emit_tvm(*deep(3))
