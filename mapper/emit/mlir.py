@@ -31,7 +31,7 @@ from .loop_program import (
 )
 from .lowering import lower
 from .names import comment, printable
-from .offsets import Offsets, Spelling, copied_axes, heading, spelled
+from .offsets import Offsets, Spelling, copied_axes, heading, spelled, tile_index
 
 ELEMENT = "f32"
 TAKEN = ("main", "malloc", "free", "aligned_alloc", "memcpy", "memset", "memmove", "zero")
@@ -82,11 +82,11 @@ class _Printer:
                 attribute = f"{{tilewright.memory = {_string(buffer.memory)}}}"
                 yield f"%{self.spelling.array[buffer]} = memref.alloc() {attribute} : {_type(buffer)}"
             case Zero(array, extents):
-                yield from self.copy_lines(extents, [self.store("%zero", array, self.within(None, extents))])
-            case Fill(buffer, source, at, extents):
-                yield from self.copy_lines(extents, list(self.fill_lines(buffer, source, at, extents)))
-            case Drain(buffer, target, at, extents):
-                yield from self.copy_lines(extents, list(self.drain_lines(buffer, target, at, extents)))
+                yield from self.copy_lines(extents, [self.store("%zero", array, self.within(extents))])
+            case Fill(extents=extents):
+                yield from self.copy_lines(extents, list(self.fill_lines(statement)))
+            case Drain(extents=extents):
+                yield from self.copy_lines(extents, list(self.drain_lines(statement)))
             case MultiplyAccumulate():
                 yield from self.mac_lines(statement)
 
@@ -130,15 +130,14 @@ class _Printer:
     def value(self, variable: Variable) -> str:
         return f"%{self.spelling.variable[variable]}"
 
-    def within(self, at: Index | None, extents: Index) -> str:
-        """The index of the copy loops' element, in a tile, or in an array where the tile begins at `at`."""
-        axes = copied_axes(extents)
-        found = []
-        for axis in range(len(extents)):
-            begin = spelled(self.offsets.of(at[axis]), self.value) if at else "0"
-            element = f"%{self.spelling.axes[axis]}" if axis in axes else "0"
-            found.append(" + ".join(part for part in (begin, element) if part != "0") or "0")
-        return ", ".join(found)
+    def index(self, index: Index) -> list[str]:
+        return [spelled(self.offsets.of(part), self.value) for part in index]
+
+    def within(self, extents: Index, at: Index | None = None, steps: Sequence[int] | None = None) -> str:
+        """The index of the copy loops' element, in a tile, or in an array that holds the tile."""
+        begin = self.index(at) if at is not None else ["0"] * len(extents)
+        axes = [f"%{name}" for name in self.spelling.axes]
+        return ", ".join(tile_index(begin, extents, steps or [1] * len(extents), axes))
 
     def load(self, name: str, array: Array, index: str) -> str:
         return f"{name} = affine.load %{self.spelling.array[array]}[{index}] : {_type(array)}"
@@ -150,15 +149,15 @@ class _Printer:
         """A name for a value: bodies without loops share a scope, so no name is given twice."""
         return f"%{next(self.numbers)}"
 
-    def fill_lines(self, buffer: Array, source: Array, at: Index, extents: Index) -> Iterator[str]:
+    def fill_lines(self, fill: Fill) -> Iterator[str]:
         word = self.fresh()
-        yield self.load(word, source, self.within(at, extents))
-        yield self.store(word, buffer, self.within(None, extents))
+        yield self.load(word, fill.source, self.within(fill.extents, fill.at, fill.steps))
+        yield self.store(word, fill.buffer, self.within(fill.extents))
 
-    def drain_lines(self, buffer: Array, target: Array, at: Index, extents: Index) -> Iterator[str]:
-        arriving, index = self.fresh(), self.within(at, extents)
-        yield self.load(arriving, buffer, self.within(None, extents))
-        yield from self.accumulate_lines(arriving, target, index)
+    def drain_lines(self, drain: Drain) -> Iterator[str]:
+        word = self.fresh()
+        yield self.load(word, drain.buffer, self.within(drain.extents))
+        yield from self.accumulate_lines(word, drain.target, self.within(drain.extents, drain.at))
 
     def mac_lines(self, mac: MultiplyAccumulate) -> Iterator[str]:
         """The product of all factors, added to the target."""
@@ -179,7 +178,7 @@ class _Printer:
         yield self.store(after, target, index)
 
     def element(self, access: Access) -> str:
-        return ", ".join(spelled(self.offsets.of(a), self.value) for a in access.index)
+        return ", ".join(self.index(access.index))
 
 
 def _type(array: Array) -> str:

@@ -11,7 +11,7 @@ bounds are numbers wherever they can be:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from ...arch import Architecture
 from ...ir import Mapping
@@ -88,6 +88,19 @@ def spelled(value: Affine, name: Callable[[Variable], str]) -> str:
 def copied_axes(extents: Index) -> tuple[int, ...]:
     """The axes along which a copy needs a loop: those of more than one element."""
     return tuple(axis for axis, extent in enumerate(extents) if extent != Affine.of(1))
+
+
+def tile_index(at: Sequence[str], extents: Index, steps: Sequence[int], axes: Sequence[str]) -> list[str]:
+    """Where the copy loops' element of a tile is in an array: the tile begins at `at`, its elements are `steps` apart.
+
+    axes  names of the copy loops, one for each axis
+    """
+    found = []
+    copied = copied_axes(extents)
+    for axis, (begin, step) in enumerate(zip(at, steps, strict=True)):
+        element = axes[axis] + (f" * {step}" if step > 1 else "") if axis in copied else "0"
+        found.append(" + ".join(part for part in (begin, element) if part != "0") or "0")
+    return found
 
 
 def heading(mapping: Mapping, arch: Architecture) -> str:

@@ -31,7 +31,7 @@ from .loop_program import (
 from .lowering import lower
 from .names import Names, comment, printable
 from .numpy_schedule import DEEPEST
-from .offsets import Offsets, Spelling, copied_axes, heading, spelled
+from .offsets import Offsets, Spelling, copied_axes, heading, spelled, tile_index
 
 ELEMENT = "float32"
 
@@ -90,12 +90,12 @@ class _Printer:
                 keeps = " ".join(comment(f"{buffer.memory} keeps {buffer.tensor.name}"))
                 yield f'{name} = T.alloc_buffer({self.shape(buffer)}, "{ELEMENT}", scope="{scope}")  {keeps}'
             case Zero(array, extents):
-                yield from self.copy_lines(extents, f"{self.element(array, None, extents)} = T.{ELEMENT}(0)")
-            case Fill(buffer, source, at, extents):
-                copy = f"{self.element(buffer, None, extents)} = {self.element(source, at, extents)}"
+                yield from self.copy_lines(extents, f"{self.element(array, extents)} = T.{ELEMENT}(0)")
+            case Fill(buffer, source, at, extents, steps):
+                copy = f"{self.element(buffer, extents)} = {self.element(source, extents, at, steps)}"
                 yield from self.copy_lines(extents, copy)
             case Drain(buffer, target, at, extents):
-                copy = f"{self.element(target, at, extents)} += {self.element(buffer, None, extents)}"
+                copy = f"{self.element(target, extents, at)} += {self.element(buffer, extents)}"
                 yield from self.copy_lines(extents, copy)
             case MultiplyAccumulate(target, factors):
                 yield f"{self.access(target)} += {' * '.join(self.access(factor) for factor in factors)}"
@@ -165,18 +165,16 @@ class _Printer:
     def shape(self, array: Array) -> str:
         return f"({', '.join(self.number(extent) for extent in array.shape)}{',' * (len(array.shape) == 1)})"
 
-    def element(self, array: Array, at: Index | None, extents: Index) -> str:
-        """The copy loops' element of a tile, or of an array where the tile begins at `at`."""
-        axes = copied_axes(extents)
-        found = []
-        for axis in range(len(extents)):
-            begin = self.spelled(self.offsets.of(at[axis])) if at else "0"
-            element = self.spelling.axes[axis] if axis in axes else "0"
-            found.append(" + ".join(part for part in (begin, element) if part != "0") or "0")
-        return self.indexed(array, found)
+    def index(self, index: Index) -> list[str]:
+        return [self.spelled(self.offsets.of(part)) for part in index]
+
+    def element(self, array: Array, extents: Index, at: Index | None = None, steps: Sequence[int] | None = None) -> str:
+        """The copy loops' element of a tile, or of an array that holds the tile."""
+        begin = self.index(at) if at is not None else ["0"] * len(extents)
+        return self.indexed(array, tile_index(begin, extents, steps or [1] * len(extents), self.spelling.axes))
 
     def access(self, access: Access) -> str:
-        return self.indexed(access.array, [self.spelled(self.offsets.of(a)) for a in access.index])
+        return self.indexed(access.array, self.index(access.index))
 
     def indexed(self, array: Array, index: Sequence[str]) -> str:
         return f"{self.spelling.array[array]}[{', '.join(index) or '()'}]"
