@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .mapper.certificate import Certificate
     from .mapper.emit import Element
 
-Format: TypeAlias = Literal["numpy", "nest", "json", "yaml", "timeloop", "c"]
+Format: TypeAlias = Literal["numpy", "nest", "json", "yaml", "timeloop", "c", "mlir", "tvm"]
 
 FORMS: tuple[Format, ...] = get_args(Format)
 
@@ -66,14 +66,15 @@ def emit_mapping(
     element: Element | None = None,
     copied: Collection[str] | None = None,
 ) -> str:
-    """A mapping in one of the forms; `element` and `copied` are for C alone, as `emit_c` has them."""
+    """A mapping in one of the forms; `element` and `copied` are for C, MLIR and TVM, as `emit_c` has them."""
     check_form(form)
-    if form == "c":
-        from .mapper.emit import emit_c
+    if form in ("c", "mlir", "tvm"):
+        from .mapper import emit
 
-        return emit_c(mapping, arch, element or "float", copied)
+        program = {"c": emit.emit_c, "mlir": emit.emit_mlir, "tvm": emit.emit_tvm}[form]
+        return program(mapping, arch, element or "float", copied)
     if element is not None or copied is not None:
-        raise TilewrightError(f"kinds of elements and copies can be chosen for c alone, and not for {form}")
+        raise TilewrightError(f"kinds of elements and copies can be chosen for c, mlir and tvm, and not for {form}")
     if form == "json":
         # The document's models take longer to build than a small search takes to run.
         from .report.documents import dump_mapping

@@ -53,11 +53,11 @@ class SearchResult:
     ) -> str:
         """The mapping as a text: `numpy` an executable program, `c` a C99 file (docs/c.md), `nest` the annotated loop
         nest, `json` mapping.json, `yaml` a mapping file (docs/mappings.md), `timeloop` Timeloop's problem, architecture
-        and mapping.
+        and mapping, `mlir` and `tvm` a function for these compilers (docs/compilers.md).
 
-        element  of the arrays in C: "float" (the default), "double", "int32"
-        copied   what the program in C copies into local buffers: memories such as "GLB", tensors in them such as
-                 "GLB.W"; by default all that the mapping keeps
+        element  of the arrays in C, MLIR and TVM: "float" (the default), "double", "int32"
+        copied   what these programs copy into local buffers: memories such as "GLB", tensors in them such as "GLB.W";
+                 by default all that the mapping keeps
 
         Raises TilewrightError for an unknown form, and MappingError for a mapping that the form cannot express.
         """

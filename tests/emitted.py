@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Any, get_args
 
 import numpy as np
 
@@ -11,7 +12,10 @@ from generators import random_architecture, random_mapping, random_problem
 from point_by_point import computed, shape_of
 from tilewright.arch import Architecture
 from tilewright.ir import Mapping, MappingError
+from tilewright.mapper.emit import Element
 from tilewright.mapper.emit.lowering import lower
+
+NUMPY = {"float": np.float32, "double": np.float64, "int32": np.int32}
 
 
 @dataclass(frozen=True)
@@ -20,26 +24,36 @@ class Case:
     arch: Architecture
     operands: list[np.ndarray]
     expected: np.ndarray
+    element: Element
+    copied: list[str] | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"element": self.element, "copied": self.copied}
 
 
-def case_of(mapping: Mapping, arch: Architecture, seed: int = 0) -> Case:
+def case_of(mapping: Mapping, arch: Architecture, seed: int = 0, copied: list[str] | None = None) -> Case:
     """Small integers, which floats hold exactly, and their sums too."""
     problem, rng = mapping.problem, np.random.default_rng(seed)
+    element: Element = get_args(Element)[seed % 3]
     operands = [rng.integers(-4, 5, shape_of(problem, t)) for t in problem.operands]
-    expected = computed(problem, operands)
-    return Case(mapping, arch, [o.astype(np.float32) for o in operands], expected.astype(np.float32))
+    expected = computed(problem, operands).astype(NUMPY[element])
+    return Case(mapping, arch, [o.astype(NUMPY[element]) for o in operands], expected, element, copied)
 
 
 def random_case(seed: int) -> Case:
-    """A random mapping that the architecture allows, every other one with loops over instances."""
+    """A random mapping that the architecture allows, every other one with loops over instances; a third of them copy
+    only what some memories keep."""
     for attempt in range(100):
         rng = random.Random(seed * 100 + attempt)
         problem, arch = random_problem(rng, largest=4), random_architecture(rng)
+        names = [m.name for m in arch.memories]
+        copied = rng.choice([None, None, rng.sample(names, rng.randint(0, len(names)))])
         try:
             mapping = random_mapping(rng, problem, arch)
             lower(mapping, arch)
         except MappingError:
             continue
         if seed % 2 == 0 or any(loop.is_spatial for loop in mapping.nest.loops):
-            return case_of(mapping, arch, seed)
+            return case_of(mapping, arch, seed, copied)
     raise AssertionError("no mapping found")

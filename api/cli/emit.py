@@ -20,18 +20,20 @@ def emit(
         typer.Option(
             metavar="FORM",
             help="c, a C99 file; numpy, the program of `verify`; nest, the loop nest; json, mapping.json; yaml, a "
-            "mapping file; timeloop, Timeloop's files in one.",
+            "mapping file; timeloop, Timeloop's files in one; mlir and tvm, a function for these compilers.",
         ),
     ],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, not to standard output.")] = None,
     element: Annotated[
-        str | None, typer.Option(metavar="TYPE", help="Of the arrays in c: float (the default), double or int32.")
+        str | None,
+        typer.Option(metavar="TYPE", help="Of the arrays in c, mlir and tvm: float (the default), double or int32."),
     ] = None,
     copied: Annotated[
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help="Copy only these tiles in c: memories (L2), tensors in them (registers.O), or none. Else all.",
+            help="Copy only these tiles in c, mlir, tvm: memories (L2), tensors in them (registers.O), or none. Else "
+            "all.",
         ),
     ] = None,
     arch: Annotated[
@@ -50,6 +52,7 @@ def emit(
     \b
     tilewright emit result/mapping.json --to c --out schedule.c
     tilewright emit result/mapping.json --to c --copied L2,registers.O --element double
+    tilewright emit result/mapping.json --to mlir --out layer.mlir
     tilewright emit result/mapping.json --to yaml > mine.yaml
     tilewright emit mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --to json
     """

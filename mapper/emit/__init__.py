@@ -1,6 +1,7 @@
 """A mapping as text for others: executable programs and other tools' files."""
 
-from .c_program import Element, emit_c
+from .c_program import emit_c
+from .elements import Element
 from .mapping_yaml import emit_mapping_yaml
 from .mlir import emit_mlir
 from .numpy_program import emit_numpy, program_steps

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from typing import Literal, get_args
 
 from ...arch import Architecture
-from ...ir import Mapping, MappingError, Problem, Tensor, did_you_mean
+from ...ir import Mapping, MappingError, Problem, Tensor
 from .c_runtime import BUFFERS, HEAD, MAIN
 from .c_schedule import CSchedule
 from .c_text import affine_text, c_comment, c_names
+from .elements import Element, check_element
 from .loop_program import Affine, LoopProgram, Variable
 from .lowering import lower
-
-Element = Literal["float", "double", "int32"]
 
 _TYPES: dict[str, tuple[str, int]] = {"float": ("float", 24), "double": ("double", 53), "int32": ("int32_t", 31)}
 """Of each kind of element: its name in C, and the bits of whole numbers that it holds exactly."""
@@ -34,9 +32,7 @@ def emit_c(
     Raises MappingError when a node or loop stands where the architecture has no place for it, when `copied` names
     something else than memories, or when sums are too long to be checked in this kind of element.
     """
-    if element not in _TYPES:
-        message = f"unknown kind of element {element!r}, expected {' or '.join(get_args(Element))}"
-        raise MappingError(message, hint=did_you_mean(str(element), _TYPES))
+    check_element(element)
     program = lower(mapping, arch, copied)
     schedule = CSchedule(program)
     parts = [

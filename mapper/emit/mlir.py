@@ -9,10 +9,11 @@ adds to it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ...arch import Architecture
 from ...ir import Mapping
+from .elements import Element, check_element
 from .loop_program import (
     Access,
     Affine,
@@ -33,15 +34,29 @@ from .lowering import lower
 from .names import comment, printable
 from .offsets import Offsets, Spelling, copied_axes, heading, spelled, tile_index
 
-ELEMENT = "f32"
+_TYPES: dict[Element, tuple[str, str, str]] = {
+    "float": ("f32", "0.0", "f"),
+    "double": ("f64", "0.0", "f"),
+    "int32": ("i32", "0", "i"),
+}
+"""Of each kind of element: its type in MLIR, its zero, and the last letter of its operations."""
 TAKEN = ("main", "malloc", "free", "aligned_alloc", "memcpy", "memset", "memmove", "zero")
 """Symbols that the function must not replace when it is linked with what it calls, and the name of the constant."""
 
 
-def emit_mlir(mapping: Mapping, arch: Architecture) -> str:
-    """The text. Raises MappingError when a node or loop stands where the architecture has no place for it."""
-    program = lower(mapping, arch)
-    printer = _Printer(program)
+def emit_mlir(
+    mapping: Mapping, arch: Architecture, element: Element = "float", copied: Collection[str] | None = None
+) -> str:
+    """The text.
+
+    element  of all arrays
+    copied   what is copied into local buffers, as `lower` has it
+
+    Raises MappingError when a node or loop stands where the architecture has no place for it, or `copied` names
+    something else than memories.
+    """
+    check_element(element)
+    printer = _Printer(lower(mapping, arch, copied), element)
     lines = [
         *comment("MLIR. Written by tilewright.", mark="//"),
         *comment(heading(mapping, arch), mark="//"),
@@ -51,16 +66,17 @@ def emit_mlir(mapping: Mapping, arch: Architecture) -> str:
 
 
 class _Printer:
-    def __init__(self, program: LoopProgram) -> None:
+    def __init__(self, program: LoopProgram, element: Element) -> None:
         self.program = program
         self.offsets = Offsets(program)
         self.spelling = Spelling(program, TAKEN)
+        self.type, self.zero, self.suffix = _TYPES[element]
         self.numbers = itertools.count()
 
     def function_lines(self) -> Iterator[str]:
-        arguments = ", ".join(f"%{self.spelling.array[a]}: {_type(a)}" for a in self.program.arrays)
+        arguments = ", ".join(f"%{self.spelling.array[a]}: {self.array_type(a)}" for a in self.program.arrays)
         yield f"func.func @{self.spelling.function}({arguments}) attributes {{llvm.emit_c_interface}} {{"
-        yield f"  %zero = arith.constant 0.0 : {ELEMENT}"
+        yield f"  %zero = arith.constant {self.zero} : {self.type}"
         yield from _indented(self.body_lines(self.program.body))
         yield "  return"
         yield "}"
@@ -71,7 +87,7 @@ class _Printer:
             yield from self.statement_lines(statement)
         for statement in reversed(body):
             if isinstance(statement, Allocate):
-                yield f"memref.dealloc %{self.spelling.array[statement.buffer]} : {_type(statement.buffer)}"
+                yield f"memref.dealloc %{self.spelling.array[statement.buffer]} : {self.array_type(statement.buffer)}"
 
     def statement_lines(self, statement: Statement) -> Iterator[str]:
         match statement:
@@ -80,7 +96,7 @@ class _Printer:
             case Allocate(buffer):
                 yield from comment(f"{buffer.memory} keeps {buffer.tensor.name}", mark="//")
                 attribute = f"{{tilewright.memory = {_string(buffer.memory)}}}"
-                yield f"%{self.spelling.array[buffer]} = memref.alloc() {attribute} : {_type(buffer)}"
+                yield f"%{self.spelling.array[buffer]} = memref.alloc() {attribute} : {self.array_type(buffer)}"
             case Zero(array, extents):
                 yield from self.copy_lines(extents, [self.store("%zero", array, self.within(extents))])
             case Fill(extents=extents):
@@ -127,6 +143,9 @@ class _Printer:
 
     # ---- elements ------------------------------------------------------------------------------------------
 
+    def array_type(self, array: Array) -> str:
+        return f"memref<{''.join(f'{extent}x' for extent in array.shape)}{self.type}>"
+
     def value(self, variable: Variable) -> str:
         return f"%{self.spelling.variable[variable]}"
 
@@ -140,10 +159,10 @@ class _Printer:
         return ", ".join(tile_index(begin, extents, steps or [1] * len(extents), axes))
 
     def load(self, name: str, array: Array, index: str) -> str:
-        return f"{name} = affine.load %{self.spelling.array[array]}[{index}] : {_type(array)}"
+        return f"{name} = affine.load %{self.spelling.array[array]}[{index}] : {self.array_type(array)}"
 
     def store(self, name: str, array: Array, index: str) -> str:
-        return f"affine.store {name}, %{self.spelling.array[array]}[{index}] : {_type(array)}"
+        return f"affine.store {name}, %{self.spelling.array[array]}[{index}] : {self.array_type(array)}"
 
     def fresh(self) -> str:
         """A name for a value: bodies without loops share a scope, so no name is given twice."""
@@ -168,21 +187,17 @@ class _Printer:
         product = factors[0]
         for factor in factors[1:]:
             last, product = product, self.fresh()
-            yield f"{product} = arith.mulf {last}, {factor} : {ELEMENT}"
+            yield f"{product} = arith.mul{self.suffix} {last}, {factor} : {self.type}"
         yield from self.accumulate_lines(product, mac.target.array, self.element(mac.target))
 
     def accumulate_lines(self, value: str, target: Array, index: str) -> Iterator[str]:
         before, after = self.fresh(), self.fresh()
         yield self.load(before, target, index)
-        yield f"{after} = arith.addf {before}, {value} : {ELEMENT}"
+        yield f"{after} = arith.add{self.suffix} {before}, {value} : {self.type}"
         yield self.store(after, target, index)
 
     def element(self, access: Access) -> str:
         return ", ".join(self.index(access.index))
-
-
-def _type(array: Array) -> str:
-    return f"memref<{''.join(f'{extent}x' for extent in array.shape)}{ELEMENT}>"
 
 
 def _string(text: str) -> str:

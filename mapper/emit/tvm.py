@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ...arch import Architecture
 from ...ir import Mapping, MappingError, ceil_div
+from .elements import Element, check_element
 from .loop_program import (
     Access,
     Affine,
@@ -33,13 +34,22 @@ from .names import Names, comment, printable
 from .numpy_schedule import DEEPEST
 from .offsets import Offsets, Spelling, copied_axes, heading, spelled, tile_index
 
-ELEMENT = "float32"
+_TYPES: dict[Element, str] = {"float": "float32", "double": "float64", "int32": "int32"}
 
 
-def emit_tvm(mapping: Mapping, arch: Architecture) -> str:
-    """The text. Raises MappingError when a node or loop stands where the architecture has no place for it, or when
-    the nest is deeper than Python's."""
-    program = lower(mapping, arch)
+def emit_tvm(
+    mapping: Mapping, arch: Architecture, element: Element = "float", copied: Collection[str] | None = None
+) -> str:
+    """The text.
+
+    element  of all arrays
+    copied   what is copied into local buffers, as `lower` has it
+
+    Raises MappingError when a node or loop stands where the architecture has no place for it, when `copied` names
+    something else than memories, or when the nest is deeper than Python's.
+    """
+    check_element(element)
+    printer = _Printer(lower(mapping, arch, copied), _TYPES[element])
     lines = [
         '"""TVM TensorIR (TVMScript). Written by tilewright."""',
         "",
@@ -48,7 +58,7 @@ def emit_tvm(mapping: Mapping, arch: Architecture) -> str:
         *comment(heading(mapping, arch)),
         "",
         "",
-        *_Printer(program).function_lines(),
+        *printer.function_lines(),
     ]
     depth = max((len(line) - len(line.lstrip())) // 4 for line in lines) - 1
     if depth > DEEPEST:
@@ -61,8 +71,9 @@ def emit_tvm(mapping: Mapping, arch: Architecture) -> str:
 
 
 class _Printer:
-    def __init__(self, program: LoopProgram) -> None:
+    def __init__(self, program: LoopProgram, element: str) -> None:
         self.program = program
+        self.element = element
         self.offsets = Offsets(program, by_trips=True)
         self.spelling = Spelling(program)
         self.parallel = next((x for x in program.loops() if x.axis and writes_apart(x, program.problem)), None)
@@ -71,7 +82,7 @@ class _Printer:
         self.scope = {memory: scopes.unique(memory) for memory in dict.fromkeys(b.memory for b in program.buffers)}
 
     def function_lines(self) -> Iterator[str]:
-        arguments = (f'{self.spelling.array[a]}: T.Buffer({self.shape(a)}, "{ELEMENT}")' for a in self.program.arrays)
+        arguments = [f"{self.spelling.array[a]}: {self.buffer_type(a)}" for a in self.program.arrays]
         yield "@T.prim_func"
         yield f"def {self.spelling.function}({', '.join(arguments)}):"
         yield '    T.func_attr({"tirx.noalias": True})'
@@ -88,14 +99,14 @@ class _Printer:
             case Allocate(buffer):
                 name, scope = self.spelling.array[buffer], f"global.{self.scope[buffer.memory]}"
                 keeps = " ".join(comment(f"{buffer.memory} keeps {buffer.tensor.name}"))
-                yield f'{name} = T.alloc_buffer({self.shape(buffer)}, "{ELEMENT}", scope="{scope}")  {keeps}'
+                yield f'{name} = T.alloc_buffer({self.shape(buffer)}, "{self.element}", scope="{scope}")  {keeps}'
             case Zero(array, extents):
-                yield from self.copy_lines(extents, f"{self.element(array, extents)} = T.{ELEMENT}(0)")
+                yield from self.copy_lines(extents, f"{self.copied(array, extents)} = T.{self.element}(0)")
             case Fill(buffer, source, at, extents, steps):
-                copy = f"{self.element(buffer, extents)} = {self.element(source, extents, at, steps)}"
+                copy = f"{self.copied(buffer, extents)} = {self.copied(source, extents, at, steps)}"
                 yield from self.copy_lines(extents, copy)
             case Drain(buffer, target, at, extents):
-                copy = f"{self.element(target, extents, at)} += {self.element(buffer, extents)}"
+                copy = f"{self.copied(target, extents, at)} += {self.copied(buffer, extents)}"
                 yield from self.copy_lines(extents, copy)
             case MultiplyAccumulate(target, factors):
                 yield f"{self.access(target)} += {' * '.join(self.access(factor) for factor in factors)}"
@@ -168,7 +179,10 @@ class _Printer:
     def index(self, index: Index) -> list[str]:
         return [self.spelled(self.offsets.of(part)) for part in index]
 
-    def element(self, array: Array, extents: Index, at: Index | None = None, steps: Sequence[int] | None = None) -> str:
+    def buffer_type(self, array: Array) -> str:
+        return f'T.Buffer({self.shape(array)}, "{self.element}")'
+
+    def copied(self, array: Array, extents: Index, at: Index | None = None, steps: Sequence[int] | None = None) -> str:
         """The copy loops' element of a tile, or of an array that holds the tile."""
         begin = self.index(at) if at is not None else ["0"] * len(extents)
         return self.indexed(array, tile_index(begin, extents, steps or [1] * len(extents), self.spelling.axes))

@@ -13,7 +13,6 @@ import pytest
 from emitted import Case, case_of, random_case
 from generators import POISONS, hostile_mapping
 from tilewright.mapper.emit import emit_mlir
-from tilewright.mapper.emit.mlir import ELEMENT
 
 
 def names_of(text: str) -> tuple[str, list[str]]:
@@ -73,9 +72,10 @@ def interpreted(text: str, case: Case) -> np.ndarray:
     interpreter = Interpreter(module)
     register_implementations(interpreter, context)
     interpreter.register_implementations(Affine(), override=True)
-    output = np.full(case.expected.shape, 99.0)
+    output = np.full_like(case.expected, 99)
+    kind = {"float": builtin.f32, "double": builtin.f64, "int32": builtin.i32}[case.element]
     arrays = [
-        ShapedArray(TypedPtr.new_float32(array.ravel().tolist()), list(array.shape))
+        ShapedArray(TypedPtr.new(array.ravel().tolist(), xtype=kind), list(array.shape))
         for array in (*case.operands, output)
     ]
     interpreter.call_op(names_of(text)[0], tuple(arrays))
@@ -86,16 +86,16 @@ def interpreted(text: str, case: Case) -> np.ndarray:
 def test_xdsl_computes_random_mappings(block: int) -> None:
     for seed in range(block * 10, block * 10 + 10):
         case = random_case(seed)
-        found = interpreted(emit_mlir(case.mapping, case.arch), case)
+        found = interpreted(emit_mlir(case.mapping, case.arch, **case.options), case)
         np.testing.assert_array_equal(found, case.expected, err_msg=f"seed {seed}: {case.mapping}")
 
 
 @pytest.mark.parametrize("poison", POISONS)
 def test_hostile_names_stay_names(poison: str) -> None:
     mapping, arch = hostile_mapping([poison + str(i) * (i > 0) for i in range(12)])
+    case = case_of(mapping, arch)
     text = emit_mlir(mapping, arch)
     text.encode("ascii")
-    case = case_of(mapping, arch)
     np.testing.assert_array_equal(interpreted(text, case), case.expected)
 
 
@@ -128,6 +128,9 @@ def with_main(text: str, case: Case) -> str:
     arguments = ", ".join([f"%v{i}" for i in range(len(types) - 1)] + ["%out"])
     axes = [f"%i{i}" for i in range(case.expected.ndim)]
     index = ", ".join(axes)
+    kind, compare = {"float": ("f32", "cmpf une"), "double": ("f64", "cmpf une"), "int32": ("i32", "cmpi ne")}[
+        case.element
+    ]
     loops = "\n".join(
         f"  affine.for {axis} = 0 to {size} {{" for axis, size in zip(axes, case.expected.shape, strict=True)
     )
@@ -143,7 +146,7 @@ func.func @main() -> i32 {{
 {loops}
     %found = affine.load %out[{index}] : {types[-1]}
     %expected = affine.load %v{len(types) - 1}[{index}] : {types[-1]}
-    %differs = arith.cmpf une, %found, %expected : {ELEMENT}
+    %differs = arith.{compare}, %found, %expected : {kind}
     %one = arith.extui %differs : i1 to i32
     %before = affine.load %wrong[] : memref<i32>
     %after = arith.addi %before, %one : i32
@@ -172,14 +175,14 @@ def mismatches(text: str, case: Case, folder: Path) -> int:
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_mlir_computes_random_mappings(seed: int, tmp_path: Path) -> None:
     case = random_case(seed)
-    assert mismatches(emit_mlir(case.mapping, case.arch), case, tmp_path) == 0
+    assert mismatches(emit_mlir(case.mapping, case.arch, **case.options), case, tmp_path) == 0
 
 
 @needs_mlir
 def test_a_wrong_output_is_noticed(tmp_path: Path) -> None:
     case = random_case(100)
-    text = emit_mlir(case.mapping, case.arch)
-    assert mismatches(text.replace("arith.addf", "arith.subf"), case, tmp_path) > 0
+    text = emit_mlir(case.mapping, case.arch, **case.options)
+    assert mismatches(text.replace("arith.add", "arith.sub"), case, tmp_path) > 0
 
 
 @needs_mlir
@@ -189,7 +192,7 @@ def test_loops_that_reduce_are_not_parallel_for_mlir() -> None:
     before = after = 0
     for seed in range(101, 121, 2):
         case = random_case(seed)
-        text = emit_mlir(case.mapping, case.arch)
+        text = emit_mlir(case.mapping, case.arch, **case.options)
         done = subprocess.run([OPT, "-affine-parallelize"], input=text, capture_output=True, text=True, check=True)
         assert done.stdout.count("tilewright.reduces") == text.count("tilewright.reduces")
         before, after = before + text.count("tilewright.axis"), after + done.stdout.count("tilewright.axis")

@@ -41,8 +41,8 @@ for number in range(int(sys.argv[1])):
 def outputs(cases: list[Case], folder: Path) -> list[np.ndarray]:
     """What the functions compute: parsed, built for this processor and run by TVM, in a process of their own."""
     for number, case in enumerate(cases):
-        (folder / f"layer{number}.py").write_text(emit_tvm(case.mapping, case.arch))
-        output = np.full(case.expected.shape, 99, np.float32)
+        (folder / f"layer{number}.py").write_text(emit_tvm(case.mapping, case.arch, **case.options))
+        output = np.full_like(case.expected, 99)
         np.savez(folder / f"layer{number}.npz", *case.operands, output)
     command = [sys.executable, "-c", RUN, str(len(cases))]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
@@ -92,7 +92,7 @@ def test_one_loop_over_instances_is_parallel() -> None:
     """The outermost whose iterations write apart; those that add to the same elements are marked."""
     for seed in range(201, 221, 2):
         case = random_case(seed)
-        text = emit_tvm(case.mapping, case.arch)
+        text = emit_tvm(case.mapping, case.arch, **case.options)
         spatial = [loop for loop in case.mapping.nest.loops if loop.is_spatial and loop.trips > 1]
         apart = [loop for loop in spatial if loop.dim in case.mapping.problem.output.dims]
         assert text.count("T.parallel(") == bool(apart)
