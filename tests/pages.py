@@ -8,7 +8,7 @@ A page is Markdown with fenced blocks. A comment directly before a block marks i
 
 `walk` goes through a page as a reader does, from top to bottom in one folder: it writes files, runs commands and
 Python, and compares. A `text` block directly after a block is what that one prints; a line `...` in it stands for any
-lines, and lines that no two runs share are left out on both sides.
+lines, ` ...` at the end of a line for its rest, and lines that no two runs share are left out on both sides.
 """
 
 from __future__ import annotations
@@ -101,8 +101,14 @@ def run_python(program: str, names: dict[str, Any]) -> str:
 def agree(expected: str, printed: str) -> bool:
     """Whether a text block shows what was printed."""
     expected, printed = (NOT_REPEATABLE.sub("", text) for text in (expected, printed))
-    parts = re.split(r"^\.\.\.\n", expected, flags=re.MULTILINE)
-    return re.fullmatch("(?:.*\n)*?".join(map(re.escape, parts)), printed) is not None
+    pattern = "".join(map(_line_pattern, expected.splitlines(keepends=True)))
+    return re.fullmatch(pattern, printed) is not None
+
+
+def _line_pattern(line: str) -> str:
+    if line == "...\n":
+        return "(?:.*\n)*?"
+    return re.escape(line[:-4]) + ".*\n" if line.endswith(" ...\n") else re.escape(line)
 
 
 def walk(page: Path) -> None:

@@ -99,6 +99,8 @@ def test_links_are_found_outside_code(page: Path) -> None:
         ("a\n", "a\nb\n", False),
         ("a\n  Time   1 s\n", "a\n  Time   2 s\n", True),
         ("a.c\n", "abc\n", False),
+        ("a ...\nd\n", "a b c\nd\n", True),
+        ("a ...\nd\n", "a b\nc\nd\n", False),
     ],
 )
 def test_dots_stand_for_any_lines(expected: str, printed: str, same: bool) -> None:
