@@ -14,8 +14,9 @@ from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, Tilewrigh
 from .mapper.certificate import RELATIVE_TOLERANCE, Certificate
 from .mapper.hierarchy import SPACES, Space
 from .mapper.tilings import TILINGS, Tiling
-from .report.explain.changes import Change, Searched, changes_of, try_changes
+from .report.explain.changes import Change, changes_of
 from .report.explain.explanation import Explanation, Improvement, explain_mapping
+from .report.explain.ranking import STOPPED, Searched, try_changes
 from .results import ArchitectureLike, SearchResult, as_architecture, check_choice, check_time_limit, evaluate, search
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 Watch = Callable[[str, int, int], None]
 """Called ahead of every search with what is changed, the number of the search, and how many there are at most."""
-
-_STOPPED = "not searched: interrupted"
 
 
 @dataclass(frozen=True)
@@ -186,34 +185,47 @@ class _Searches:
         self.interrupted = self.interrupted or result.certificate.interrupted
         return result
 
+    def best_if_any(self, machine: Architecture) -> SearchResult | None:
+        """The same; None once it was interrupted."""
+        if self.interrupted:
+            return None
+        try:
+            return self.best(machine)
+        except KeyboardInterrupt:  # before the search had found anything
+            self.interrupted = True
+            return None
+
 
 def _improvement(found: Found, cost: Cost, searches: _Searches) -> Improvement:
     """What a search says on the machine as it is, and on every changed one."""
-    objective = searches.asked.objective
+    asked, watch = searches.asked, searches.searching.watch
     changes = changes_of(found.arch, found.mapping.problem)
-    searches.searching.watch("the machine as it is", 1, len(changes) + 1)
-    again = searches.best(found.arch)
-    given = cost.objective(objective)
-    value = again.cost.objective(objective)
-    better = again.mapping if value <= given else found.mapping
-    present = min(given, value)
-    proven = again.certificate.proven and value <= given * (1 + RELATIVE_TOLERANCE)
+    given = cost.objective(asked.objective)
+    watch("the machine as it is", 1, len(changes) + 1)
+    again = searches.best_if_any(found.arch)
+    value, better, proven = given, found.mapping, False
+    if again is not None and again.cost.objective(asked.objective) <= given * (1 + RELATIVE_TOLERANCE):
+        value, better = again.cost.objective(asked.objective), again.mapping
+        proven = again.certificate.proven
     numbers = iter(range(2, len(changes) + 2))
 
     def searched(change: Change) -> Searched:
-        searches.searching.watch(change.text, next(numbers), len(changes) + 1)
-        return _STOPPED if searches.interrupted else _least(change.arch, better, searches)
+        watch(change.text, next(numbers), len(changes) + 1)
+        return _least(change.arch, better, searches)
 
+    present = min(given, value)
     tried = try_changes(changes, present, searched)
-    return Improvement(objective, searches.asked.kind, given, present, proven, tried, searches.asked.notes)
+    return Improvement(asked.objective, asked.kind, given, present, proven, tried, asked.notes)
 
 
 def _least(machine: Architecture, known: Mapping, searches: _Searches) -> Searched:
     """The least objective on a machine, and whether it is proven; `known` is a mapping that may run there as well."""
     try:
-        result = searches.best(machine)
+        result = searches.best_if_any(machine)
     except InfeasibleError as error:
         return error.message
+    if result is None:
+        return STOPPED
     objective = searches.asked.objective
     value = result.cost.objective(objective)
     if result.certificate.proven:

@@ -9,7 +9,7 @@ import pytest
 from pages import ROOT, walk
 
 
-@pytest.mark.parametrize("name", ["tutorial", "coming-from"])
+@pytest.mark.parametrize("name", ["tutorial", "coming-from", "explain"])
 def test_the_page_is_followed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     walk(ROOT / "docs" / f"{name}.md")

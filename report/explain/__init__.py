@@ -6,7 +6,8 @@
     reuse.py        how often every memory uses a word that it was filled with
     loops.py        what each loop moves, keeps and shares
     distance.py     how far all of this is from what no mapping can do without
-    changes.py      changes of the machine that may help, and their order
+    changes.py      changes of the machine that may help
+    ranking.py      what they gain, and their order
     explanation.py  all of them together
     page.py         the page of text
     picture.py      the picture of the nest

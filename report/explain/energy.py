@@ -77,9 +77,11 @@ def _sentence(part: EnergyPart, macs: int) -> str:
     words = part.words_read + part.words_written
     if part.kind != "memory" or not words:
         return f"{head}."
-    ways = [f"{count(n)} words {way}" for n, way in ((part.words_read, "read"), (part.words_written, "written")) if n]
+    read, written = count(part.words_read), count(part.words_written)
+    ways = [f"{read} words read"] * bool(part.words_read)
+    ways += [f"{written} {'written' if ways else 'words written'}"] * bool(part.words_written)
     each = energy(part.energy_pj / words)
-    return f"{head}: {' and '.join(ways)}, {significant(words / macs)} per MAC, {each} each."
+    return f"{head}: {', '.join(ways)}, {significant(words / macs)} per MAC, {each} each."
 
 
 def _name(part: EnergyPart) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from math import isfinite
 from typing import Any
 
 from ...arch import Architecture
 from ...cost_models import Cost, Objective
 from ...cost_models.crossings import crossings_of
 from ...ir import Mapping
-from .changes import Tried, best_changes
 from .distance import Distance, distance_of
 from .energy import EnergyPart, energy_parts
 from .latency import Latency, latency_of
 from .loops import LoopRole, loops_of
+from .ranking import Tried, best_changes
 from .reuse import Reuse, reuse_of
 from .utilization import Utilization, utilization_of
 
@@ -104,8 +105,8 @@ def _improvement(found: Improvement) -> dict[str, Any]:
     return {
         "objective": found.objective.name,
         "searched": found.kind,
-        "given": found.given,
-        "least": found.present,
+        "given": _finite(found.given),
+        "least": _finite(found.present),
         "proven": found.proven,
         "changes": [_tried(one) | {"listed": id(one) in best} for one in found.tried],
         "notes": list(found.notes),
@@ -119,8 +120,13 @@ def _tried(one: Tried) -> dict[str, Any]:
         "text": one.change.text,
         "adds": one.change.adds,
         "cost_doublings": one.change.cost,
-        "value": one.value,
-        "gain": one.gain,
+        "value": None if one.value is None else _finite(one.value),
+        "gain": _finite(one.gain),
         "proven": one.proven,
         "reason": one.reason,
     }
+
+
+def _finite(value: float) -> float | None:
+    """The number; None for what has none, such as an objective whose limit is not kept to."""
+    return value if isfinite(value) else None

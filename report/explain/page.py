@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
+from math import inf
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,16 +12,17 @@ from rich.text import Text
 
 from ..text import columns, cost_rows, layer_rows, pairs, section
 from ..units import percent
-from .changes import Tried, best_changes, change_sentence, useless_text
 from .distance import distance_sentences
 from .energy import energy_sentences
 from .explanation import Explanation, Improvement
 from .latency import latency_sentences
 from .loops import loop_sentence
+from .ranking import Tried, best_changes, change_sentence, useless_sentences
 from .reuse import reuse_rows, reuse_sentences
 from .utilization import utilization_sentences
 
 _WIDTH = 100
+_NARROWEST = 48
 _TOP = 3
 
 
@@ -52,9 +54,11 @@ def _loops(e: Explanation) -> Table:
     table = Table.grid(padding=(0, 3, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
-    for role in e.loops:
-        effects = textwrap.fill(loop_sentence(role), _WIDTH - 20, break_on_hyphens=False, break_long_words=False)
-        table.add_row(" " * role.depth + role.loop, effects)
+    loops = [" " * role.depth + role.loop for role in e.loops]
+    room = max(_NARROWEST, _WIDTH - 3 - max(map(len, loops), default=0))
+    for loop, role in zip(loops, e.loops, strict=True):
+        effects = textwrap.fill(loop_sentence(role), room, break_on_hyphens=False, break_long_words=False)
+        table.add_row(loop, effects)
     return table
 
 
@@ -69,18 +73,17 @@ def _improvement(found: Improvement) -> Group:
     name = found.objective.name
     parts: list[RenderableType] = [_sentences([_present(found)])]
     best = best_changes(found.tried)
-    if found.tried and not best:
-        parts.append(_sentences([f"None of {len(found.tried)} changes of the machine lowers {name}."]))
     for number, one in enumerate(best[:_TOP], 1):
         parts.append(_sentences([f"{number}. {change_sentence(one, name)}"]))
     if best:
         parts += [Text(""), _table((one for one in found.tried if one.helps), name)]
-    rest = [useless_text(found.tried) if best else "", *found.notes]
-    parts.append(_sentences(text for text in rest if text))
+    parts.append(_sentences([*useless_sentences(found.tried), *found.notes]))
     return Group(*parts)
 
 
 def _present(found: Improvement) -> str:
+    if found.given == inf:
+        return f"The mapping does not keep to the limits of {found.objective}, and others do ({found.kind})."
     verdict = "proven" if found.proven else "not proven to be the least"
     if found.given > found.present * (1 + 1e-9):
         less = percent(1 - found.present / found.given, 1)

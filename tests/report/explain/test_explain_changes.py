@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 import tilewright as tw
 from generators import memory
+from tilewright import explanations
 from tilewright.arch import Architecture, Keeps, Mac, list_archs, load_arch
 from tilewright.explanations import explain
-from tilewright.report.explain.changes import Change, best_changes, changes_of, try_changes
+from tilewright.report.explain.changes import Change, changes_of
 from tilewright.report.explain.explanation import Improvement
+from tilewright.report.explain.ranking import STOPPED, best_changes, try_changes
 
 CONV = tw.conv2d(K=4, C=4, P=4, Q=4, R=3, S=1)
 REFERS = {("systolic", "array.y"), ("cpu", "mac.per_cycle")}
@@ -162,6 +165,38 @@ def test_without_time_nothing_is_worse_than_what_is_known() -> None:
     assert found is not None
     assert found.present <= result.cost.edp
     assert all(one.value is None or one.gain >= 1 - 1e-9 for one in found.tried)
+
+
+def test_an_interrupt_hands_over_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = tw.search(tw.gemm(2, 2, 2), tiny(), "energy")
+    asked: list[str] = []
+
+    def search(problem: tw.Problem, arch: Architecture, *kind: object, **more: object) -> tw.SearchResult:
+        asked.append(arch.name)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return tw.search(problem, arch, *kind, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(explanations, "search", search)
+    e = explain(result, cache=False)
+    found = e.improvement
+    assert found is not None
+    assert len(asked) == 3
+    assert found.proven
+    assert [one.reason for one in found.tried].count(STOPPED) == len(found.tried) - 1 > 0
+    assert "Not searched, for it was interrupted: " in str(e)
+
+
+def test_a_limit_that_the_mapping_does_not_keep_to() -> None:
+    nest = "DRAM keeps A W O\nfor M in 4\nfor N in 4\nfor K in 4\nL1 keeps A W O"
+    mapping = tw.Mapping(tw.gemm(4, 4, 4), tw.LoopNest.parse(nest))
+    energy = tw.evaluate(mapping, tiny()).energy_pj
+    e = explain(mapping, tiny(), objective=f"latency where energy <= {energy - 1}")
+    assert "The mapping does not keep to the limits of latency where energy <= " in str(e)
+    document = e.as_dict()["improvement"]
+    assert document["given"] is None
+    assert document["least"] == tw.search(tw.gemm(4, 4, 4), tiny(), "latency").cost.latency_cycles
+    json.dumps(e.as_dict(), allow_nan=False)
 
 
 def test_the_kind_of_search_follows_the_mapping() -> None:
