@@ -39,7 +39,7 @@ _BLOCK = re.compile(
 NOT_REPEATABLE = re.compile(r"  (Time|Evaluated|Pruned|Recalled) .*\n")
 """Lines of a certificate that tell how the search went, and not what it found."""
 
-_MAY_BE_MISSING = ("gcc",)
+_MAY_BE_MISSING = ("gcc", "mlir-opt-16", "mlir-cpu-runner-16")
 """Programs without which the rest of a page is skipped."""
 
 

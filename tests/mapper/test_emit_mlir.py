@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from emitted import Case, case_of, random_case
 from generators import POISONS, hostile_mapping
@@ -97,6 +99,14 @@ def test_hostile_names_stay_names(poison: str) -> None:
     text = emit_mlir(mapping, arch)
     text.encode("ascii")
     np.testing.assert_array_equal(interpreted(text, case), case.expected)
+
+
+@settings(max_examples=10)
+@given(names=st.lists(st.text(max_size=12), min_size=12, max_size=12, unique=True))
+def test_any_names_are_spelled_safely(names: list[str]) -> None:
+    mapping, arch = hostile_mapping(names)
+    case = case_of(mapping, arch)
+    np.testing.assert_array_equal(interpreted(emit_mlir(mapping, arch), case), case.expected)
 
 
 # ---- MLIR 16: mlir-opt lowers to LLVM, mlir-cpu-runner runs --------------------------------------------------------

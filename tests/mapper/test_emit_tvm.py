@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from emitted import Case, case_of, random_case
 from generators import POISONS, hostile_mapping, memory
@@ -58,11 +60,22 @@ def test_tvm_computes_random_mappings_and_hostile_ones(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found, case.expected, err_msg=str(case.mapping))
 
 
+def statements(names: list[str]) -> list[type[ast.stmt]]:
+    """Kinds of the statements of a module whose names are chosen by an enemy."""
+    text = emit_tvm(*hostile_mapping(names))
+    return [type(statement) for statement in ast.parse(text.encode("ascii")).body]
+
+
 @pytest.mark.parametrize("poison", POISONS)
 def test_hostile_names_leave_one_function(poison: str) -> None:
-    text = emit_tvm(*hostile_mapping([poison + str(i) * (i > 0) for i in range(12)]))
-    statements = ast.parse(text.encode("ascii")).body
-    assert [type(statement) for statement in statements] == [ast.Expr, ast.ImportFrom, ast.FunctionDef]
+    names = [poison + str(i) * (i > 0) for i in range(12)]
+    assert statements(names) == [ast.Expr, ast.ImportFrom, ast.FunctionDef]
+
+
+@settings(max_examples=30)
+@given(names=st.lists(st.text(max_size=12), min_size=12, max_size=12, unique=True))
+def test_any_names_leave_one_function(names: list[str]) -> None:
+    assert statements(names) == [ast.Expr, ast.ImportFrom, ast.FunctionDef]
 
 
 def deep(loops: int) -> tuple[Mapping, Architecture]:
