@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -122,6 +123,8 @@ def _read(source: str, layer: Problem | None, arch: Architecture | None) -> Foun
     """The mapping of a file, or of standard input."""
     from ..explanations import Found
 
+    if ":" in source and not Path(source).exists():
+        raise TilewrightError(f"found {source!r}, expected the file of a mapping", hint=f"write --layer {source}")
     loaded = load(source, layer, arch)
     cost_of(source, loaded)
     return Found(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)

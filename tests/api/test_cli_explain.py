@@ -89,6 +89,7 @@ def test_searches_are_recalled_from_the_store(mapping: Path, tmp_path: Path) -> 
     [
         ((), "expected a mapping or a layer, found neither"),
         (("nowhere.json",), "no such file"),
+        (("alexnet:conv1", "--arch", "eyeriss"), "hint: write --layer alexnet:conv1"),
         (("--gemm", SIZES), "no architecture is given"),
         (("--gemm", SIZES, "--arch", "eyeriss", "--tiling", "raged"), "unknown tiling 'raged'"),
         (("--gemm", SIZES, "--arch", "eyeriss", "--space", "odd"), "unknown space 'odd'"),
