@@ -10,7 +10,7 @@ import pytest
 from pages import ROOT, walk
 
 
-@pytest.mark.parametrize("name", ["tutorial", "coming-from", "explain", "compilers"])
+@pytest.mark.parametrize("name", ["tutorial", "coming-from", "explain", "compilers", "c"])
 def test_the_page_is_followed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "compilers" and find_spec("tvm") is None:
         pytest.skip("TVM is not installed")

@@ -35,6 +35,10 @@ MAIN = """
 /* ---- main: `program [seed] [runs]`; compile with -DNO_MAIN to call run() from another file ---- */
 #ifndef NO_MAIN
 
+#ifndef CLOCK
+#define CLOCK CLOCK_MONOTONIC
+#endif
+
 /* A whole number from -LARGEST to LARGEST: sums of products are exact, in whatever order. */
 static element random_element(uint64_t *state)
 {
@@ -45,7 +49,7 @@ static element random_element(uint64_t *state)
 static double seconds(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 

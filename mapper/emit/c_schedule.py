@@ -172,6 +172,8 @@ class CSchedule:
 
     def loop_lines(self, loop: For, indent: str) -> Iterator[str]:
         name = self.names[loop.variable]
+        if loop.axis:
+            yield from c_comment(f"parallel on {loop.axis}", indent)
         if loop is self.parallel:
             yield f"{indent}#pragma omp parallel for schedule(static)"
         elif loop.variable in self.unrolled:
@@ -179,8 +181,7 @@ class CSchedule:
         if isinstance(loop.body[0], MultiplyAccumulate) and loop is not self.parallel:
             yield from self.innermost_lines(loop, loop.body[0], indent)
             return
-        yield f"{indent}{self.head(loop)}"
-        yield f"{indent}{{"
+        yield f"{indent}{self.head(loop)} {{"
         inner = f"{indent}    "
         if loop.count:
             count = f"least({loop.step}, {loop.size} - {name})"
@@ -192,10 +193,7 @@ class CSchedule:
     def head(self, loop: For) -> str:
         name = self.names[loop.variable]
         step = f"{name}++" if loop.step == 1 else f"{name} += {loop.step}"
-        where = c_comment(f"on {loop.axis}")[0] if loop.axis else ""
-        return (
-            f"for (int64_t {name} = {self.text(loop.start)}; {name} < {self.text(loop.stop)}; {step}) {where}".rstrip()
-        )
+        return f"for (int64_t {name} = {self.text(loop.start)}; {name} < {self.text(loop.stop)}; {step})"
 
     def innermost_lines(self, loop: For, statement: MultiplyAccumulate, indent: str) -> Iterator[str]:
         """A loop whose iterations are independent, or one that sums up: vectors are asked for, if it is long enough."""

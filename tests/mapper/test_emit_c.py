@@ -82,18 +82,18 @@ def test_random_mappings_compute_the_layer(block: int, tmp_path: Path, monkeypat
     monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LARGEST_ON_STACK", 8 if block % 2 else 1024)
     monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LEAST_PARALLEL_MACS", 1 if block >= 2 else 10**9)
     programs = []
-    for seed in range(block * 15, block * 15 + 15):
+    for seed in range(block * 12, block * 12 + 12):
         mapping, arch, rng = random_case(seed)
         names = [m.name for m in arch.memories]
         copied = None if seed % 3 else rng.sample(names, rng.randint(0, len(names)))
         programs.append(emit_c(mapping, arch, element, copied))  # type: ignore[arg-type]
     assert any("#pragma omp parallel" in text for text in programs) == (block >= 2)
-    sanitized = ["-g0", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    sanitized = [f"-O{block % 2}", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     threads = ["-fopenmp"] if block >= 2 else []
     program = compiled(write(tmp_path, joined(programs)), *sanitized, *threads)
     done = run(program, str(block), "1")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("OK: all") == 15
+    assert done.stdout.count("OK: all") == 12
 
 
 @needs_gcc
