@@ -10,7 +10,7 @@
     ranking.py      what they gain, and their order
     explanation.py  all of them together
     page.py         the page of text
-    picture.py      the picture of the nest
+    picture.py      the picture of the nest (groups.py: its parts, marks.py: what stands at the loops)
 
 Facts are plain data in base units (words, pJ, cycles); `Explanation.as_dict` is what `--json` prints.
 """

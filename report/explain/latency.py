@@ -86,7 +86,7 @@ def _one_of_those_that_add(limits: Sequence[Limit]) -> list[Limit]:
 def latency_sentences(latency: Latency) -> Iterator[str]:
     """What binds, what comes next and how near it is, then what adds."""
     binding, following = latency.binding, latency.next
-    yield f"{_named(binding)} bounds the latency: {count(binding.cycles)} of {count(latency.cycles)} cycles."
+    yield f"{_named(binding)} bounds the latency: {count(binding.cycles)} of {_cycles(latency.cycles)}."
     if following is None:
         yield "No other limit is stated: no port has a bandwidth."
     elif binding.cycles < following.cycles * _NEAR:
@@ -94,18 +94,18 @@ def latency_sentences(latency: Latency) -> Iterator[str]:
     else:
         factor = significant(binding.cycles / following.cycles, 3)
         yield (
-            f"{_named(following)} comes next, with {count(following.cycles)} cycles "
+            f"{_named(following)} comes next, with {_cycles(following.cycles)} "
             f"({percent(following.cycles, binding.cycles)} of that): made more than {factor} times as fast, "
             f"{_within(binding)} would wait for {_within(following)}."
         )
     for limit in latency.limits:
         if not limit.overlaps and limit.cycles:
             share = percent(limit.cycles, latency.cycles)
-            yield f"{limit.name} does not overlap: its {count(limit.cycles)} cycles add, {share} of the latency."
+            yield f"{limit.name} does not overlap: its {_cycles(limit.cycles)} add, {share} of the latency."
     if latency.fill_cycles:
         share = percent(latency.fill_cycles, latency.cycles)
         last = f" The last to be done is {latency.waits_for}." if latency.waits_for != binding.place else ""
-        yield f"The first tiles in and the last ones out add {count(latency.fill_cycles)} cycles, {share}.{last}"
+        yield f"The first tiles in and the last ones out add {_cycles(latency.fill_cycles)}, {share}.{last}"
 
 
 def _named(limit: Limit) -> str:
@@ -114,3 +114,7 @@ def _named(limit: Limit) -> str:
 
 def _within(limit: Limit) -> str:
     return "compute" if limit.name == COMPUTE else f"the port of {limit.name}"
+
+
+def _cycles(cycles: float) -> str:
+    return f"{count(cycles)} {'cycle' if cycles == 1 else 'cycles'}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ...arch import Architecture, Fanout, Memory
 from ...cost_models.cost import capacity_parts, held_width_bits, tile_words
@@ -17,6 +17,7 @@ from ...ir import Loop, Mapping, Node
 from ..svg import CHARACTER, circle, escape, line, rect
 from ..svg import STYLE as SHARED_STYLE
 from ..units import count, percent, plural, size
+from .groups import groups_of
 from .loops import LoopRole, tile_text
 from .marks import LEGEND, STYLE, mark, shape
 
@@ -28,11 +29,10 @@ _PAD = 9
 _GAP = 10
 _BAR = 130  # length of the longest bar
 _DEEPEST = 160  # by how much the innermost part is indented at most
+_LONGEST_NAME = 12  # of a tensor
 _CELLS = 12  # most rows and columns of an array that are drawn
 _CELL = 6
-
-Group = tuple[str, list[tuple[int, "Loop | Node"]]]
-"""Neighbours in the nest with their positions, and what they have in common: `memory GLB`, `fanout array` or `time`."""
+_GRID = _RIGHT - _PAD - _CELLS * _CELL - 6  # where the widest grid begins
 
 
 def nest_svg(mapping: Mapping, arch: Architecture, roles: Sequence[LoopRole]) -> str:
@@ -42,7 +42,7 @@ def nest_svg(mapping: Mapping, arch: Architecture, roles: Sequence[LoopRole]) ->
     """
     picture = _Picture(mapping, arch, roles)
     picture.head()
-    for kind, items in _groups(mapping):
+    for kind, items in groups_of(mapping, arch):
         if kind == "time":
             picture.loops(items)
         elif kind.startswith("memory "):
@@ -53,19 +53,6 @@ def nest_svg(mapping: Mapping, arch: Architecture, roles: Sequence[LoopRole]) ->
     picture.close_frames()
     picture.legend()
     return picture.text()
-
-
-def _groups(mapping: Mapping) -> Iterator[Group]:
-    """The nest without loops of one trip, in groups."""
-    items = [(i, x) for i, x in enumerate(mapping.nest) if isinstance(x, Node) or x.trips > 1]
-    for kind, group in itertools.groupby(items, key=lambda pair: _kind(pair[1])):
-        yield kind, list(group)
-
-
-def _kind(item: Loop | Node) -> str:
-    if isinstance(item, Node):
-        return f"memory {item.memory}"
-    return f"fanout {item.axis.fanout}" if item.axis is not None else "time"
 
 
 class _Picture:
@@ -79,7 +66,8 @@ class _Picture:
         self.tiles = tile_words(mapping, arch.footprint)
         self.most_words = max(self.tiles.values())
         tensors = self.problem.tensors
-        self.name_width = CHARACTER * max(len(t.name) for t in tensors)
+        self.names = {t.name: _short(t.name, _LONGEST_NAME) for t in tensors}
+        self.name_width = CHARACTER * max(map(len, self.names.values()))
         spacing = max(44.0, self.name_width + 16)
         self.lanes = {t.name: _RIGHT + spacing * (i + 0.75) for i, t in enumerate(tensors)}
         self.role = {t.name: t.role for t in tensors}
@@ -108,7 +96,7 @@ class _Picture:
             self.y += _LINE
         self.y += 4
         for name, x in self.lanes.items():
-            self._text(x, name, f"{self.role[name]} name", "middle")
+            self._text(x, self.names[name], f"{self.role[name]} name", "middle")
         self.y += 8
 
     def memory(self, name: str, items: Sequence[tuple[int, Loop | Node]]) -> None:
@@ -124,8 +112,10 @@ class _Picture:
         }
         self.y += _PAD + 10
         instances = self.arch.instances(name)
-        self._text(left + _PAD, f"{name}  x {count(instances)}" if instances > 1 else name, "name")
-        self._text(_RIGHT - _PAD, _occupied(memory, sum(bits.values())), "quiet", "end")
+        each, occupied = f"  x {count(instances)}" if instances > 1 else "", _occupied(memory, sum(bits.values()))
+        room = int((_RIGHT - left - 2 * _PAD) / CHARACTER) - len(each) - len(occupied) - 2
+        self._text(left + _PAD, _short(name, room) + each, "name")
+        self._text(_RIGHT - _PAD, occupied, "quiet", "end")
         self.y += 6
         self._capacity_bar(memory, bits, left + _PAD, _RIGHT - left - 2 * _PAD)
         for position, node in items:
@@ -152,7 +142,7 @@ class _Picture:
         tensor = self.problem.tensor(node.tensor)
         words = self.tiles[node.memory, node.tensor]
         role = self.role[node.tensor]
-        self._text(x, node.tensor, f"{role} name")
+        self._text(x, self.names[node.tensor], f"{role} name")
         x += self.name_width + 6
         length = max(2.0, _BAR * math.log(words + 1) / math.log(self.most_words + 1))
         self.over.append(rect(x, self.y - 9, length, 9, f"{role} part", 1))
@@ -170,12 +160,14 @@ class _Picture:
             self._loop(position, str(loop))
         self.y += _GAP
 
-    def _loop(self, position: int, text: str, dots_from: float = 0.0) -> None:
+    def _loop(self, position: int, text: str, right: float = _RIGHT) -> None:
+        """A loop, and its marks; its text ends at `right` at most."""
         self.y += _ROW - 6
+        text = _short(text, int((right - self.left) / CHARACTER))
         self._text(self.left, text)
         for tensor, effect in self.effects[position].items():
             self.over += mark(effect, self.lanes[tensor], self.y - 4, self.role[tensor])
-        start = max(dots_from, self.left + CHARACTER * len(text) + 6)
+        start = self.left + CHARACTER * len(text) + 6 if right == _RIGHT else _RIGHT + 8
         self.under.append(line(start, self.y - 4, max(self.lanes.values()), self.y - 4, "dots"))
         self.y += 6
         self.depth += 1
@@ -192,11 +184,12 @@ class _Picture:
         ]
         self.y = top + 10
         shown = " x ".join(f"{u} of {axis.size}" for u, axis in zip(used, fanout.axes, strict=True))
-        self._text(self.left, f"{name}  {shown}", "name")
+        room = int((_GRID - self.left) / CHARACTER) - len(shown) - 2
+        self._text(self.left, f"{_short(name, room)}  {shown}", "name")
         bottom = self._grid(top, used, [axis.size for axis in fanout.axes])
         self.y += 4
         for position, loop in items:
-            self._loop(position, str(loop), _RIGHT + 8)
+            self._loop(position, str(loop), _GRID)
         self.y = max(self.y, bottom) + _GAP
 
     def _grid(self, top: float, used: Sequence[int], sizes: Sequence[int]) -> float:

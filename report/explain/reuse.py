@@ -85,7 +85,7 @@ def reuse_sentences(problem: Problem, reuse: Sequence[Reuse]) -> Iterator[str]:
         product = " x ".join(factors) or "1"
         each = significant(problem.macs / words[tensor.name])
         role = "sums up" if tensor.is_output else "is used in"
-        yield f"A word of {tensor.name} {role} {each} MACs = {product}."
+        yield f"A word of {tensor.name} {role} {each} {'MAC' if each == '1' else 'MACs'} = {product}."
 
 
 def _factors(reuse: Reuse) -> Iterator[str]:

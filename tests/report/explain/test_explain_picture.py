@@ -12,9 +12,9 @@ import pytest
 
 import tilewright as tw
 from generators import random_architecture, random_mapping, random_problem
-from tilewright.arch import Architecture, load_arch
+from tilewright.arch import Architecture, Keeps, load_arch
 from tilewright.cost_models import cost_of, count_words
-from tilewright.ir import Loop, Mapping, Node
+from tilewright.ir import Loop, Mapping, Node, Problem, Tensor
 from tilewright.report.explain.explanation import Explanation, explain_mapping
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -30,9 +30,46 @@ LAYERS = {
 }
 
 
+LONG = "a_name_that_says_very_much"
+
+
+def with_long_names() -> Explanation:
+    """Names of memories, an array, tensors and dimensions that are longer than there is room for."""
+    nest = f"""
+        DRAM keeps A{LONG} W{LONG} O{LONG}
+        for M{LONG} in 64
+          {LONG}_buffer_of_all keeps A{LONG} O{LONG}
+          for N{LONG} in 32
+            parallel K{LONG} in 12 on {LONG}_of_elements.y
+              parallel K{LONG} in 14 on {LONG}_of_elements.x
+                {LONG}_file_of_a_single_element keeps W{LONG}
+                for K{LONG} in 64
+    """
+    dims = tuple((f"{dim}{LONG}", size) for dim, size in (("M", 64), ("N", 32), ("K", 168 * 64)))
+    m, n, k = (((name, 1),) for name, _ in dims)
+    tensors = (
+        Tensor(f"A{LONG}", (m, k), "input"),
+        Tensor(f"W{LONG}", (k, n), "weight"),
+        Tensor(f"O{LONG}", (m, n), "output"),
+    )
+    eyeriss = load_arch("eyeriss")
+    names = {
+        "GLB": f"{LONG}_buffer_of_all",
+        "array": f"{LONG}_of_elements",
+        "spad": f"{LONG}_file_of_a_single_element",
+    }
+    may = Keeps(input="may", weight="may", output="may")
+    levels = [level.model_copy(update={"name": names.get(level.name, level.name)}) for level in eyeriss.levels]
+    levels[1:] = [level.model_copy(update={"keeps": may}) if level.kind == "memory" else level for level in levels[1:]]
+    arch = eyeriss.model_copy(update={"levels": tuple(levels), "name": LONG * 9})
+    return explained(Mapping(Problem("gemm", dims, tensors), tw.LoopNest.parse(nest)), arch)
+
+
 @cache
 def case(name: str) -> Explanation:
-    """A searched mapping on a machine of the library, or a random one."""
+    """A searched mapping on a machine of the library, one with long names, or a random one."""
+    if name == "long names":
+        return with_long_names()
     if name in LAYERS:
         found = tw.search(LAYERS[name], name, "energy", space="uneven" if name == "three_level" else "even")
         return explained(found.mapping, found.arch)
@@ -45,7 +82,7 @@ def explained(mapping: Mapping, arch: Architecture) -> Explanation:
     return explain_mapping(mapping, arch, cost_of(mapping, arch, count_words(mapping, arch)))
 
 
-CASES = [*LAYERS, *(f"random {i}" for i in range(12))]
+CASES = [*LAYERS, "long names", *(f"random {i}" for i in range(12))]
 
 
 def drawn(name: str) -> ElementTree.Element:
@@ -100,10 +137,16 @@ def test_all_of_the_nest_is_in_the_picture(name: str) -> None:
     root = drawn(name)
     texts = [text.text or "" for text in root.iter(f"{SVG}text")]
     items = [x for x in e.mapping.nest if isinstance(x, Node) or x.trips > 1]
-    assert [t for t in texts if t.startswith(("for ", "parallel "))] == [str(x) for x in items if isinstance(x, Loop)]
+    loops = [t.removesuffix("...") for t in texts if t.startswith(("for ", "parallel "))]
+    whole = [str(x) for x in items if isinstance(x, Loop)]
+    assert loops == (whole if name != "long names" else [x[: len(t)] for x, t in zip(whole, loops, strict=True)])
     groups = [memory for memory, _ in itertools.groupby(x.memory if isinstance(x, Node) else None for x in items)]
     rects = [rect for rect in root.iter(f"{SVG}rect") if rect.get("class") in ("box", "mac")]
     assert len(rects) == sum(memory is not None for memory in groups) + 1
+    frames = [rect for rect in root.iter(f"{SVG}rect") if rect.get("class") == "frame"]
+    assert len(frames) >= len(e.arch.fanouts)
+    for fanout in e.arch.fanouts if name != "long names" else ():
+        assert any(text.startswith(f"{fanout.name}  ") and " of " in text for text in texts)
     kept = len(e.mapping.nest.nodes)
     assert sum(text[:1].isdigit() and text.endswith((" word", " words")) for text in texts) == kept
     for rect in rects:  # texts of a box stay in it
