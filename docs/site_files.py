@@ -15,10 +15,12 @@ A link that leads nowhere is left to MkDocs, which refuses it.
 from __future__ import annotations
 
 import html
+import json
 import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -31,6 +33,7 @@ from pygments.util import ClassNotFound
 AS_THEY_ARE = {".svg", ".png", ".html"}
 
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
+_NOTEBOOK = ".ipynb"
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -45,7 +48,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     while pages:
         page = pages.pop()
         for name in _links(page):
-            if found.get_file_from_path(name) is None and (root / name).exists():
+            added = f"{name}.md" if name.endswith(_NOTEBOOK) else name
+            if found.get_file_from_path(added) is None and (root / name).exists():
                 for file in _files(name, root, config):
                     found.append(file)
                     pages += [file] if file.is_documentation_page() else []
@@ -59,9 +63,15 @@ def _renamed(file: File, docs: Path, root: Path) -> File:
     )
 
 
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Links to notebooks lead to their pages."""
+    return markdown.replace(f"{_NOTEBOOK})", f"{_NOTEBOOK}.md)")
+
+
 def _in_nav(config: MkDocsConfig, found: Files, root: Path) -> Iterator[File]:
     """Pages outside docs/ that have a place in the navigation."""
-    for name in re.findall(r"[\w./-]+\.md", str(config.nav)):
+    for entry in re.findall(r"[\w./-]+\.md", str(config.nav)):
+        name = entry.removesuffix(".md") if entry.endswith(f"{_NOTEBOOK}.md") else entry
         if found.get_file_from_path(name) is None and (root / name).exists():
             for file in _files(name, root, config):
                 file.inclusion = InclusionLevel.INCLUDED
@@ -89,6 +99,8 @@ def _files(name: str, root: Path, config: MkDocsConfig) -> Iterator[File]:
         # the page of a README is its folder's index; that of the root belongs to docs/index.md
         uri = "README.html" if name == "README.md" else None
         yield File(name, str(root), config.site_dir, False, dest_uri=uri, inclusion=InclusionLevel.NOT_IN_NAV)
+    elif path.suffix == _NOTEBOOK:
+        yield File.generated(config, f"{name}.md", content=_notebook(path), inclusion=InclusionLevel.NOT_IN_NAV)
     elif path.suffix in AS_THEY_ARE:
         yield File(name, str(root), config.site_dir, False)
     else:
@@ -119,3 +131,19 @@ def _source(name: str, text: str) -> str:
     except ClassNotFound:
         lexer = TextLexer()
     return highlight(text, lexer, HtmlFormatter(full=True, title=name, linenos="inline", lineanchors="line"))
+
+
+def _notebook(path: Path) -> str:
+    """A notebook as Markdown: texts, code, and what was printed and drawn."""
+    parts = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        parts += [_output(output) for output in cell.get("outputs", ())]
+    return "\n\n".join(parts) + "\n"
+
+
+def _output(output: dict[str, Any]) -> str:
+    if "text" in output:
+        return f"```text\n{''.join(output['text']).rstrip()}\n```"
+    return f'<img alt="what the cell draws" src="data:image/png;base64,{output["data"]["image/png"].strip()}">'
