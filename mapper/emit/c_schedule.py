@@ -20,6 +20,7 @@ from .loop_program import (
     Statement,
     Variable,
     Zero,
+    parallel_loop,
     writes_apart,
 )
 
@@ -29,8 +30,6 @@ LARGEST_UNROLLED = 64
 """Iterations of the loops around the innermost one that a compiler is asked to unroll: what registers can hold."""
 SHORTEST_VECTOR = 4
 """Iterations of an innermost loop that a compiler is asked to turn into vector instructions."""
-LEAST_PARALLEL_MACS = 20_000
-"""Multiply-accumulates in a loop that is worth the start of threads, which takes microseconds."""
 
 
 class CSchedule:
@@ -213,16 +212,6 @@ class CSchedule:
         yield f"{indent}        sum += {product};"
         yield f"{indent}    {target} += sum;"
         yield f"{indent}}}"
-
-
-def parallel_loop(program: LoopProgram) -> For | None:
-    """The outermost spatial loop whose instances write apart, if it holds enough work for threads."""
-    macs = program.problem.macs
-    for loop in program.loops():
-        if loop.axis and writes_apart(loop, program.problem):
-            return loop if macs >= LEAST_PARALLEL_MACS else None
-        macs //= loop.trips
-    return None
 
 
 def _why_not_parallel(program: LoopProgram) -> str:

@@ -19,6 +19,9 @@ from typing import Literal, TypeAlias
 
 from ...ir import Axis, Problem, Tensor
 
+LEAST_PARALLEL_MACS = 20_000
+"""Multiply-accumulates in a loop that is worth the start of threads, which takes microseconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -206,3 +209,13 @@ def writes_apart(loop: For, problem: Problem) -> bool:
     Buffers of operands that are filled inside are allocated inside; all else that is written are outputs.
     """
     return loop.variable.dim in problem.output.dims
+
+
+def parallel_loop(program: LoopProgram) -> For | None:
+    """The outermost spatial loop whose instances write apart, if it holds enough work for threads."""
+    macs = program.problem.macs
+    for loop in program.loops():
+        if loop.axis and writes_apart(loop, program.problem):
+            return loop if macs >= LEAST_PARALLEL_MACS else None
+        macs //= loop.trips
+    return None

@@ -1,8 +1,9 @@
 """A mapping as TVM TensorIR: a module with one `T.prim_func`, which TVM's script parser reads.
 
 Every loop counts trips from 0. A loop over instances has the annotation `tilewright.axis`, and `tilewright.reduces`
-where its iterations add to the same elements; the outermost that does not is `T.parallel` (TVM's threads do not nest).
-A local buffer has its memory as the tag of its scope. The function sets the output to 0 before it adds to it.
+where its iterations add to the same elements; the outermost that does not is `T.parallel`, if it holds enough work for
+threads (which do not nest). A local buffer has its memory as the tag of its scope. The function sets the output to 0
+before it adds to it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from .loop_program import (
     MultiplyAccumulate,
     Statement,
     Zero,
+    parallel_loop,
     writes_apart,
 )
 from .lowering import lower
@@ -76,7 +78,7 @@ class _Printer:
         self.element = element
         self.offsets = Offsets(program, by_trips=True)
         self.spelling = Spelling(program)
-        self.parallel = next((x for x in program.loops() if x.axis and writes_apart(x, program.problem)), None)
+        self.parallel = parallel_loop(program)
         self.wide = any(math.prod(array.shape) >= 2**31 for array in program.arrays)
         scopes = Names()
         self.scope = {memory: scopes.unique(memory) for memory in dict.fromkeys(b.memory for b in program.buffers)}

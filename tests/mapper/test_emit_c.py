@@ -80,7 +80,7 @@ def test_random_mappings_compute_the_layer(block: int, tmp_path: Path, monkeypat
     """Buffers on the stack and allocated ones, threads and none, all copies and some, in every type."""
     element = ("float", "double", "int32", "float")[block]
     monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LARGEST_ON_STACK", 8 if block % 2 else 1024)
-    monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LEAST_PARALLEL_MACS", 1 if block >= 2 else 10**9)
+    monkeypatch.setattr("tilewright.mapper.emit.loop_program.LEAST_PARALLEL_MACS", 1 if block >= 2 else 10**9)
     programs = []
     for seed in range(block * 12, block * 12 + 12):
         mapping, arch, rng = random_case(seed)
