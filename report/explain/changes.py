@@ -61,6 +61,10 @@ def _memory_changes(arch: Architecture, memory: Memory, problem: Problem) -> Ite
         value = f"true, {name}.double_buffered=true"
         text = f"{name} with two buffers, so that its transfers overlap"
         yield _added(arch, memory, f"{name}.overlaps", value, text, update, f"a second buffer in {name}")
+    slides = any(len(rank) > 1 for tensor in problem.operands for rank in tensor.ranks)
+    if memory.halo == "none" and slides and memory is not arch.memories[0]:
+        text = f"{name} keeps what it holds of a tile that slides"
+        yield _added(arch, memory, f"{name}.halo", "innermost", text, {"halo": "innermost"}, f"addressing in {name}")
     if memory is not arch.memories[0]:
         yield from _placements(arch, memory, problem)
 

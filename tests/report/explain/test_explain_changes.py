@@ -59,11 +59,14 @@ def test_a_change_is_what_set_makes_of_the_file(name: str) -> None:
 
 def test_what_is_absent_is_offered() -> None:
     arch = small()
-    serial = arch.memories[1].model_copy(update={"overlaps": False})
+    serial = arch.memories[1].model_copy(update={"overlaps": False, "halo": "none"})
     arch = arch.model_copy(update={"levels": (arch.levels[0], serial, *arch.levels[2:])})
     fields = [change.field for change in changes_of(arch, CONV)]
     assert "array.multicast" in fields
     assert "GLB.overlaps" in fields
+    assert "GLB.halo" in fields
+    assert "spad.halo" not in fields
+    assert "GLB.halo" not in [change.field for change in changes_of(arch, tw.gemm(4, 4, 4))]
     assert "GLB.keep.weight" in fields
     assert "array.spatial_reduction" not in fields
     assert fields.count("GLB.size") == 2
@@ -209,4 +212,7 @@ def test_the_kind_of_search_follows_the_mapping() -> None:
     told = explain(constrained).improvement
     assert told is not None
     assert (told.kind, told.objective.name) == ("even space, perfect tilings", "energy")
+    within = explain(constrained, constraints="L1.temporal.K<=1").improvement
+    assert within is not None
+    assert within.given == within.present == constrained.certificate.value
     assert told.notes[0].startswith("The mapping was searched for under constraints: ")
