@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from generators import random_architecture, random_mapping, random_problem
+from generators import memory, random_architecture, random_mapping, random_problem, tensor
 from point_by_point import computed, shape_of
-from tilewright.arch import Architecture
-from tilewright.ir import Mapping, MappingError
+from tilewright.arch import Architecture, Keeps, Mac
+from tilewright.ir import LoopNest, Mapping, MappingError, Problem, Tensor
 from tilewright.mapper.emit import Element
 from tilewright.mapper.emit.lowering import lower
 
@@ -57,3 +57,27 @@ def random_case(seed: int) -> Case:
         if seed % 2 == 0 or any(loop.is_spatial for loop in mapping.nest.loops):
             return case_of(mapping, arch, seed, copied)
     raise AssertionError("no mapping found")
+
+
+def plain_cases() -> list[Case]:
+    """What random problems do not have: outputs without axes, axes without dimensions, nests without loops."""
+    arch = Architecture(
+        name="plain",
+        clock_hz=1e9,
+        word_bits=8,
+        levels=(memory("DRAM"), memory("L1", keeps=Keeps(input="may", weight="may", output="may"))),
+        mac=Mac(energy_pj=1.0),
+    )
+
+    def case(size: int, operand: Tensor, output: Tensor, *loops: str) -> Case:
+        problem = Problem("plain", (("K", size),), (operand, tensor("B", "weight", "K"), output))
+        nest = LoopNest.parse("\n".join(["DRAM keeps A B O", "L1 keeps A O", *loops]))
+        return case_of(Mapping(problem, nest), arch)
+
+    line, scalar = tensor("A", "input", "K"), tensor("O", "output")
+    row = Tensor("A", ((), (("K", 1),)), "input")
+    return [
+        case(5, line, scalar, "for K in 2", "for K in 3"),
+        case(1, line, scalar),
+        case(3, row, tensor("O", "output", "K"), "for K in 3"),
+    ]

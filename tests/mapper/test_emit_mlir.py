@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emitted import Case, case_of, random_case
+from emitted import Case, case_of, plain_cases, random_case
 from generators import POISONS, hostile_mapping
 from tilewright.mapper.emit import emit_mlir
 
@@ -90,6 +90,12 @@ def test_xdsl_computes_random_mappings(block: int) -> None:
         case = random_case(seed)
         found = interpreted(emit_mlir(case.mapping, case.arch, **case.options), case)
         np.testing.assert_array_equal(found, case.expected, err_msg=f"seed {seed}: {case.mapping}")
+
+
+def test_xdsl_computes_what_random_problems_do_not_have() -> None:
+    for case in plain_cases():
+        found = interpreted(emit_mlir(case.mapping, case.arch, **case.options), case)
+        np.testing.assert_array_equal(found, case.expected, err_msg=str(case.mapping))
 
 
 @pytest.mark.parametrize("poison", POISONS)
