@@ -9,10 +9,14 @@ import pytest
 
 from pages import ROOT, walk
 
+NEEDED = {"compilers": ("tvm", "xdsl")}
+"""Packages without which a page is not followed."""
+
 
 @pytest.mark.parametrize("name", ["tutorial", "coming-from", "explain", "compilers", "c"])
 def test_the_page_is_followed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if name == "compilers" and find_spec("tvm") is None:
-        pytest.skip("TVM is not installed")
+    missing = [package for package in NEEDED.get(name, ()) if find_spec(package) is None]
+    if missing:
+        pytest.skip(f"{missing[0]} is not installed")
     monkeypatch.chdir(tmp_path)
     walk(ROOT / "docs" / f"{name}.md")
