@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from ...arch import Architecture
 from ...ir import Mapping, MappingError, Problem, Tensor
-from .c_runtime import BUFFERS, HEAD, MAIN
+from .c_runtime import BUFFERS, CHECK, HEAD, LEAST, MAIN
 from .c_schedule import CSchedule
 from .c_text import affine_text, c_comment, c_names
 from .elements import Element, check_element
@@ -35,13 +35,15 @@ def emit_c(
     check_element(element)
     program = lower(mapping, arch, copied)
     schedule = CSchedule(program)
+    ragged = any(loop.count for loop in program.loops())
     parts = [
         _header_lines(mapping, arch, copied),
-        [HEAD, f"typedef {_TYPES[element][0]} element;"],
-        [BUFFERS],
+        [HEAD, f"typedef {_TYPES[element][0]} element;", BUFFERS],
+        [LEAST] if ragged else [],
         c_comment("The schedule. Loop variables are first indices of tiles; buffers begin at the tile that they hold."),
         schedule.function_lines(),
-        ["", *c_comment("The same operation without a schedule: what the output of run() is compared with.")],
+        [CHECK],
+        c_comment("The same operation without a schedule: what the output of run() is compared with."),
         _direct_lines(mapping.problem),
         [""],
         _constant_lines(program, element),

@@ -24,17 +24,21 @@ static inline void *allocate(int64_t elements)
     }
     return found;
 }
+"""
 
+LEAST = """\
 static inline int64_t least(int64_t left, int64_t right)
 {
     return left < right ? left : right;
 }
 """
 
-MAIN = """
-/* ---- main: `program [seed] [runs]`; compile with -DNO_MAIN to call run() from another file ---- */
+CHECK = """
+/* ---- the check: `program [seed] [runs]`; compile with -DNO_MAIN to call run() from another file ---- */
 #ifndef NO_MAIN
+"""
 
+MAIN = """
 #ifndef CLOCK
 #define CLOCK CLOCK_MONOTONIC
 #endif
