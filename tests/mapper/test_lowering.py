@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections import Counter
 from dataclasses import replace
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 from generators import memory, random_architecture, random_mapping, random_problem, tensor
+from point_by_point import computed
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import count_words
 from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Problem
@@ -110,14 +110,7 @@ def operands_of(program: LoopProgram, seed: int = 0) -> dict[str, np.ndarray]:
 
 
 def direct(problem: Problem, operands: dict[str, np.ndarray]) -> np.ndarray:
-    result = np.zeros([problem.sizes[rank[0][0]] for rank in problem.output.ranks], int)
-    for point in itertools.product(*(range(size) for _, size in problem.dims)):
-        at = dict(zip(problem.dim_names, point, strict=True))
-        product = 1
-        for one in problem.operands:
-            product *= operands[one.name][tuple(sum(c * at[d] for d, c in rank) for rank in one.ranks)]
-        result[tuple(at[rank[0][0]] for rank in problem.output.ranks)] += product
-    return result
+    return computed(problem, [operands[tensor.name] for tensor in problem.operands])
 
 
 def random_case(seed: int) -> tuple[Mapping, Architecture, random.Random]:
