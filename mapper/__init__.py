@@ -16,6 +16,8 @@
     hierarchy.py     machine and placements from the inside out, and what a growing mapping has still to do
     batch.py         partial mappings that have taken the same steps
     fanouts.py       step: arrays; planned before anything else, put in place when a mapping has grown to them
+    first_tiles.py   the innermost tiles, for many arrays at once
+    symmetry.py      dimensions that may change places
     loops.py         step: the temporal loops up to the next block of storage nodes, and its tile
     dominance.py     rows that another one stands for
     bounds.py        what all that is still to come costs at least, for every tile

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arch import Fanout
 from ..ir import Problem, ceil_div
-from .rows import Flags, Ints, row_codes
+from .rows import Flags, Ints, distinct, row_codes
 from .tilings import Tiling, factors
 
 Pair = tuple[int, int]
@@ -182,6 +182,12 @@ def array_vectors(
     return vectors
 
 
+@lru_cache(maxsize=1 << 14)
+def spread_counts(left: int, spans: AxisSpans, tiling: Tiling, even: bool) -> frozenset[int]:
+    """Instances over which `left` tiles can be spread, if no other dimension takes any."""
+    return frozenset(way.instances for way in _spread_within(left, spans, tiling, even))
+
+
 @lru_cache(maxsize=4096)
 def _any_spreading(size: int, spans: AxisSpans, tiling: Tiling, even: bool) -> tuple[Spreading, ...]:
     """Ways to spread a dimension, whatever the tile below the array."""
@@ -225,7 +231,7 @@ def realizable(
         if span == ((1, 1), (1, 1)):
             continue
         columns = (tiles[:, d], instances[:, d], state + 1)
-        _, first, which = np.unique(row_codes(columns), return_index=True, return_inverse=True)
+        first, which = distinct(row_codes(columns))
         after = []
         for tile, wanted, before in zip(
             tiles[first, d].tolist(), instances[first, d].tolist(), state[first].tolist(), strict=True

@@ -17,6 +17,7 @@ from .hierarchy import Crossing, Hierarchy, Path, State
 from .ledger import CrossingCosts
 from .rows import Floats, Ints, Rows
 from .search_limits import SearchLimits
+from .symmetry import Mirror
 from .tilings import Tiling
 from .traffic import Charge, TrafficModel
 
@@ -146,6 +147,7 @@ class Growth:
     even    per dimension, see `tilings.even_growth`
     orders  all loop orders met so far
     every_mapping  whether mappings are wanted that another one beats at every step: worse loop orders among them
+    mirror  dimensions that may change places, so that one of two mirror images will do
     """
 
     hierarchy: Hierarchy
@@ -158,6 +160,7 @@ class Growth:
     even: tuple[bool, ...]
     pruned: Counter[str]
     every_mapping: bool = False
+    mirror: Mirror | None = None
     orders: list[Order] = field(default_factory=list)
     _order_numbers: dict[Order, int] = field(default_factory=dict)
     _gains: dict[int, list[float]] = field(default_factory=dict)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .batch import Batch, Growth
 from .ledger import rounds_unevenly
-from .rows import Ints, row_codes
+from .rows import Ints, distinct, row_codes
 
 MOST_COMPARED = 64
 """Rows that cost no more, among those alike, that a row is compared with."""
@@ -22,7 +22,7 @@ def undominated(growth: Growth, batch: Batch) -> Batch:
     if len(batch) < 2 or rounds_unevenly(growth.hierarchy.arch, growth.tiling):
         return batch
     columns = [column for column in _future(growth, batch) if column.max() > 1]
-    _, alike = np.unique(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]), return_inverse=True)
+    _, alike = distinct(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]))
     costs = np.concatenate([batch.costs, *(used[None].astype(np.float64) for used in _room_taken(growth, batch))])
     order = np.lexsort((batch.costs[0], alike))
     alike, costs = alike[order], costs[:, order]

@@ -18,8 +18,12 @@ from .hierarchy import Holders, Space
 from .loops import expand_loops
 from .tilings import Tiling
 
-ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 512, "ragged": 96}
-"""Rows expanded together: enough to fill vectors, few enough to stop early, and to bound the memory in use."""
+ROWS_AT_ONCE = 96
+"""Rows expanded together: enough to fill vectors, few enough to stop early."""
+
+NEAR = 0.1
+"""Rows are expanded together, however many, whose bound is nearer to the best one's than this part of the way to the
+cutoff."""
 
 ROWS_PER_GROUP: dict[Space, int] = {"even": 400, "uneven": 20}
 """Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays take
@@ -37,6 +41,9 @@ LOOKED_AT_ONCE = 200_000
 DIVES = 4
 """Placements that are dived into before the search proper."""
 
+LATER_DIVES: dict[Tiling, int] = {"perfect": 4, "ragged": 12}
+"""Times that the search dives again, once better bounds are known."""
+
 DIVE_WIDTH = 64
 """Rows carried along in a dive."""
 
@@ -49,7 +56,7 @@ class Exploring:
     plans: Plans
     frontier: Frontier
     finishing: Finishing
-    _group_dives: int = 0
+    _later_dives: int = 0
     _made: dict[int, float] = field(default_factory=dict)
 
     def dive_first(self) -> None:
@@ -92,8 +99,6 @@ class Exploring:
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""
-        if self.growth.tiling == "ragged" and _undecided(batch):
-            batch = batch.take(np.arange(min(1, len(batch))))
         while len(batch) and not batch.complete:
             batch = batch.take(np.arange(min(DIVE_WIDTH, len(batch))))
             grown = [b for b in self._expand(batch) if len(b)]
@@ -111,6 +116,8 @@ class Exploring:
             return
         for batch in grown:
             self.frontier.push_batch(batch)
+        if self.growth.tiling == "ragged" and _undecided(head):
+            self._dive_again(grown)
 
     def _head(self, batch: Batch, count: int) -> Batch:
         """The best rows of a batch; the others go back into the queue."""
@@ -123,7 +130,9 @@ class Exploring:
         if self.growth.tiling == "ragged" and depth not in self._made:
             return TRIED_FIRST
         each = self._made.get(depth, 0.0)
-        return min(ROWS_AT_ONCE[self.growth.tiling], max(1, int(LOOKED_AT_ONCE / (each + 1))))
+        near = batch.bound[0] + NEAR * (min(self._cutoff, batch.bound[-1]) - batch.bound[0])
+        alike = max(ROWS_AT_ONCE, int(np.searchsorted(batch.bound, near, side="right")))
+        return min(alike, max(1, int(LOOKED_AT_ONCE / (each + 1))))
 
     def _measured(self, head: Batch) -> list[Batch]:
         """Grow rows, and remember how many others each of them made, left aside at once or not."""
@@ -144,7 +153,7 @@ class Exploring:
     def _pays_to_group(self, head: Batch, grown: list[Batch]) -> bool:
         """Whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
         which bound them better, are made in less time than it takes to look at them all."""
-        if not _undecided(head) or head.bounds.level >= 0:
+        if self.growth.tiling == "ragged" or not _undecided(head) or head.bounds.level >= 0:
             return False
         groups = sum(1 for _ in grouped(self.growth, head))
         return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.growth.hierarchy.space] * groups
@@ -158,7 +167,7 @@ class Exploring:
     def _refine(self, batch: Batch) -> None:
         """Give better bounds to the best rows of a batch of arrays."""
         if batch.bounds.level < 0:
-            self._group(self._head(batch, ROWS_AT_ONCE[self.growth.tiling]))
+            self._group(self._head(batch, ROWS_AT_ONCE))
         else:
             self.frontier.push_batch(finer(self.growth, self._head(batch, 8), self._cutoff))
 
@@ -167,10 +176,14 @@ class Exploring:
         groups = list(refined_groups(self.growth, list(grouped(self.growth, batch)), self._cutoff))
         for group in groups:
             self.frontier.push_batch(group)
-        best = min((group for group in groups if len(group)), key=lambda group: float(group.bound[0]), default=None)
-        if best is not None and self._group_dives < DIVES:  # these bounds are a better guide than those before them
-            self._group_dives += 1
-            self._dive(best.take(np.arange(1)))
+        self._dive_again(groups)
+
+    def _dive_again(self, batches: list[Batch]) -> None:
+        """Dive from the best row of some batches, whose bounds are a better guide than those before them."""
+        best = min((batch for batch in batches if len(batch)), key=lambda batch: float(batch.bound[0]), default=None)
+        if best is not None and self._later_dives < LATER_DIVES[self.growth.tiling]:
+            self._later_dives += 1
+            self._dive(best.take(np.arange(min(DIVE_WIDTH, len(best)))))
 
 
 def _undecided(batch: Batch) -> bool:

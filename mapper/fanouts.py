@@ -19,7 +19,8 @@ from .arrays import array_vectors, realizable
 from .batch import Batch, Growth, Pending
 from .bounds import Bounds, at
 from .hierarchy import MAC, Crossing, Holders, Path
-from .rows import Floats, Ints, Rows
+from .rows import Floats, Ints, Rows, ceil_div_array
+from .symmetry import compared
 
 
 class Plans:
@@ -39,14 +40,18 @@ class Plans:
         for f, fanout in enumerate(growth.hierarchy.fanouts):
             vectors = array_vectors(problem, fanout, growth.tiling, growth.even, growth.limits.spans(f))
             vectors = vectors[growth.limits.enough_in_use(f, vectors)]
-            rows, picks = (x.ravel() for x in np.indices((len(covered), len(vectors))))
-            grown = covered[rows] * vectors[picks]
-            fits = (
-                sizes % grown == 0 if growth.tiling == "perfect" else vectors[picks] <= -(-sizes // covered[rows])
-            ).all(axis=1)
-            rows, picks, covered = rows[fits], picks[fits], np.minimum(grown[fits], sizes)
-            arrays = [*(a[rows] for a in arrays), vectors[picks]]
-        return Rows(len(covered), [], arrays)
+            known, picks = (x.ravel() for x in np.indices((len(covered), len(vectors))))
+            grown = covered[known] * vectors[picks]
+            if growth.tiling == "perfect":
+                fits = (sizes % grown == 0).all(axis=1)
+            else:
+                fits = (vectors[picks] <= ceil_div_array(sizes, covered[known])).all(axis=1)
+            known, picks, covered = known[fits], picks[fits], np.minimum(grown[fits], sizes)
+            arrays = [*(a[known] for a in arrays), vectors[picks]]
+        rows = Rows(len(covered), [], arrays)
+        if growth.mirror is None:
+            return rows
+        return rows.take(np.flatnonzero(compared(arrays, growth.mirror, len(rows)) <= 0))
 
     @cached_property
     def steps(self) -> Floats:

@@ -28,9 +28,10 @@ from ..ir import ceil_div
 from .batch import Batch, Growth, Pending, merged
 from .bounds import at
 from .dominance import undominated
+from .first_tiles import first_tiles
 from .hierarchy import Block, Crossing, State
 from .moves import Move
-from .rows import Flags, Floats, Ints, Rows
+from .rows import Flags, Floats, Ints, Rows, distinct
 from .tilings import factors, grow
 from .traffic import Charge
 
@@ -113,17 +114,19 @@ class _Gap:
 
         real  only where it really grows along each of them
         """
-        stage = self._grown(stage, dims)
+        first = self._first(stage, dims)
+        stage = self._grown(stage, dims) if first is None else first
         if real:
             stage = stage.take(np.flatnonzero((stage.tiles > self.start[stage.parents])[:, dims].all(axis=1)))
         if not len(stage):
             return
         for block in self.blocks:
             self._place(stage, block)
+        booked: dict[Crossing, Floats] = {}
         for move in self.bounds.moves.of(stage.state.waiting):
             dims = tuple(d for d in move.dims if self._may_loop(stage, d))
             for together in [(d,) for d in dims] if self.growth.every_mapping else [dims] if dims else []:
-                self._move(stage, replace(move, dims=together))
+                self._move(stage, replace(move, dims=together), booked)
         if stage.group:
             outwards = replace(stage, group=stage.group - 1)
             self._continue(outwards)
@@ -139,6 +142,19 @@ class _Gap:
         return tuple(d for d in self.bounds.moves.free(stage.state.waiting) if self._may_loop(stage, d))
 
     # ---- tiles ---------------------------------------------------------------------------------------------
+
+    def _first(self, stage: _Stage, dims: tuple[int, ...]) -> _Stage | None:
+        """The innermost tiles of all rows at once, where nothing stands inside them; None: one dimension after the
+        other."""
+        if self.path.blocks or self.path.gaps or self.last:
+            return None
+        if len(dims) < len(self.sizes) or len(stage) < len(self.batch):
+            return None
+        found = first_tiles(self.growth, self.batch, self.blocks, self.memory, self.below)
+        if found is None:
+            return None
+        grown = stage.take(found[0])
+        return replace(grown, tiles=found[1], order=dims)
 
     def _grown(self, stage: _Stage, dims: tuple[int, ...]) -> _Stage:
         later = tuple(d for d in self.bounds.moves.free(stage.state.waiting) if d not in (*stage.order, *dims))
@@ -196,7 +212,9 @@ class _Gap:
             return np.arange(len(stage)), np.full(len(stage), self.sizes[d])
         tiles, room = stage.tiles[:, d], self.room[stage.parents, d]
         radix = int(room.max(initial=0)) + 1
-        known, which = np.unique(tiles * radix + room, return_inverse=True)
+        codes = tiles * radix + room
+        first, which = distinct(codes)
+        known = codes[first]
         lists = [np.array(self._followers(*divmod(int(code), radix), d), dtype=np.int64) for code in known]
         counts = np.array([len(x) for x in lists], dtype=np.int64)
         starts = np.cumsum(counts) - counts
@@ -219,8 +237,11 @@ class _Gap:
 
     # ---- charges -------------------------------------------------------------------------------------------
 
-    def _move(self, stage: _Stage, move: Move) -> None:
-        """Charge what a loop moves, then go on to the next stage."""
+    def _move(self, stage: _Stage, move: Move, booked: dict[Crossing, Floats]) -> None:
+        """Charge what a loop moves, then go on to the next stage.
+
+        booked  what crossings cost that other loops have charged at the same tiles
+        """
         still = tuple(c for c in stage.state.waiting if c not in move.moved)
         state = State(stage.state.passed, stage.state.ahead, still)
         if move.sliding:
@@ -229,13 +250,13 @@ class _Gap:
             if not real.any():
                 return
             below, above = stage.take(which[real]), grown[real]
-            charged = self._charge(below, move, above)
+            charged = self._charge(below, move, above, {c: costs[:, which[real]] for c, costs in booked.items()})
             charged.tiles[:, move.dims[0]] = above
             charged = replace(charged, state=state, order=(*stage.order, move.dims[0]))
             charged = self._hopeful(charged, self.bounds.table(state), None)
             self._continue(charged)
             return
-        charged = replace(self._charge(stage, move, None), state=state)
+        charged = replace(self._charge(stage, move, None, booked), state=state)
         charged = self._hopeful(charged, self.bounds.table(state), None)
         if not len(charged):
             return
@@ -244,21 +265,20 @@ class _Gap:
         moved = (above_loop.tiles > self.start[above_loop.parents])[:, move.dims].any(axis=1)
         self._continue(above_loop.take(np.flatnonzero(moved)))
 
-    def _charge(self, stage: _Stage, move: Move, above: Ints | None) -> _Stage:
+    def _charge(self, stage: _Stage, move: Move, above: Ints | None, booked: dict[Crossing, Floats]) -> _Stage:
         """Charge the crossings of a move at the tile; those that slide, up to the tile above the loop."""
         rows, costs, charged = self.batch.rows.take(stage.parents), stage.costs.copy(), list(stage.charged)
         for crossing in move.moved:
             slide = (move.dims[0], above) if crossing in move.sliding and above is not None else None
-            self._book(stage, rows, crossing, Charge(self.path.gap, stage.tiles.copy(), slide), costs, charged)
+            charge = Charge(self.path.gap, stage.tiles.copy(), slide)
+            known = None if slide else booked.get(crossing)
+            amount = self.growth.book(self.path, rows, crossing, charge) if known is None else known
+            if not slide:
+                booked[crossing] = amount
+            costs += amount
+            if self.growth.unsettled(crossing, stage.state.passed):
+                charged.append(Pending(crossing, charge, amount))
         return replace(stage, tiles=stage.tiles.copy(), costs=costs, charged=charged)
-
-    def _book(
-        self, stage: _Stage, rows: Rows, crossing: Crossing, charge: Charge, costs: Floats, charged: list[Pending]
-    ) -> None:
-        booked = self.growth.book(self.path, rows, crossing, charge)
-        costs += booked
-        if self.growth.unsettled(crossing, stage.state.passed):
-            charged.append(Pending(crossing, charge, booked))
 
     # ---- blocks --------------------------------------------------------------------------------------------
 
@@ -277,7 +297,11 @@ class _Gap:
         rows = self.batch.rows.take(stage.parents)
         if self.last:
             for crossing in still:
-                self._book(stage, rows, crossing, Charge(self.path.gap, stage.tiles), stage.costs, charged)
+                charge = Charge(self.path.gap, stage.tiles)
+                amount = self.growth.book(self.path, rows, crossing, charge)
+                stage.costs += amount
+                if self.growth.unsettled(crossing, stage.state.passed):
+                    charged.append(Pending(crossing, charge, amount))
             still = ()
         costs = stage.costs + self._least_above(stage, block, still)
         bound = self.growth.value(costs, self.batch.steps[stage.parents])

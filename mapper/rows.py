@@ -32,9 +32,10 @@ class Rows:
         return Rows(len(index), [t[index] for t in self.tiles], [a[index] for a in self.arrays])
 
 
-def ceil_div_array(size: int, tile: Ints) -> Ints:
-    """Tiles along a dimension, elementwise."""
-    return -(-size // tile)
+def ceil_div_array(size: int | Ints, tile: Ints) -> Ints:
+    """Tiles along a dimension, elementwise; exact up to 2^53, and much faster than a division of whole numbers."""
+    tiles: Ints = np.ceil(size / tile).astype(np.int64)
+    return tiles
 
 
 def count_active(size: int, digits: Sequence[tuple[Ints, Ints]]) -> Ints:
@@ -48,7 +49,7 @@ def count_active(size: int, digits: Sequence[tuple[Ints, Ints]]) -> Ints:
     for trips, _ in reversed(digits[1:]):
         inside.append(inside[-1] * trips)
     for (trips, tile), settings in zip(digits, reversed(inside), strict=True):
-        last = np.minimum(trips, -(-left // tile)) - 1
+        last: Ints = np.minimum(trips, ceil_div_array(left, tile)) - 1
         total = total + last * settings
         left = left - last * tile
     return total
@@ -56,7 +57,8 @@ def count_active(size: int, digits: Sequence[tuple[Ints, Ints]]) -> Ints:
 
 def per_distinct_row(columns: Sequence[Ints], function: Callable[[tuple[int, ...]], tuple[int, int]]) -> Ints:
     """Apply a function to every distinct row of some columns; (rows, 2)."""
-    _, first, inverse = np.unique(row_codes(columns), return_index=True, return_inverse=True)
+    different = {id(column): column for column in columns}
+    first, inverse = distinct(row_codes(list(different.values())))
     keys = np.column_stack([column[first] for column in columns])
     values = np.array([function(tuple(key)) for key in keys.tolist()], dtype=np.int64)
     result: Ints = values.reshape(-1, 2)[inverse]
@@ -67,11 +69,27 @@ def row_codes(columns: Sequence[Ints]) -> Ints:
     """(rows,) one number per row of some columns of numbers from 0 on, equal where rows are equal."""
     code = np.zeros(len(columns[0]), dtype=np.int64)
     room = np.iinfo(np.int64).max
-    for column in columns:
-        radix = int(column.max(initial=0)) + 1
+    for column in columns if len(code) else ():
+        least, most = int(column.min()), int(column.max())
+        if least == most:
+            continue
+        radix = most - least + 1
         if room < radix:
-            code = np.unique(code, return_inverse=True)[1]
-            room = np.iinfo(np.int64).max // max(len(code), 1)
-        code = code * radix + column
+            code = distinct(code)[1]
+            room = np.iinfo(np.int64).max // len(code)
+        code = code * radix + (column - least)
         room //= radix
     return code
+
+
+def distinct(codes: Ints) -> tuple[Ints, Ints]:
+    """For codes from 0 on: a row that has each of the different ones, in their order; (rows,) which one each has."""
+    if codes.max(initial=0) > 8 * len(codes) + 1024:
+        _, first, which = np.unique(codes, return_index=True, return_inverse=True)
+        return first, which
+    seats = np.full(int(codes.max(initial=0)) + 1, -1, dtype=np.int64)
+    seats[codes] = np.arange(len(codes))
+    taken = np.flatnonzero(seats >= 0)
+    first = seats[taken]
+    seats[taken] = np.arange(len(taken))
+    return first, seats[codes]

@@ -54,6 +54,7 @@ from .reduction import reduce_problem
 from .search_limits import SearchLimits, missing_dims, named_dims, wants_more
 from .single_axes import on_single_axes, with_single_axes
 from .space_size import count_mappings
+from .symmetry import mirror_of
 from .tilings import TILINGS, Tiling, even_growth
 from .unmet_limits import unmet_limits
 from .violations import violations
@@ -171,8 +172,9 @@ class ExactSearch:
         costs = CrossingCosts(hierarchy, ledger, counts_blocks=not rounds_unevenly(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         every = self.count > 1
+        mirror = mirror_of(self.problem, self.arch) if self.constraints.is_free else None
         return Growth(
-            hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned, every
+            hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned, every, mirror
         )
 
     def _first_rate(self) -> float | None:

@@ -11,7 +11,7 @@ from ..ir import Problem
 from .arrays import AxisSpans, axis_spans
 from .constraints import ANY, Constraints, Range
 from .hierarchy import Hierarchy, Holders, Path
-from .rows import Flags, Floats, Ints, Rows
+from .rows import Flags, Floats, Ints, Rows, ceil_div_array
 
 
 class SearchLimits:
@@ -94,7 +94,7 @@ class SearchLimits:
             if (least, most) != ANY:
                 trips = np.ones(len(rows), dtype=np.int64)
                 for below, above in gaps:
-                    trips = trips * -(-above[:, d] // below[:, d])
+                    trips = trips * ceil_div_array(above[:, d], below[:, d])
                 fine &= (trips >= least) & (trips <= (math.inf if most is None else most))
         return fine
 

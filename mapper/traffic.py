@@ -213,7 +213,7 @@ class TrafficModel:
                 span = 1 + sum(c * (tile[:, i] - 1) for i, c in dims)
                 spread = [np.prod([rows.arrays[f][:, i] for f in above], axis=0) for i, _ in dims]
                 apart = [c * tile[:, i] for i, c in dims]
-                near = [np.minimum(n, -(-span // step)) / n for n, step in zip(spread, apart, strict=True)]
+                near = [np.minimum(n, ceil_div_array(span, step)) / n for n, step in zip(spread, apart, strict=True)]
                 every = np.prod(spread, axis=0)
                 longer = span + np.sum(spread, axis=0) - len(dims)
                 if len(above) == 1 and len(dims) == 2:
@@ -256,7 +256,7 @@ class TrafficModel:
         for level in range(self.path.gap, charge.gap, -1):
             digits += self._spread_digits(rows, dim, level, joins)
             below = self.array_tile(rows, level - 1)[:, dim] if level - 1 > charge.gap else tile
-            digits.append((-(-rows.tiles[level - 1][:, dim] // below), below))
+            digits.append((ceil_div_array(rows.tiles[level - 1][:, dim], below), below))
         return digits
 
     def _spread_digits(self, rows: Rows, dim: int, gap: int, joins: Skip) -> Digits:
@@ -270,7 +270,7 @@ class TrafficModel:
             digits += self._spread_digits(rows, dim, level, skipped)
             if level:
                 below = self.array_tile(rows, level - 1)[:, dim]
-                digits.append((-(-rows.tiles[level - 1][:, dim] // below), below))
+                digits.append((ceil_div_array(rows.tiles[level - 1][:, dim], below), below))
         return digits
 
     def _sliding_rank(self, tensor: Tensor, charge: Charge) -> Rank | None:
@@ -292,10 +292,11 @@ class TrafficModel:
         columns: list[Ints] = []
         for index in dims:
             held = rows.tiles[inner][:, index] if inner != MAC else np.ones(len(rows), dtype=np.int64)
-            columns += [held, charge.tile[:, index]]
+            below = charge.tile[:, index]
+            columns += [held, below]
             columns += [x for s in self.spreads(rows, index, inner, charge.gap) for x in (s.trips, s.tile)]
             moves = slides and charge.slide is not None and charge.slide[0] == index
-            columns.append(charge.slide[1] if moves and charge.slide else charge.tile[:, index])
+            columns.append(charge.slide[1] if moves and charge.slide else below)
         joined = tuple(joins(s.fanout) for s in self.spreads(rows, dims[0], inner, charge.gap))
         moving = dims.index(charge.slide[0]) if slides and charge.slide else None
         sizes = tuple(int(self.sizes[i]) for i in dims)
@@ -337,7 +338,7 @@ class TrafficModel:
                 below = self.array_tile(rows, level)[:, index]
                 whole = np.full(len(rows), self.sizes[index])
                 above = rows.tiles[level][:, index] if level < self.path.gap else whole
-                columns += [-(-above // below), below]
+                columns += [ceil_div_array(above, below), below]
                 flags.append(False)
                 for s in self.spreads(rows, index, level - 1, level):
                     columns += [s.trips, s.tile]
