@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..ir import ArchitectureError, did_you_mean
+from ..ir.plain_yaml import LARGEST_FILE, check_plain
 from .units import shown
 
 if TYPE_CHECKING:
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LARGEST_FILE = 2**20  # bytes; a specification takes a few thousand
-_DEEPEST = 20  # levels of nesting; a specification needs five, and deeper ones would only exhaust the stack
 _ARCHITECTURE_START = "start with 'name:', 'clock:', 'word:', 'levels:' and 'mac:'"
-_UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _PLAIN_KEY = re.compile(r"[\w-]{1,60}")
 _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
@@ -149,7 +147,7 @@ def read_text(path: Path, where: str, what: str = "an architecture file", hint: 
     expected = f"expected {what}"
     try:
         with path.open("rb") as file:
-            data = file.read(_LARGEST_FILE + 1)
+            data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
         raise ArchitectureError(f"no such file, {expected}", where=where, hint=hint) from None
     except IsADirectoryError:
@@ -157,7 +155,7 @@ def read_text(path: Path, where: str, what: str = "an architecture file", hint: 
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ArchitectureError(f"the file cannot be read: {reason}", where=where) from None
-    if len(data) > _LARGEST_FILE:
+    if len(data) > LARGEST_FILE:
         raise ArchitectureError(f"larger than 1 MiB, {expected}", where=where)
     try:
         return data.decode("utf-8")
@@ -186,13 +184,9 @@ def read_document(
     import yaml  # here, so that a program that reads no file does not pay for the import
 
     text = text.removeprefix("\ufeff")
-    if strange := _UNPRINTABLE.search(text):
-        line = text.count("\n", 0, strange.start()) + 1
-        message = f"found the character {strange[0]!r}, expected a YAML file of plain text"
-        raise ArchitectureError(message, where=f"{file}:{line}")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        _refuse_beyond_core(yaml.parse(text, Loader=loader), file, what, tags)
+        check_plain(text, file, what, ArchitectureError, loader, tags)
         root = yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
         raise _not_yaml(error, text, file) from None
@@ -203,29 +197,6 @@ def read_document(
             hint=start,
         )
     return _field(root, file, "", _line(root))
-
-
-def _refuse_beyond_core(events: Iterable[Any], file: str, what: str, tags: Collection[str]) -> None:
-    """Refuse aliases, tags, deep nesting and second documents, before anything is built from them."""
-    import yaml
-
-    depth = documents = 0
-    for event in events:
-        where = f"{file}:{event.start_mark.line + 1}"
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        documents += isinstance(event, yaml.DocumentStartEvent)
-        if isinstance(event, yaml.AliasEvent):
-            raise ArchitectureError(
-                f"the alias {shown(f'*{event.anchor}')} is not allowed, expected plain YAML",
-                where=where,
-                hint="write the value out where it is used",
-            )
-        if getattr(event, "tag", None) not in (None, *tags):
-            raise ArchitectureError(f"the tag {shown(event.tag)} is not allowed, expected plain YAML", where=where)
-        if depth > _DEEPEST:
-            raise ArchitectureError(f"nested more than {_DEEPEST} deep, expected {what}", where=where)
-        if documents > 1:
-            raise ArchitectureError("a second document starts here, expected one in a file", where=where)
 
 
 def _not_yaml(error: yaml.YAMLError, text: str, file: str) -> ArchitectureError:

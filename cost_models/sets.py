@@ -9,6 +9,7 @@ With `footprint: box` a tile is instead every element from its least sum to its 
 from __future__ import annotations
 
 import itertools
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -43,7 +44,17 @@ def distinct_sums(coefficients: tuple[int, ...], extents: tuple[int, ...], footp
         return hull(coefficients, extents)
     if len(coefficients) <= 1:
         return extents[0] if extents else 1
+    if len(coefficients) == 2:
+        return _distinct_pair_sums(coefficients, extents)
     return int(np.count_nonzero(_indicator(coefficients, extents, footprint)))
+
+
+def _distinct_pair_sums(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> int:
+    """Of a*x + b*y: with a and b in lowest terms, (x, y) and (x + b, y - a) have one sum, and no others have. So each
+    sum is counted once if points with such a neighbour are left out."""
+    common = math.gcd(*coefficients)
+    a, b = (coefficient // common for coefficient in coefficients)
+    return math.prod(extents) - max(0, extents[0] - b) * max(0, extents[1] - a)
 
 
 def hull(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> int:
@@ -63,8 +74,13 @@ def _indicator(coefficients: tuple[int, ...], extents: tuple[int, ...], footprin
     reached = np.ones(1, dtype=bool)
     for coefficient, extent in zip(coefficients, extents, strict=True):
         wider = np.zeros(len(reached) + coefficient * (extent - 1), dtype=bool)
-        for x in range(extent):
-            wider[coefficient * x : coefficient * x + len(reached)] |= reached
+        starts = np.flatnonzero(reached)
+        if len(starts) < extent:
+            for start in starts.tolist():
+                wider[start : start + coefficient * (extent - 1) + 1 : coefficient] = True
+        else:
+            for x in range(extent):
+                wider[coefficient * x : coefficient * x + len(reached)] |= reached
         reached = wider
     return reached
 

@@ -120,6 +120,7 @@ ALIASES = (
     ("arch", ("Keep", "Halo", "Reuse", "Footprint")),
     ("arch.spec", ("Latency",)),
     ("arch.settings", ("Setting",)),
+    ("mapper.emit", ("Element",)),
     ("mapper.emit.verify", ("Words",)),
     ("cost_models.counts", ("AccessTable",)),
     ("report.batch.run", ("Watch",)),

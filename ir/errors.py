@@ -19,6 +19,8 @@ import difflib
 from collections.abc import Iterable
 from importlib.util import find_spec
 
+_LONGEST = 1500  # characters of a part of a message; the longest diagnosis has some hundred
+
 
 class TilewrightError(Exception):
     """Base of all errors that a user can cause; the command line prints it and exits with 2.
@@ -33,9 +35,9 @@ class TilewrightError(Exception):
     hint: str | None
 
     def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
-        self.message = message
-        self.where = where
-        self.hint = hint
+        self.message = _cut(message)
+        self.where = where and _cut(where)
+        self.hint = hint and _cut(hint)
         super().__init__(self.__str__())
 
     def __str__(self) -> str:
@@ -46,6 +48,11 @@ class TilewrightError(Exception):
         """The same error, with a place in front: used by readers that know file and line."""
         place = f"{where}: {self.where}" if self.where else where
         return type(self)(self.message, where=place, hint=self.hint)
+
+
+def _cut(text: str) -> str:
+    """A text that quotes pages of input, without their middle."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
 
 
 class ProblemError(TilewrightError):

@@ -146,8 +146,8 @@ def _printed_lines(items: Iterable[Loop | Node]) -> Iterator[str]:
         yield f"{memory} keeps {' '.join(tensors)}"
 
 
-_TEMPORAL = re.compile(r"for (\S+) in (\d+)")
-_SPATIAL = re.compile(r"parallel (\S+) in (\d+) on (\S+)\.([xy])")
+_TEMPORAL = re.compile(r"for (\S+) in ([0-9]{1,18})")
+_SPATIAL = re.compile(r"parallel (\S+) in ([0-9]{1,18}) on (\S+)\.([xy])")
 _NODES = re.compile(r"(\S+) keeps (.+)")
 
 
@@ -159,7 +159,7 @@ def _parse_line(line: str, number: int) -> list[Loop | Node]:
     if match := _NODES.fullmatch(line):
         return [Node(match[1], tensor) for tensor in match[2].split()]
     raise MappingError(
-        f"cannot read {line!r}",
+        f"cannot read {line if len(line) <= 80 else line[:77] + '...'!r}",
         where=f"line {number}",
         hint="write 'for K in 4', 'parallel K in 4 on array.x' or 'GLB keeps I W'",
     )

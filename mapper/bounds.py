@@ -33,7 +33,7 @@ from .arrays import axis_limits
 from .crossing_bounds import CrossingBounds
 from .footprints import Footprints
 from .hierarchy import Block, Crossing, Hierarchy, State
-from .lattice import Lattice
+from .lattice import Lattice, check_searchable
 from .ledger import Ledger
 from .moves import Move, Moves
 from .rows import Floats, Ints
@@ -245,5 +245,6 @@ class Bounds:
 
 
 def lattice_of(hierarchy: Hierarchy, tiling: Tiling, even: Sequence[bool]) -> Lattice:
-    """The lattice of a problem's tiles."""
+    """The lattice of a problem's tiles. Raises ProblemError when it does not fit the memory."""
+    check_searchable(hierarchy.problem, tiling)
     return Lattice([size for _, size in hierarchy.problem.dims], tiling, even)

@@ -14,14 +14,40 @@ from functools import cached_property
 
 import numpy as np
 
+from ..ir import Problem, ProblemError
 from .rows import Floats, Ints
-from .tilings import Tiling, grid
+from .tilings import Tiling, even_growth, grid
 
 MOST_CELLS = 100_000
 """Cells of a lattice, at most: more tiles share cells, which keeps bounds valid and makes them coarser."""
 
+MOST_TILES = 2_000_000
+"""Combinations of tile sizes of a problem with perfect tilings, at most: more would not fit the memory. Layers of real
+networks have some ten thousand."""
+
+LONGEST_DIMENSION = 2**25
+"""The largest size of a dimension that is searched: tables have an entry for each of its elements."""
+
+LONGEST_WINDOW = 2**14
+"""The same for ragged tilings of a dimension under strides: every size of a tile counts there."""
+
 GROUP_CELLS = (1_500, 12_000)
 """Cells of the lattices on which groups of ragged arrays are bounded, at most, before it is done on the whole one."""
+
+
+def check_searchable(problem: Problem, tiling: Tiling) -> None:
+    """ProblemError for a problem whose tables would not fit the memory of a computer."""
+    hint = "give a part of the layer"
+    for dim, size in problem.dims:
+        every_size = tiling == "ragged" and not even_growth(problem, dim)
+        most = LONGEST_WINDOW if every_size else LONGEST_DIMENSION
+        if size > most:
+            message = f"dimension {dim} has {size:,} elements, expected {most:,} at most for a search"
+            raise ProblemError(message, where=problem.name, hint=hint)
+    tiles = math.prod(len(grid(size, "perfect", True)) for _, size in problem.dims)
+    if tiling == "perfect" and tiles > MOST_TILES:
+        message = f"{tiles:,} combinations of tile sizes, expected {MOST_TILES:,} at most for a search"
+        raise ProblemError(message, where=problem.name, hint=f"{hint}, or sizes with fewer divisors")
 
 
 class Lattice:

@@ -11,6 +11,7 @@ from ..ir import Mapping, Problem, TilewrightError
 from .certificate import Certificate
 from .constraints import Constraints
 from .hierarchy import Hierarchy, Space
+from .lattice import check_searchable
 from .search import FREE, search_exact
 from .space_size import count_mappings
 from .tilings import Tiling
@@ -42,6 +43,7 @@ def search_by(
         run = search_in_turn if objective.is_lexicographic else search_exact
         return run(problem, arch, objective, tiling, space, constraints, time_limit)
     where, started = f"strategy {strategy}", time.perf_counter()
+    check_searchable(problem, tiling)
     if space != "even":
         raise TilewrightError("it searches the even space only", where=where, hint='take strategy "exact"')
     if not constraints.is_free:

@@ -9,6 +9,7 @@ evenly with its size; where they do not, as with dilated windows, all factors ar
 from __future__ import annotations
 
 from functools import lru_cache
+from math import isqrt
 from typing import Literal
 
 from ..ir import Problem, ceil_div
@@ -21,7 +22,8 @@ TILINGS: tuple[Tiling, ...] = ("perfect", "ragged")
 def factors(left: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
     """Trip counts worth trying where `left` tiles remain, in ascending order."""
     if tiling == "perfect":
-        return tuple(f for f in range(1, left + 1) if left % f == 0)
+        small = [f for f in range(1, isqrt(left) + 1) if left % f == 0]
+        return (*small, *(left // f for f in reversed(small) if f * f != left))
     if not even:
         return tuple(range(1, left + 1))
     found = [1]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..ir import Problem, ProblemError, did_you_mean
+from ..ir.plain_yaml import LARGEST_FILE, check_plain
 from .arguments import check_keys, pair, whole
 from .einsum import einsum
 from .layers import batched_gemm, conv2d, gemm
@@ -203,8 +204,13 @@ def _read_yaml(file: Traversable | Path, where: str) -> object:
     # The parser takes longer to import than most layers take to build.
     import yaml
 
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return yaml.load(file.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        text = _read_text(file, where)
+        check_plain(text, where, "a table of layers", ProblemError, loader)
+        root = yaml.compose(text, Loader=loader)
+        _refuse_second_keys(root, where)
+        return yaml.load(text, Loader=loader)
     except FileNotFoundError:
         raise ProblemError(
             "no such file", where=where, hint=f"shipped networks: {', '.join(list_networks())}"
@@ -216,6 +222,28 @@ def _read_yaml(file: Traversable | Path, where: str) -> object:
         raise ProblemError(f"not valid YAML: {error.problem}", where=f"{where}{line}") from error
     except yaml.YAMLError as error:
         raise ProblemError(f"not valid YAML: {error}", where=where) from error
+
+
+def _read_text(file: Traversable | Path, where: str) -> str:
+    with file.open("rb") as stream:
+        data = stream.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise ProblemError("larger than 1 MiB, expected a table of layers", where=where)
+    return data.decode("utf-8").removeprefix("\ufeff")
+
+
+def _refuse_second_keys(node: Any, where: str) -> None:
+    """ProblemError for a key that is given twice, or that would merge other ones in: the parser takes the last one."""
+    children = getattr(node, "value", ())
+    seen: set[str] = set()
+    for child in children if not isinstance(children, str) else ():
+        key, value = child if isinstance(child, tuple) else (None, child)
+        name = str(key.value) if key is not None else ""
+        if key is not None and (name in seen or name == "<<"):
+            twice = "is not allowed" if name == "<<" else "is given twice"
+            raise ProblemError(f"the key {name[:60]!r} {twice}", where=f"{where}, line {key.start_mark.line + 1}")
+        seen.add(name)
+        _refuse_second_keys(value, where)
 
 
 def _table(data: object, where: str, required: Collection[str], optional: Collection[str]) -> dict[str, Any]:

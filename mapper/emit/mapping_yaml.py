@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from ...ir import Loop, Mapping, Node
+from .names import printable
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _NOT_PLAIN = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
@@ -15,7 +16,7 @@ _NOT_PLAIN = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 def emit_mapping_yaml(mapping: Mapping, arch_name: str) -> str:
     """The text of a mapping file; the layer and the architecture are named in comments."""
-    head = [f"# {line}" for line in (*str(mapping.problem).splitlines(), f"on {arch_name}; outermost level first")]
+    head = [f"# {printable(line)}" for line in (str(mapping.problem), f"on {arch_name}; outermost level first")]
     return "\n".join([*head, "levels:", *_entries(mapping)]) + "\n"
 
 

@@ -7,6 +7,7 @@ at all is a MappingError that names it:
     memories with one port for both directions, or whose transfers do not overlap
     arrays without multicast or spatial reduction; several MACs per cycle
     tensors of different widths in one memory
+    names with other characters than letters, digits, - and _
     energies of hops, leakage, the time of the first and last tiles (`latency: with_fill`)
 
 A memory with a private part for each tensor becomes a memory for each.
@@ -15,14 +16,17 @@ A memory with a private part for each tensor becomes a memory for each.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...arch import Architecture, Fanout, Memory
+from ...arch.units import shown
 from ...ir import Loop, Mapping, MappingError, Node, Tensor
 from ..timeloop.architecture import spatial_name
 
 _FILES = "Timeloop's files"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_+-]*")
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,11 @@ def emit_timeloop(mapping: Mapping, arch: Architecture) -> str:
 
 
 def _refuse(mapping: Mapping, arch: Architecture) -> None:
+    names = (*(level.name for level in arch.levels), *mapping.problem.dim_names)
+    for name in (*names, *(tensor.name for tensor in mapping.problem.tensors)):
+        if not _NAME.fullmatch(name):
+            hint = "rename it: letters, digits, - and _"
+            raise MappingError(f"they cannot hold the name {shown(name)}", where=_FILES, hint=hint)
     for memory in arch.memories:
         if memory.shared_bits_per_cycle:
             hint = "give the memory a bandwidth for each direction"

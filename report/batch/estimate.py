@@ -15,6 +15,7 @@ from ..store import Question
 _SECONDS = 0.005
 _TILES_POWER = 0.35
 _FACTOR_PER_FANOUT = 3.0
+_LARGEST = 2**14  # size of a dimension that is looked at
 _UNEVEN_FACTOR = 8.0
 """By how much longer the uneven space takes: of the layers of the README."""
 
@@ -22,6 +23,7 @@ _UNEVEN_FACTOR = 8.0
 def estimated_seconds(question: Question) -> float:
     """A guess from the number of tiles in the lattice of the problem, and the number of arrays of the machine."""
     problem = question.problem
-    tiles = math.prod(len(grid(size, question.tiling, even_growth(problem, dim))) for dim, size in problem.dims)
+    sizes = ((dim, min(size, _LARGEST)) for dim, size in problem.dims)
+    tiles = math.prod(len(grid(size, question.tiling, even_growth(problem, dim))) for dim, size in sizes)
     seconds: float = _SECONDS * float(tiles) ** _TILES_POWER * _FACTOR_PER_FANOUT ** len(question.arch.fanouts)
     return seconds * (_UNEVEN_FACTOR if question.space == "uneven" else 1.0)

@@ -1,0 +1,59 @@
+"""The plain core of YAML: one document of mappings, lists and texts, nothing that stands for gigabytes or for code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from .errors import TilewrightError
+
+LARGEST_FILE = 2**20
+"""Bytes of the largest YAML file; a specification takes a few thousand."""
+
+DEEPEST = 20
+"""Levels of nesting; a specification needs five, and deeper ones would only exhaust the stack."""
+
+_UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def check_plain(
+    text: str, file: str, what: str, error: type[TilewrightError], loader: Any, tags: Collection[str] = ()
+) -> None:
+    """Refuse what plain files do not have, before anything is built from the text: characters that nobody can see,
+    aliases (a few lines can stand for gigabytes), tags (which could ask for arbitrary objects), deep nesting and
+    second documents.
+
+    file    how messages call it
+    what    is expected, in the words of messages
+    error   that is raised
+    loader  of the yaml library, whose errors are passed on
+    tags    those that are allowed: they only mark values
+    """
+    import yaml  # here, so that a program that reads no file does not pay for the import
+
+    if strange := _UNPRINTABLE.search(text):
+        line = text.count("\n", 0, strange.start()) + 1
+        message = f"found the character {strange[0]!r}, expected a YAML file of plain text"
+        raise error(message, where=f"{file}:{line}")
+    depth = documents = 0
+    for event in yaml.parse(text, Loader=loader):
+        where = f"{file}:{event.start_mark.line + 1}"
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        if isinstance(event, yaml.AliasEvent):
+            raise error(
+                f"the alias {_shown(f'*{event.anchor}')} is not allowed, expected plain YAML",
+                where=where,
+                hint="write the value out where it is used",
+            )
+        if getattr(event, "tag", None) not in (None, *tags):
+            raise error(f"the tag {_shown(event.tag)} is not allowed, expected plain YAML", where=where)
+        if depth > DEEPEST:
+            raise error(f"nested more than {DEEPEST} deep, expected {what}", where=where)
+        if documents > 1:
+            raise error("a second document starts here, expected one in a file", where=where)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -1,0 +1,39 @@
+"""How long the readers are fed with wrong input: TILEWRIGHT_FUZZ=100 does it a hundred times as long."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+from hypothesis import settings
+
+from tilewright import TilewrightError
+
+TIMES = int(os.environ.get("TILEWRIGHT_FUZZ", "1"))
+
+
+def some(examples: int) -> settings:
+    """Settings of a property that is tried on so many examples, or on more where that is asked for."""
+    return settings(max_examples=examples * TIMES, deadline=10_000 if TIMES == 1 else None)
+
+
+def read_or_refused(read: Callable[[], Any]) -> Any:
+    """What a reader makes of its input; None where it refuses it, in a message that can be printed. All else that
+    it raises is a fault."""
+    try:
+        return read()
+    except TilewrightError as error:
+        refused = error
+    assert refused.message
+    assert len(str(refused)) < 5000, str(refused)[:200]
+    return None
+
+
+def as_yaml(data: Any) -> str:
+    """A tree as a YAML file; texts that YAML would take for something else are quoted."""
+    try:
+        return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+    except (yaml.YAMLError, ValueError):
+        return repr(data)
