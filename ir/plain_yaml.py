@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from .errors import TilewrightError
@@ -37,7 +37,8 @@ def check_plain(
         message = f"found the character {strange[0]!r}, expected a YAML file of plain text"
         raise error(message, where=f"{file}:{line}")
     depth = documents = 0
-    for event in yaml.parse(text, Loader=loader):
+    events: Iterable[Any] = yaml.parse(text, Loader=loader)
+    for event in events:
         where = f"{file}:{event.start_mark.line + 1}"
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         documents += isinstance(event, yaml.DocumentStartEvent)
