@@ -15,7 +15,6 @@ from ...arch import Architecture
 from ...ir import Mapping
 from .elements import Element, check_element
 from .loop_program import (
-    Access,
     Affine,
     Allocate,
     Array,
@@ -144,7 +143,7 @@ class _Printer:
     # ---- elements ------------------------------------------------------------------------------------------
 
     def array_type(self, array: Array) -> str:
-        return f"memref<{''.join(f'{extent}x' for extent in array.shape)}{self.type}>"
+        return f"memref<{''.join(f'{array.shape[axis]}x' for axis in array.order)}{self.type}>"
 
     def value(self, variable: Variable) -> str:
         return f"%{self.spelling.variable[variable]}"
@@ -152,17 +151,21 @@ class _Printer:
     def index(self, index: Index) -> list[str]:
         return [spelled(self.offsets.of(part), self.value) for part in index]
 
-    def within(self, extents: Index, at: Index | None = None, steps: Sequence[int] | None = None) -> str:
+    def within(self, extents: Index, at: Index | None = None, steps: Sequence[int] | None = None) -> list[str]:
         """The index of the copy loops' element, in a tile, or in an array that holds the tile."""
         begin = self.index(at) if at is not None else ["0"] * len(extents)
         axes = [f"%{name}" for name in self.spelling.axes]
-        return ", ".join(tile_index(begin, extents, steps or [1] * len(extents), axes))
+        return tile_index(begin, extents, steps or [1] * len(extents), axes)
 
-    def load(self, name: str, array: Array, index: str) -> str:
-        return f"{name} = affine.load %{self.spelling.array[array]}[{index}] : {self.array_type(array)}"
+    def load(self, name: str, array: Array, index: Sequence[str]) -> str:
+        return f"{name} = affine.load {self.element(array, index)}"
 
-    def store(self, name: str, array: Array, index: str) -> str:
-        return f"affine.store {name}, %{self.spelling.array[array]}[{index}] : {self.array_type(array)}"
+    def store(self, name: str, array: Array, index: Sequence[str]) -> str:
+        return f"affine.store {name}, {self.element(array, index)}"
+
+    def element(self, array: Array, index: Sequence[str]) -> str:
+        ordered = ", ".join(index[axis] for axis in array.order)
+        return f"%{self.spelling.array[array]}[{ordered}] : {self.array_type(array)}"
 
     def fresh(self) -> str:
         """A name for a value: bodies without loops share a scope, so no name is given twice."""
@@ -183,21 +186,18 @@ class _Printer:
         factors = []
         for access in mac.factors:
             factors.append(self.fresh())
-            yield self.load(factors[-1], access.array, self.element(access))
+            yield self.load(factors[-1], access.array, self.index(access.index))
         product = factors[0]
         for factor in factors[1:]:
             last, product = product, self.fresh()
             yield f"{product} = arith.mul{self.suffix} {last}, {factor} : {self.type}"
-        yield from self.accumulate_lines(product, mac.target.array, self.element(mac.target))
+        yield from self.accumulate_lines(product, mac.target.array, self.index(mac.target.index))
 
-    def accumulate_lines(self, value: str, target: Array, index: str) -> Iterator[str]:
+    def accumulate_lines(self, value: str, target: Array, index: Sequence[str]) -> Iterator[str]:
         before, after = self.fresh(), self.fresh()
         yield self.load(before, target, index)
         yield f"{after} = arith.add{self.suffix} {before}, {value} : {self.type}"
         yield self.store(after, target, index)
-
-    def element(self, access: Access) -> str:
-        return ", ".join(self.index(access.index))
 
 
 def _string(text: str) -> str:

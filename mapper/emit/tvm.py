@@ -2,8 +2,8 @@
 
 Every loop counts trips from 0. A loop over instances has the annotation `tilewright.axis`, and `tilewright.reduces`
 where its iterations add to the same elements; the outermost that does not is `T.parallel`, if it holds enough work for
-threads (which do not nest). A local buffer has its memory as the tag of its scope. The function sets the output to 0
-before it adds to it.
+threads (which do not nest). The innermost loop is `T.vectorized` where its iterations are neighbours in memory. A local
+buffer has its memory as the tag of its scope. The function sets the output to 0 before it adds to it.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from .names import Names, comment, printable
 from .numpy_schedule import DEEPEST
 from .offsets import Offsets, Spelling, copied_axes, heading, spelled, tile_index
 
+LANES = range(4, 65)
+"""Trips of an innermost loop that becomes vector instructions."""
 _TYPES: dict[Element, str] = {"float": "float32", "double": "float64", "int32": "int32"}
 
 
@@ -79,6 +81,7 @@ class _Printer:
         self.offsets = Offsets(program, by_trips=True)
         self.spelling = Spelling(program)
         self.parallel = parallel_loop(program)
+        self.vector = _vector_loop(program)
         self.wide = any(math.prod(array.shape) >= 2**31 for array in program.arrays)
         scopes = Names()
         self.scope = {memory: scopes.unique(memory) for memory in dict.fromkeys(b.memory for b in program.buffers)}
@@ -122,7 +125,7 @@ class _Printer:
         if len(group) > 1:
             yield f"for {names} in T.grid({', '.join(self.trips(x) for x in group)}):"
         else:
-            kind = "parallel" if loop is self.parallel else "serial"
+            kind = "parallel" if loop is self.parallel else "vectorized" if loop is self.vector else "serial"
             yield f"for {names} in T.{kind}({self.trips(loop)}{self.annotations(loop)}):"
         last = group[-1]
         if last.count is not None:
@@ -143,7 +146,7 @@ class _Printer:
         found = [loop]
         while found[-1].axis is None and found[-1].count is None and len(found[-1].body) == 1:
             (inner,) = found[-1].body
-            if not isinstance(inner, For) or inner.axis or inner.count:
+            if not isinstance(inner, For) or inner.axis or inner.count or inner is self.vector:
                 break
             found.append(inner)
         return found
@@ -176,7 +179,8 @@ class _Printer:
         return f"T.int64({value})" if self.wide else str(value)
 
     def shape(self, array: Array) -> str:
-        return f"({', '.join(self.number(extent) for extent in array.shape)}{',' * (len(array.shape) == 1)})"
+        extents = [self.number(array.shape[axis]) for axis in array.order]
+        return f"({', '.join(extents)}{',' * (len(extents) == 1)})"
 
     def index(self, index: Index) -> list[str]:
         return [self.spelled(self.offsets.of(part)) for part in index]
@@ -193,7 +197,25 @@ class _Printer:
         return self.indexed(access.array, self.index(access.index))
 
     def indexed(self, array: Array, index: Sequence[str]) -> str:
-        return f"{self.spelling.array[array]}[{', '.join(index) or '()'}]"
+        return f"{self.spelling.array[array]}[{', '.join(index[axis] for axis in array.order) or '()'}]"
+
+
+def _vector_loop(program: LoopProgram) -> For | None:
+    """The innermost loop, where its iterations are lanes: a few, of known number, on neighbouring outputs, each with an
+    operand's next element or all with the same one."""
+    loop = next((x for x in program.loops() if isinstance(x.body[0], MultiplyAccumulate)), None)
+    if loop is None or not writes_apart(loop, program.problem) or (loop.stop - loop.start).terms:
+        return None
+    (mac,) = loop.body
+    assert isinstance(mac, MultiplyAccumulate)
+    strides = [_stride(access, loop) for access in (mac.target, *mac.factors)]
+    return loop if loop.trips in LANES and None not in strides and strides[0] == 1 else None
+
+
+def _stride(access: Access, loop: For) -> int | None:
+    """Elements from one iteration's to the next one's: 0 or 1; None: farther away."""
+    moves = [dict(access.index[axis].terms).get(loop.variable, 0) for axis in access.array.order]
+    return moves[-1] if moves and moves[-1] in (0, 1) and not any(moves[:-1]) else None if any(moves) else 0
 
 
 def _indented(lines: Iterable[str]) -> Iterator[str]:

@@ -54,11 +54,13 @@ def outputs(cases: list[Case], folder: Path) -> list[np.ndarray]:
 
 @needs_tvm
 def test_tvm_computes_random_mappings_and_hostile_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With threads too, which such small mappings are not worth."""
+    """With threads and vectors too, which such small mappings are not worth."""
     monkeypatch.setattr("tilewright.mapper.emit.loop_program.LEAST_PARALLEL_MACS", 1)
+    monkeypatch.setattr("tilewright.mapper.emit.tvm.LANES", range(2, 65))
     hostile = [hostile_mapping([poison + str(i) * (i > 0) for i in range(12)]) for poison in POISONS[::4]]
     cases = [*map(random_case, range(200, 207)), *plain_cases(), *(case_of(*pair) for pair in hostile)]
-    assert any("T.parallel(" in emit_tvm(case.mapping, case.arch) for case in cases)
+    texts = [emit_tvm(case.mapping, case.arch, **case.options) for case in cases]
+    assert all(any(f"T.{kind}(" in text for text in texts) for kind in ("parallel", "vectorized", "grid"))
     for case, found in zip(cases, outputs(cases, tmp_path), strict=True):
         np.testing.assert_array_equal(found, case.expected, err_msg=str(case.mapping))
 
@@ -137,6 +139,26 @@ def test_loops_over_instances_are_marked() -> None:
         assert "T.parallel(" not in text
         assert text.count("tilewright.axis") == len(spatial)
         assert text.count("tilewright.reduces") == len(spatial) - len(apart)
+
+
+@pytest.mark.parametrize(
+    ("loops", "expected"),
+    [
+        ("for K in 8; for N in 16; for M in 4", "m0 in T.vectorized(4)"),  # copies are packed: M moves last
+        ("for M in 4; for K in 8; for N in 16", "n0 in T.vectorized(16)"),
+        ("for M in 4; for N in 16; for K in 8", "m0, n0, k0 in T.grid"),  # adds to one element
+        ("for M in 4; for K in 8; parallel N in 16 on array.x", "n0 in T.vectorized(16, annotations="),
+    ],
+)
+def test_innermost_loops_over_neighbours_are_vectors(loops: str, expected: str) -> None:
+    may = Keeps(input="may", weight="may", output="may")
+    array = Fanout(name="array", axes=(ArrayAxis(size=16),))
+    levels = (memory("DRAM"), memory("reg", keeps=may), array)
+    arch = Architecture(name="lanes", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
+    nest = LoopNest.parse("\n".join(["DRAM keeps A W O", "reg keeps A W O", *loops.split("; ")]))
+    assert f"for {expected}" in emit_tvm(Mapping(gemm(M=4, N=16, K=8), nest), arch)
+    uncopied = emit_tvm(Mapping(gemm(M=4, N=16, K=8), nest), arch, copied=[])
+    assert ("T.vectorized" in uncopied) == (" n0 in T.vectorized" in uncopied), "M is not the last axis of O"
 
 
 def test_large_arrays_have_64_bit_loops() -> None:
