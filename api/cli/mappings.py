@@ -95,20 +95,21 @@ def verify(
 def prove_mapping(source: str) -> None:
     """Print the proof that a file's schedule is legal; exits with 1 if it is not.
 
-    The schedule comes first, and as it stands in the file: a nest that does not cover its problem is refuted with a
-    point that it leaves out.
+    Of a mapping.json the schedule comes first, and as it stands in the file: a nest that does not cover its problem is
+    refuted with a point that it leaves out. The reader of mapping files refuses such a nest with its line.
     """
     from ..cost_models.integer_sets import Schedule
     from ..mapper.legality import prove, prove_schedule, tile_sets
-    from ..report.documents import parse_mapping, parse_nest
+    from ..mapping_sources import load_any
+    from ..report.documents import parse_nest
     from ..report.legality import legality_page
     from ..report.text import write
 
     text, where = _text(source)
     with status("proving that the schedule is legal"):
-        claims = prove_schedule(Schedule.of(*parse_nest(text, where)))
-        _refuse_illegal(claims, where)
-        loaded = parse_mapping(text, where)
+        if Path(source).suffix not in (".yaml", ".yml"):
+            _refuse_illegal(prove_schedule(Schedule.of(*parse_nest(text, where))), where)
+        loaded = load_any(text, where=where)
         cost_of(source, loaded)
         claims = prove(loaded.mapping, loaded.arch)
         tiles = tile_sets(loaded.mapping, loaded.arch)

@@ -211,6 +211,17 @@ def test_verify_sets_names_a_point_that_is_left_out(saved: Path) -> None:
     assert run("verify", "-", text=json.dumps(document)).exit_code == 2, "its program is not even written"
 
 
+def test_verify_sets_proves_a_mapping_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    text = (
+        "gemm: M=4,N=4,K=4\narch: three_level\nlevels:\n  - {memory: DRAM, keep: [A, W, O], loops: [M=4, N=4, K=4]}\n"
+    )
+    path.write_text(text)
+    assert "legal: proven for all 64 points" in run("verify", "--sets", path).stdout
+    path.write_text(text.replace("K=4]", "K=2]"))
+    assert f"{path}:4: levels[0].loops[2]: dimension K" in refused("verify", "--sets", path)
+
+
 def test_verify_sets_without_islpy(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilewright.ir.errors.find_spec", lambda name: None)
     done = run("verify", "--sets", saved / "mapping.json")
