@@ -123,11 +123,11 @@ def pick(layer: str, arch: tw.Architecture, count: int, rng: random.Random) -> l
     problem = tw.load_layer(layer)
     best = tw.search(problem, arch, objective="edp")
     least = tw.search(problem, arch, objective="latency,energy")
-    drawn = {str(c.mapping.nest): c for c in around([best.mapping, least.mapping], problem, arch, rng)}
-    known = [Candidate(r.mapping, r.cost) for r in (best, least)]
+    known = {r.mapping: Candidate(r.mapping, r.cost) for r in (best, least)}
     limit = SLOWEST * least.cost.latency_cycles
-    pool = sorted((c for c in drawn.values() if c.cost.latency_cycles <= limit), key=lambda c: c.cost.latency_cycles)
-    return known + spread(pool, count - len(known))
+    drawn = {c.mapping: c for c in around(list(known), problem, arch, rng) if c.cost.latency_cycles <= limit}
+    pool = sorted((c for m, c in drawn.items() if m not in known), key=lambda c: c.cost.latency_cycles)
+    return [*known.values(), *spread(pool, count - len(known))]
 
 
 def around(starts: list[Mapping], problem: Problem, arch: tw.Architecture, rng: random.Random) -> Iterator[Candidate]:

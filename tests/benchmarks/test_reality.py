@@ -73,4 +73,4 @@ def test_the_page_of_a_table(tmp_path: Path) -> None:
     page = "\n".join(page_lines(layers))
     assert "median -0.25 of 2 layers, from -1.00 to 0.50" in page
     assert "within 1.25 times the fastest that was tried in 1 of 2 layers" in page
-    assert "| a:x | 0.0 M | 3 | 0.50 | 0.00 | 1.00 | 1 | 1.00 | 4.00 | 0.50 | 0.0 |" in page
+    assert "| a:x | 0.0 M | 3 | 0.50 | 0.50 | 0.00 | 1.00 | 1 | 1.00 | 4.00 | 0.50 | 0.0 |" in page
