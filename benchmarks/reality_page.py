@@ -76,7 +76,11 @@ def write_table(folder: Path, rows: Sequence[Measured]) -> None:
     with (folder / TABLE).open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Measured)], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(asdict(row) | {"nest": row.nest.replace("\n", "; ")} for row in rows)
+        writer.writerows(asdict(row) | {"nest": _one_line(row.nest)} for row in rows)
+
+
+def _one_line(nest: str) -> str:
+    return "; ".join(line.strip() for line in re.split("[\n;]", nest))
 
 
 def read_table(folder: Path) -> list[Measured]:
