@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 from ...arch import Architecture, Fanout, Memory
 from ...arch.document import Field
+from ...arch.units import shown
 from ...ir import Axis, Loop, LoopNest, Node, Problem, did_you_mean
 from .architecture import spatial_name
 
 _DIRECTIVE = ("factors", "permutation", "split", "keep", "bypass")
-_FACTOR = re.compile(r"(.+?)=?([0-9]+)")
+_FACTOR = re.compile(r"(.+?)=?([0-9]{1,15})")
 _BYPASS = ("bypass", "datatype", "dataspace")
 
 
@@ -58,10 +59,19 @@ def _read(directive: Field, problem: Problem, arch: Architecture, targets: dict[
     if kind == "temporal":
         targets[name].temporal = loops
         return
-    split = members["split"].text() if "split" in members else str(len(problem.dims))
+    split = _split(members["split"]) if "split" in members else len(problem.dims)
     order = _permutation(members, problem)
-    axes = {dim: int(order.index(dim) >= int(split)) if dim in order else 0 for dim, _ in loops}
+    axes = {dim: int(order.index(dim) >= split) if dim in order else 0 for dim, _ in loops}
     targets[name].spatial = [(dim, trips, axes[dim]) for dim, trips in loops]
+
+
+def _split(field: Field) -> int:
+    """How many dimensions of the permutation are on the first axis."""
+    expected = "a number of dimensions such as 2"
+    text = field.text(expected)
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise field.error(f"found {shown(text)}, expected {expected}")
+    return int(text)
 
 
 def _level(field: Field, arch: Architecture, kind: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import subprocess
 import sys
@@ -10,10 +11,13 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
+from generators import memory
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.arch.loader import parse_arch
 from tilewright.arch.sweeps import MOST_POINTS, parse_sweep
 from tilewright.ir import MappingError, ProblemError
 from tilewright.mapper.constraint_files import load_constraints
+from tilewright.mapper.emit import emit_timeloop
 from tilewright.mapper.timeloop import read_timeloop
 from tilewright.report.documents import load_mapping
 
@@ -66,6 +70,20 @@ def test_numbers_that_are_none_are_refused() -> None:
         tw.evaluate("levels: [" + "9" * 5000 + "]\n", tw.gemm(M=2, N=2, K=2), "eyeriss")
     with pytest.raises(MappingError, match="larger than 16 MiB"):
         load_mapping(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize("split", ["-0.5", "1e3", "x", "", "9" * 5000])
+def test_a_split_of_timeloop_that_is_no_number(split: str) -> None:
+    fanout = Fanout(name="array", axes=(ArrayAxis(size=4), ArrayAxis(size=3)))
+    arch = Architecture(
+        name="a", clock_hz=1e9, word_bits=8, levels=(memory("DRAM"), fanout), mac=Mac(energy_pj=1.0), footprint="box"
+    )
+    text = emit_timeloop(tw.search(tw.gemm(M=4, N=3, K=2), arch).mapping, arch)
+    assert re.search(r"split: \d+", text)
+    with pytest.raises(MappingError, match="expected a number of dimensions"):
+        read_timeloop(texts=[("case.yaml", re.sub(r"split: \d+", f"split: {split}", text))])
+    with pytest.raises(MappingError, match="expected a dimension and its factor"):
+        read_timeloop(texts=[("case.yaml", re.sub(r"factors: \[M=\d+", f"factors: [M={'9' * 5000}", text))])
 
 
 ABSURD = {
