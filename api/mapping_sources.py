@@ -28,11 +28,13 @@ def load_any(
     layer: Problem | str | None = None,
     arch: Architecture | str | os.PathLike[str] | None = None,
     where: str | None = None,
+    settings: dict[str, str] | None = None,
 ) -> AnyMapping:
     """The mapping in a file or a text, for the layer and architecture given, or else those that it names.
 
     source  a path; or a text: of a mapping.json if it starts with `{`, of a mapping file if it has several lines
     where   what messages call it; by default its path
+    settings  fields of the architecture that a mapping file names
     returns the mapping; and the figures that were recorded with it, unless another architecture is asked for
 
     Raises MappingError, with file, line and field, for what cannot be read or does not cover its layer.
@@ -41,6 +43,9 @@ def load_any(
     is_text = "\n" in text or text.lstrip().startswith("{")
     path = Path(source)
     if text.lstrip().startswith("{") or (not is_text and path.suffix not in (".yaml", ".yml")):
+        if settings:
+            hint = "name an architecture as well, with --arch"
+            raise MappingError("its architecture is finished: no field of it can be set", where=where, hint=hint)
         loaded = load_mapping(source, where)
         _check_same(loaded.mapping.problem, layer, where or ("<text>" if is_text else os.fspath(source)))
         if arch is None or (machine := _machine(arch)) == loaded.arch:
@@ -49,7 +54,7 @@ def load_any(
     place = where or ("<text>" if is_text else os.fspath(source))
     file = read_mapping_file(text if is_text else _read(path, place), place)
     problem = layer if isinstance(layer, Problem) else load_layer(layer) if layer else _layer_of(file, place)
-    machine = _machine(arch if arch is not None else _named(file, place))
+    machine = _machine(arch) if arch is not None else load_arch(_named(file, place), settings)
     return AnyMapping(file.mapping(problem, machine), machine, None)
 
 

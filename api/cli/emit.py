@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .machines import architecture_named
-from .mappings import cost_of, load
+from .mappings import cost_of, load_on
 from .options import ConvOption, EinsumOption, GemmOption, MappingArgument, SetOption, names
 from .problems import problem_named
 
@@ -62,8 +61,7 @@ def emit(
     check_form(to)
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
-    machine = None if arch is None and not set_fields else architecture_named(arch, set_fields)
-    loaded = load(mapping, problem, machine)
+    loaded = load_on(mapping, problem, arch, set_fields)
     text = emit_mapping(
         loaded.mapping,
         loaded.arch,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import Mapping, Problem, TilewrightError
-from .machines import architecture_named
+from .machines import architecture_named, settings_named
 from .options import MappingArgument, SetOption
 from .problems import problem_named
 from .terminal import say, status
@@ -56,8 +56,7 @@ def evaluate(
     """
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
-    chosen = None if arch is None and not set_fields else architecture_named(arch, set_fields)
-    loaded = load(mapping, problem, chosen)
+    loaded = load_on(mapping, problem, arch, set_fields)
     machine = loaded.arch
     cost = cost_of(mapping, loaded)
     if json:
@@ -167,14 +166,26 @@ def verify_mapping(mapping: Mapping, arch: Architecture, quiet: bool = False) ->
         raise typer.Exit(DISAGREES)
 
 
-def load(source: str, layer: Problem | None = None, arch: Architecture | None = None) -> AnyMapping:
+def load(
+    source: str,
+    layer: Problem | None = None,
+    arch: Architecture | None = None,
+    settings: dict[str, str] | None = None,
+) -> AnyMapping:
     """The mapping of a file, or of standard input."""
     from ..mapping_sources import load_any
 
     if source != "-":
-        return load_any(Path(source), layer, arch)
+        return load_any(Path(source), layer, arch, source, settings)
     text, place = _text(source)
-    return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, place)
+    return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, place, settings)
+
+
+def load_on(source: str, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> AnyMapping:
+    """The mapping of a file on the architecture of `--arch`, or on its own; `--set` changes either."""
+    if arch is not None:
+        return load(source, layer, architecture_named(arch, set_fields))
+    return load(source, layer, settings=settings_named(set_fields or ()))
 
 
 def _text(source: str) -> tuple[str, str]:

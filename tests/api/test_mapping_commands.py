@@ -57,6 +57,18 @@ def test_the_file_may_name_its_layer_and_machine(mine: Path) -> None:
     assert run("evaluate", "-", text=mine.read_text()).exit_code == 0
 
 
+def test_fields_of_the_machine_that_a_file_names_can_be_set(mine: Path, tmp_path: Path) -> None:
+    mine.write_text(f"gemm: {SIZES}\narch: three_level\n{MINE}")
+    dear = tw.load_arch("three_level", set={"DRAM.read": "400 pJ"})
+    done = run("evaluate", mine, "--set", "DRAM.read=400 pJ", "--json")
+    assert json.loads(done.stdout)["cost"]["energy_pj"] == tw.evaluate(mine, None, dear).energy_pj
+    (tmp_path / "mapping.json").write_text(run("emit", mine, "--to", "json", "--set", "GLB.size=64 KiB").stdout)
+    done = run("evaluate", tmp_path / "mapping.json", "--set", "GLB.size=1 MiB")
+    assert done.exit_code == 2
+    assert "mapping.json: its architecture is finished" in done.stderr
+    assert "--arch" in done.stderr
+
+
 def test_a_result_becomes_a_file_of_ones_own(tmp_path: Path) -> None:
     result = tw.search(tw.gemm(16, 16, 16), "three_level")
     result.save(tmp_path)
