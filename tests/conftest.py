@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,14 @@ settings.load_profile("patient")
 # A shell starts what runs in its background with interrupts ignored, and so would be what the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _store_of_the_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What fixtures share between tests is not answered by the store of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILEWRIGHT_STORE", str(tmp_path_factory.mktemp("module") / "store.sqlite3"))
+        yield
 
 
 @pytest.fixture(autouse=True)
