@@ -250,7 +250,8 @@ class _Gap:
             if not real.any():
                 return
             below, above = stage.take(which[real]), grown[real]
-            charged = self._charge(below, move, above, {c: costs[:, which[real]] for c, costs in booked.items()})
+            still_known = {c: booked[c][:, which[real]] for c in move.moved if c in booked and c not in move.sliding}
+            charged = self._charge(below, move, above, still_known)
             charged.tiles[:, move.dims[0]] = above
             charged = replace(charged, state=state, order=(*stage.order, move.dims[0]))
             charged = self._hopeful(charged, self.bounds.table(state), None)
