@@ -72,12 +72,21 @@ def test_numbers_that_are_none_are_refused() -> None:
         load_mapping(Path("/dev/zero"))
 
 
+def simple_machine() -> Architecture:
+    fanout = Fanout(name="array", axes=(ArrayAxis(size=4), ArrayAxis(size=3)))
+    levels = (memory("DRAM"), memory("GLB"), fanout)
+    return Architecture(name="a", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0), footprint="box")
+
+
+def test_two_levels_of_one_name_in_timeloops_files() -> None:
+    text = emit_timeloop(tw.search(tw.gemm(M=4, N=3, K=2), simple_machine()).mapping, simple_machine())
+    with pytest.raises(MappingError, match="two levels are named DRAM"):
+        read_timeloop(texts=[("case.yaml", text.replace("GLB", "DRAM"))])
+
+
 @pytest.mark.parametrize("split", ["-0.5", "1e3", "x", "", "9" * 5000])
 def test_a_split_of_timeloop_that_is_no_number(split: str) -> None:
-    fanout = Fanout(name="array", axes=(ArrayAxis(size=4), ArrayAxis(size=3)))
-    arch = Architecture(
-        name="a", clock_hz=1e9, word_bits=8, levels=(memory("DRAM"), fanout), mac=Mac(energy_pj=1.0), footprint="box"
-    )
+    arch = simple_machine()
     text = emit_timeloop(tw.search(tw.gemm(M=4, N=3, K=2), arch).mapping, arch)
     assert re.search(r"split: \d+", text)
     with pytest.raises(MappingError, match="expected a number of dimensions"):
