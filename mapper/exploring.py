@@ -100,7 +100,8 @@ class Exploring:
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""
         while len(batch) and not batch.complete:
-            batch = batch.take(np.arange(min(DIVE_WIDTH, len(batch))))
+            width = min(DIVE_WIDTH, self._rows_at_once(batch)) if _undecided(batch) else DIVE_WIDTH
+            batch = batch.take(np.arange(min(width, len(batch))))
             grown = [b for b in self._expand(batch) if len(b)]
             if not grown:
                 return
