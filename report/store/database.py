@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ SCHEMA_VERSION: Final = 1
 
 _APPLICATION_ID: Final = 0x74_69_6C_65  # "tile": tells a store from other SQLite files
 _PATIENCE = 60.0  # seconds to wait for another process that is writing
+_PAUSE = 0.01  # seconds between attempts to prepare a file that others prepare, too
 _WHOLE_NUMBERS = {"model_version"}
 _TEXTS = {
     "key",
@@ -68,7 +70,7 @@ class Store:
             self._connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
         try:
             with self._explained():
-                self._prepare()
+                self._prepare_patiently()
         except BaseException:
             self._connection.close()
             raise
@@ -147,6 +149,20 @@ class Store:
         with self._explained():
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _prepare_patiently(self) -> None:
+        """Prepare the file; again, where others that make it at this moment stand in the way: SQLite does not wait
+        when waiting could go on for ever, as when two that read both want to write."""
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return self._prepare()
+            except sqlite3.OperationalError as error:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                if "locked" not in str(error) or time.monotonic() >= deadline:
+                    raise
+            time.sleep(_PAUSE)
 
     def _prepare(self) -> None:
         """Make the table in an empty file; refuse what is not a store of this version."""
