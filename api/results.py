@@ -63,12 +63,14 @@ class SearchResult:
         """
         return emit_mapping(self.mapping, self.arch, form, self.cost, self.certificate, element, copied)
 
-    def verify(self, seed: int = 0) -> Verification:
+    def verify(self, seed: int = 0, *, floats: bool = False) -> Verification:
         """Run the numpy program: does it compute the layer, and does it move the words that the model counts?
 
-        The program runs on random operands (`seed`), tile by tile: of a large layer it takes minutes.
+        seed    of the random operands. The program runs on them tile by tile: of a large layer it takes minutes
+        floats  operands of single precision, and outputs equal but for what rounding explains; else whole numbers, and
+                outputs that are equal
         """
-        return verify_numpy(self.mapping, self.arch, seed)
+        return verify_numpy(self.mapping, self.arch, seed, floats)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write mapping.json, nest.txt and reference.py, and return their paths; the folder is made, if need be.

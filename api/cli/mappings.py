@@ -72,12 +72,16 @@ def verify(
     sets: Annotated[
         bool, typer.Option("--sets", help="Prove by integer sets that the schedule is legal, and run nothing.")
     ] = False,
+    floats: Annotated[
+        bool, typer.Option("--floats", help="Operands of single precision; outputs may differ by their roundings.")
+    ] = False,
 ) -> None:
     """Run the numpy program of a mapping: does it compute the layer, and move the words that the model counts?
 
-    The program executes the schedule tile by tile on random operands. With --sets, integer sets prove instead that the
-    schedule visits every point once, reorders additions only, and finds in every memory what it reads there; the
-    proof takes a second for layers of any size. The exit code is 1 if anything disagrees.
+    The program executes the schedule tile by tile on random operands: small whole numbers, whose sums must be equal, or
+    floats, whose sums must be as near as rounding in any order can leave them. With --sets, integer sets prove instead
+    that the schedule visits every point once, reorders additions only, and finds in every memory what it reads there;
+    the proof takes a second for layers of any size. The exit code is 1 if anything disagrees.
 
     \b
     tilewright verify result/mapping.json
@@ -88,7 +92,7 @@ def verify(
         return
     loaded = load(mapping)
     cost_of(mapping, loaded)
-    verify_mapping(loaded.mapping, loaded.arch)
+    verify_mapping(loaded.mapping, loaded.arch, floats=floats)
 
 
 def prove_mapping(source: str) -> None:
@@ -143,7 +147,7 @@ def show_result(
     write(result_page(mapping, arch, cost, certificate, files, origin))
 
 
-def verify_mapping(mapping: Mapping, arch: Architecture, quiet: bool = False) -> None:
+def verify_mapping(mapping: Mapping, arch: Architecture, quiet: bool = False, floats: bool = False) -> None:
     """Run the program and say what came of it; exits with 1 if it disagrees."""
     from ..mapper.emit import program_steps, verify_numpy
     from ..report.units import count, seconds
@@ -154,7 +158,7 @@ def verify_mapping(mapping: Mapping, arch: Architecture, quiet: bool = False) ->
         say(f"note: the program has {steps} steps and may run for {expected / 60:,.0f} minutes or more")
     try:
         with status(f"running the program of {mapping.problem.name}"):
-            verification = verify_numpy(mapping, arch)
+            verification = verify_numpy(mapping, arch, floats=floats)
     except MemoryError:
         raise TilewrightError(
             "its tensors do not fit the memory of this computer", where=mapping.problem.name

@@ -17,10 +17,11 @@ def direct_lines(problem: Problem, names: Names) -> list[str]:
     letters = _letters(problem, looped)
     operands = {t.name: names.unique(t.name) for t in problem.operands}
     exact = LARGEST ** len(problem.operands) * problem.macs < 2**53
+    kind = "np.float64" if exact else "np.result_type(np.int64, *operands.values())"
     lines = [
         "def direct(operands: dict[str, np.ndarray]) -> np.ndarray:",
         '    """The same operation without a schedule: the reference that the output of `run` is compared with."""',
-        f"    kind = np.{'float64' if exact else 'int64'}  # holds every sum of the check's operands exactly",
+        f"    kind = {kind}  # holds every sum of the check's whole numbers exactly",
         *(f"    {operands[t.name]} = operands[{quoted(t.name)}].astype(kind)" for t in problem.operands),
         f"    result = np.zeros({tuple(problem.sizes[r[0][0]] for r in problem.output.ranks)}, kind)",
     ]

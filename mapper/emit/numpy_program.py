@@ -25,10 +25,12 @@ TITLE = '''"""One layer on one accelerator, executed by the schedule below, with
 
 Written by tilewright. It needs nothing but numpy. Run it:
 
-    python reference.py [seed]
+    python reference.py [seed] [--floats]
 
 It computes the layer twice, by the schedule and directly, compares both, and compares the words moved with those that
-the cost model expects. It exits with 0 if all agree. `run(operands)` may be imported and called on its own.
+the cost model expects. Outputs of whole numbers must be equal; with --floats, operands are of single precision, and
+outputs may differ by what rounding explains. It exits with 0 if all agree. `run(operands)` may be imported and called
+on its own.
 """
 '''
 
@@ -48,17 +50,21 @@ MAIN = '''
 # ---- main ------------------------------------------------------------------------------------------------------------
 
 
-def check(seed: int = 0) -> tuple[str, dict[tuple[str, str], tuple[int, int]]]:
+def check(seed: int = 0, floats: bool = False) -> tuple[str, dict[tuple[str, str], tuple[int, int]]]:
     """Run on random operands: what is wrong with the output (nothing if all is well), and the words moved."""
-    operands = random_operands(OPERANDS, seed)
+    operands = random_floats(OPERANDS, seed) if floats else random_operands(OPERANDS, seed)
     output, moved = run(operands)
-    return difference(output, direct(operands)), moved
+    bound: np.ndarray | int = 0
+    if floats:
+        bound = rounding_bound(direct({name: np.abs(array) for name, array in operands.items()}), ROUNDINGS)
+    return difference(output, direct(operands), bound), moved
 
 
 def main() -> int:
     """Print the check's result; 0 if output and words are as they should be."""
     begun = time.perf_counter()
-    wrong, moved = check(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    seeds = [int(word) for word in sys.argv[1:] if word != "--floats"]
+    wrong, moved = check(seeds[0] if seeds else 0, "--floats" in sys.argv)
     print("\\n".join(words_table(moved, EXPECTED)))
     if wrong:
         print(f"FAILED: {wrong}")
@@ -92,6 +98,7 @@ MODULE_NAMES = (
     "annotations",
     "any",
     "expected",
+    "roundings",
     "returns",
 )
 
@@ -109,7 +116,7 @@ def emit_numpy(mapping: Mapping, arch: Architecture) -> str:
         [TITLE],
         _header_lines(mapping, arch),
         ["", IMPORTS],
-        _table_lines(mapping, arch),
+        _table_lines(schedule),
         ["", ""],
         [RUN_HEAD],
         _run_lines(schedule),
@@ -148,12 +155,15 @@ def _header_lines(mapping: Mapping, arch: Architecture) -> Iterator[str]:
         yield from comment(f"    {line}")
 
 
-def _table_lines(mapping: Mapping, arch: Architecture) -> Iterator[str]:
-    """Constants of the module: shapes, and the words that the cost model expects."""
+def _table_lines(schedule: Schedule) -> Iterator[str]:
+    """Constants of the module: shapes, roundings, and the words that the cost model expects."""
+    mapping, arch = schedule.plan.mapping, schedule.arch
     yield from comment("Shape of every operand: one axis per rank.")
     shapes = operand_shapes(mapping.problem)
     spelled = ", ".join(f"{quoted(name)}: {shape}" for name, shape in shapes.items())
     yield f"OPERANDS: dict[str, tuple[int, ...]] = {{{spelled}}}"
+    yield from comment("Roundings that a product may go through on its way into an output.")
+    yield f"ROUNDINGS = {schedule.plan.reductions() + len(mapping.problem.operands)}"
     yield from comment("Words read and written, by memory and tensor, as the cost model has them.")
     yield "EXPECTED: dict[tuple[str, str], tuple[int, int]] = {"
     for (memory, tensor), words in count_words(mapping, arch).total.items():

@@ -395,11 +395,30 @@ def random_operands(shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, 
     return {name: rng.integers(-4, 5, shape) for name, shape in shapes.items()}
 
 
-def difference(output: np.ndarray, reference: np.ndarray) -> str:
-    """What is wrong with the output; nothing if all is well."""
+def random_floats(shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, np.ndarray]:
+    """Numbers of single precision, whose sums depend on their order."""
+    rng = np.random.default_rng(seed)
+    return {name: rng.standard_normal(shape, np.float32) for name, shape in shapes.items()}
+
+
+def rounding_bound(sizes: np.ndarray, roundings: int) -> np.ndarray:
+    """How far outputs of single precision may be from exact ones, in whatever order their products are added.
+
+    sizes      sum of the magnitudes of all products, of every output
+    roundings  that a product may go through; with n of them the bound is sizes * n u / (1 - n u), u = 2^-24
+               (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1)
+    """
+    error = roundings * 2.0**-24
+    if error >= 1:
+        raise ValueError(f"sums of {roundings} products say nothing in single precision; compare whole numbers")
+    return sizes * (error / (1 - error))
+
+
+def difference(output: np.ndarray, reference: np.ndarray, bound: np.ndarray | int = 0) -> str:
+    """What is wrong with the output, where it is further from the reference than a bound; nothing if all is well."""
     if output.shape != reference.shape:
         return f"the output has shape {output.shape}, expected {reference.shape}"
-    wrong = np.argwhere(output != reference)
+    wrong = np.argwhere(~(np.abs(output - reference) <= bound))  # what is no number is wrong, too
     if not len(wrong):
         return ""
     first = tuple(wrong[0].tolist())

@@ -37,8 +37,11 @@ class Verification:
         return self.agrees and self.words_agree
 
 
-def verify_numpy(mapping: Mapping, arch: Architecture, seed: int = 0) -> Verification:
+def verify_numpy(mapping: Mapping, arch: Architecture, seed: int = 0, floats: bool = False) -> Verification:
     """Emit the program of a mapping, run it on random operands, and compare.
+
+    floats  operands of single precision, and outputs equal but for rounding (`numpy_runtime.rounding_bound`), instead
+            of small whole numbers and outputs that are equal
 
     The text is executed in a namespace of its own, inside this process: a new interpreter would spend longer on
     importing numpy than most programs take to run. Nothing in the text comes from users but numbers and escaped names.
@@ -48,7 +51,7 @@ def verify_numpy(mapping: Mapping, arch: Architecture, seed: int = 0) -> Verific
     program: dict[str, Any] = {"__name__": "tilewright_reference"}
     exec(compile(emit_numpy(mapping, arch), "<reference program>", "exec"), program)
     begun = time.perf_counter()
-    wrong, moved = program["check"](seed)
+    wrong, moved = program["check"](seed, floats)
     seconds = time.perf_counter() - begun
     expected: Words = program["EXPECTED"]
     differing = [name for name in {**expected, **moved} if expected.get(name) != moved.get(name)]

@@ -187,7 +187,7 @@ def test_verify_exits_with_1_when_the_program_disagrees(saved: Path, monkeypatch
     from tilewright.mapper import emit
 
     wrong = emit.Verification(False, True, 0.1, {}, {}, "3 elements of the output differ")
-    monkeypatch.setattr(emit, "verify_numpy", lambda *_: wrong)
+    monkeypatch.setattr(emit, "verify_numpy", lambda *_, **__: wrong)
     done = run("verify", saved / "mapping.json")
     assert done.exit_code == 1
     assert done.stderr.startswith("disagrees: 3 elements of the output differ")

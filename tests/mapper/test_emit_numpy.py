@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,10 +71,12 @@ def mapping_of(problem: Problem, text: str) -> Mapping:
     return Mapping(problem, LoopNest.parse(text))
 
 
-def run_script(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_script(text: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     script = folder / "reference.py"
     script.write_text(text, encoding="utf-8")
-    return subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(
+        [sys.executable, str(script), *arguments], capture_output=True, text=True, check=False, timeout=120
+    )
 
 
 def spoil_output(text: str) -> str:
@@ -334,12 +337,43 @@ def test_run_takes_operands_of_any_type() -> None:
         program["run"]({**operands, name: np.zeros((1,) * 9)})  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("block", range(0, 60, 20))
+def test_floats_agree_but_for_rounding(block: int) -> None:
+    for seed in range(block, block + 20):
+        _, arch, mapping = random_triple(seed)
+        found = verify_numpy(mapping, arch, seed, floats=True)
+        assert found, (seed, found.message)
+
+
+def test_a_wrong_float_is_found() -> None:
+    """A hundred times the bound is an error; what a sum in another order differs by is none."""
+    _, arch, mapping = random_triple(11)
+    program: dict[str, Any] = {"__name__": "program"}
+    exec(emit_numpy(mapping, arch), program)
+    operands = program["random_floats"](program["OPERANDS"], 0)
+    output, _ = program["run"](operands)
+    assert output.dtype == np.float32
+    sizes = program["direct"]({name: np.abs(array) for name, array in operands.items()})
+    bound = program["rounding_bound"](sizes, program["ROUNDINGS"])
+    assert (bound < 1e-3 * sizes).all()
+    reference = program["direct"](operands)
+    assert not program["difference"](output, reference, bound)
+    output.flat[-1] += 100 * bound.flat[-1]
+    assert program["difference"](output, reference, bound).startswith(f"1 of {output.size} outputs differ")
+    output.flat[-1] = np.nan
+    assert program["difference"](output, reference, bound).startswith(f"1 of {output.size} outputs differ")
+    with pytest.raises(ValueError, match="single precision"):
+        program["rounding_bound"](sizes, 2**24)
+
+
 def test_program_runs_as_a_script(tmp_path: Path) -> None:
     _, arch, mapping = random_triple(11)
     done = run_script(emit_numpy(mapping, arch), tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1].startswith("OK")
     assert done.stderr == ""
+    done = run_script(emit_numpy(mapping, arch), tmp_path, "3", "--floats")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_wrong_expectation_fails(tmp_path: Path) -> None:
