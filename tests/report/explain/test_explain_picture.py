@@ -12,14 +12,12 @@ import pytest
 
 import tilewright as tw
 from generators import random_architecture, random_mapping, random_problem
+from pictures import SVG, boxes, check_texts
 from tilewright.arch import Architecture, Keeps, load_arch
 from tilewright.cost_models import cost_of, count_words
 from tilewright.ir import Loop, Mapping, Node, Problem, Tensor
 from tilewright.report.explain.explanation import Explanation, explain_mapping
 
-SVG = "{http://www.w3.org/2000/svg}"
-WIDTHS = {"title": 10.5}  # of a character in a wide monospaced font [px]; all other texts are smaller
-WIDTH = 7.3
 LAYERS = {
     "eyeriss": tw.conv2d(K=8, C=4, P=12, Q=7, R=3, S=3),
     "tpu_v1": tw.gemm(64, 512, 64),
@@ -89,30 +87,9 @@ def drawn(name: str) -> ElementTree.Element:
     return ElementTree.fromstring(case(name).svg())
 
 
-def boxes(root: ElementTree.Element) -> list[tuple[str, float, float, float, float]]:
-    """Every text with the left, right, top and bottom that it takes at most."""
-    found = []
-    for text in root.iter(f"{SVG}text"):
-        x, y, words = float(text.get("x", "")), float(text.get("y", "")), text.text or ""
-        width = len(words) * WIDTHS.get(text.get("class", ""), WIDTH)
-        left = x - {"start": 0, "middle": width / 2, "end": width}[text.get("text-anchor", "start")]
-        found.append((words, left, left + width, y - 10, y + 3))
-    return found
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_no_text_is_over_another_or_cut_off(name: str) -> None:
-    root = drawn(name)
-    _, _, width, height = map(float, root.get("viewBox", "").split())
-    found = boxes(root)
-    for words, left, right, top, bottom in found:
-        assert left >= 0, words
-        assert right <= width, words
-        assert top >= 0, words
-        assert bottom <= height, words
-    for one, two in itertools.combinations(found, 2):
-        apart = one[2] <= two[1] or two[2] <= one[1] or one[4] <= two[3] or two[4] <= one[3]
-        assert apart, (one, two)
+    check_texts(drawn(name))
 
 
 @pytest.mark.parametrize("name", CASES)
