@@ -14,8 +14,8 @@ from .arch import Architecture
 from .cost_models import ObjectiveLike, parse_objective
 from .ir import InfeasibleError, Problem, ProblemError, SearchCancelledError, TilewrightError
 from .ir.limits import check_countable
-from .mapper.constraint_files import load_constraints
-from .mapper.hierarchy import SPACES, Space
+from .mapper.constraints.files import load_constraints
+from .mapper.space import SPACES, Space
 from .mapper.tilings import TILINGS, Tiling
 from .report.batch.job import Failure, Outcome
 from .report.batch.plan import Machine, Settings, Workload, distinct_questions, plan_comparison, read_dataflows

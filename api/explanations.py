@@ -12,7 +12,7 @@ from .arch import Architecture
 from .cost_models import Cost, Objective, ObjectiveLike, parse_objective
 from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError
 from .mapper.certificate import RELATIVE_TOLERANCE, Certificate
-from .mapper.hierarchy import SPACES, Space
+from .mapper.space import SPACES, Space
 from .mapper.tilings import TILINGS, Tiling
 from .report.explain.changes import Change, changes_of
 from .report.explain.explanation import Explanation, Improvement, explain_mapping

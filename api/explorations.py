@@ -10,7 +10,7 @@ from .arch.sweeps import Sweep, parse_sweep, swept
 from .comparisons import NetworkLike, Running, arch_options, compared, workload_options, workloads_of
 from .cost_models import ObjectiveLike, parse_objective
 from .ir import TilewrightError
-from .mapper.hierarchy import SPACES, Space
+from .mapper.space import SPACES, Space
 from .mapper.tilings import TILINGS, Tiling
 from .report.batch.plan import Machine, Settings
 from .report.batch.run import Watch

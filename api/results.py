@@ -17,11 +17,11 @@ from .forms import Format, emit_mapping
 from .ir import Mapping, Problem, TilewrightError, did_you_mean
 from .ir.limits import check_countable
 from .mapper.certificate import Certificate
-from .mapper.constraint_files import ConstraintSource, load_constraints
 from .mapper.constraints import Constraints
+from .mapper.constraints.files import ConstraintSource, load_constraints
 from .mapper.emit import Element, Verification, verify_numpy
-from .mapper.hierarchy import SPACES, Space
 from .mapper.several import search_best, search_front
+from .mapper.space import SPACES, Space
 from .mapper.strategies import STRATEGIES, search_by
 from .mapper.tilings import TILINGS, Tiling
 from .report.units import count, energy

@@ -21,7 +21,7 @@ from .results import SearchResult, asked_for
 if TYPE_CHECKING:
     from .arch import Architecture
     from .ir import Problem
-    from .mapper.hierarchy import Space
+    from .mapper.space import Space
     from .mapper.tilings import Tiling
     from .results import ArchitectureLike, ConstraintsLike
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import tilewright as tw
-from tilewright.mapper.arrays import array_vectors
 from tilewright.mapper.constraints import Constraints
+from tilewright.mapper.exact.arrays import array_vectors
 
 MIN_USAGE = ("eyerissN", "simbaN")
 """Machines that AccelForge searched with `min_usage 1`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .hierarchy import Space
+from .space import Space
 from .tilings import Tiling
 
 

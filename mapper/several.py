@@ -10,8 +10,8 @@ from ..cost_models import ENERGY, LATENCY, Capped, Cost, Objective
 from ..ir import InfeasibleError, Mapping, Problem
 from .certificate import Certificate
 from .constraints import Constraints
-from .hierarchy import Space
-from .search import FREE, ExactSearch, search_exact
+from .exact.search import FREE, ExactSearch, search_exact
+from .space import Space
 from .tilings import Tiling
 
 Answer = tuple[Mapping, Cost, Certificate]

@@ -14,8 +14,8 @@ from ..arch import Architecture, Mac, Memory
 from ..cost_models.intensity import compulsory_words
 from ..cost_models.traffic_bounds import traffic_bound
 from ..ir import InfeasibleError, Mapping, Problem
-from .hierarchy import Space
-from .search import search_exact
+from .exact.search import search_exact
+from .space import Space
 from .tilings import Tiling
 
 WORD_BITS = 8

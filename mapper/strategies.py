@@ -10,10 +10,11 @@ from ..cost_models import Cost, Objective
 from ..ir import Mapping, Problem, TilewrightError
 from .certificate import Certificate
 from .constraints import Constraints
-from .hierarchy import Hierarchy, Space
-from .lattice import check_searchable
-from .search import FREE, search_exact
-from .space_size import count_mappings
+from .exact.bounds.lattice import check_searchable
+from .exact.hierarchy import Hierarchy
+from .exact.search import FREE, search_exact
+from .space import Space
+from .space.size import count_mappings
 from .tilings import Tiling
 
 STRATEGIES = ("exact", "cpsat", "random", "anneal", "genetic")

@@ -8,8 +8,8 @@ from rich.console import Group
 
 from ..arch import Architecture
 from ..ir import Problem
-from ..mapper.space_size import SpaceSize
-from ..mapper.textbook import TextbookEstimate
+from ..mapper.space.size import SpaceSize
+from ..mapper.space.textbook import TextbookEstimate
 from .text import architecture_rows, layer_rows, pairs, section
 from .units import power_of_ten, significant
 

@@ -13,17 +13,18 @@ from brute_force import regions_of
 from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY, Objective
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, ceil_div
-from tilewright.mapper.batch import Growth
-from tilewright.mapper.bounds import Bounds
 from tilewright.mapper.constraints import Constraints
-from tilewright.mapper.footprints import Footprints
-from tilewright.mapper.hierarchy import MAC, Block, Crossing, Hierarchy, Path, Space, State
-from tilewright.mapper.lattice import MOST_CELLS, Lattice
-from tilewright.mapper.ledger import CrossingCosts, Ledger
-from tilewright.mapper.rows import Floats, Ints, Rows
-from tilewright.mapper.search_limits import SearchLimits
+from tilewright.mapper.exact.batch import Growth
+from tilewright.mapper.exact.bounds.bounds import Bounds
+from tilewright.mapper.exact.bounds.lattice import MOST_CELLS, Lattice
+from tilewright.mapper.exact.footprints import Footprints
+from tilewright.mapper.exact.hierarchy import MAC, Block, Crossing, Hierarchy, Path, State
+from tilewright.mapper.exact.ledger import CrossingCosts, Ledger
+from tilewright.mapper.exact.limits import SearchLimits
+from tilewright.mapper.exact.rows import Floats, Ints, Rows
+from tilewright.mapper.exact.traffic import Charge
+from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling, even_growth
-from tilewright.mapper.traffic import Charge
 
 Charges = tuple[tuple[Crossing, Charge | None], ...]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..mapper.constraint_files import ConstraintSource
+    from ..mapper.constraints.files import ConstraintSource
 
 
 def constraint_sources(dataflow: str | None, file: Path | None, lines: Iterable[str]) -> list[ConstraintSource]:
@@ -15,8 +15,8 @@ def constraint_sources(dataflow: str | None, file: Path | None, lines: Iterable[
 
     Raises ConstraintError for a dataflow that does not exist and a line that cannot be read.
     """
-    from ..mapper.constraint_files import dataflow_text
-    from ..mapper.constraint_inline import parse_inline
+    from ..mapper.constraints.files import dataflow_text
+    from ..mapper.constraints.inline import parse_inline
 
     sources: list[ConstraintSource] = []
     if dataflow is not None:

@@ -30,7 +30,7 @@ from .terminal import noting_interrupts, progress, say
 if TYPE_CHECKING:
     from ..arch import Architecture
     from ..explanations import Found, Searching
-    from ..mapper.hierarchy import Space
+    from ..mapper.space import Space
     from ..mapper.tilings import Tiling
 
 _TIME_LIMIT = 10.0

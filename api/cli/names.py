@@ -76,7 +76,7 @@ def show(
     tilewright show my_chip.yaml
     tilewright show mapping-schema
     """
-    from ..mapper.constraint_files import dataflow_text, list_dataflows
+    from ..mapper.constraints.files import dataflow_text, list_dataflows
     from ..report.mapping_schema import SCHEMA_NAME, schema_text
 
     if name in list_dataflows():
@@ -127,7 +127,7 @@ def _names(what: str, network: str | None, dims: Mapping[str, int]) -> Iterable[
     if what == "networks":
         return list_networks()
     if what == "dataflows":
-        from ..mapper.constraint_files import list_dataflows
+        from ..mapper.constraints.files import list_dataflows
 
         return list_dataflows()
     if what == "gpus":
@@ -160,7 +160,7 @@ def _found(name: str, dims: Mapping[str, int], settings: list[str] | None) -> Ar
     if ":" in name:
         _only_architectures(name, settings)
         return load_layer(name, dims)
-    from ..mapper.constraint_files import list_dataflows
+    from ..mapper.constraints.files import list_dataflows
 
     known = [*list_archs(), *list_networks(), *list_dataflows()]
     message = f"no architecture, network or dataflow is named {name!r}"

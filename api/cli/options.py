@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 if TYPE_CHECKING:
-    from ..mapper.hierarchy import Space
+    from ..mapper.space import Space
     from ..mapper.tilings import Tiling
     from ..workloads.networks import Widths
 
@@ -165,7 +165,7 @@ def widths_named(widths: str) -> Widths:
 
 def tiling_and_space(tiling: str, space: str = "even") -> tuple[Tiling, Space]:
     """Both, checked; TilewrightError for a word that is not known."""
-    from ..mapper.hierarchy import SPACES, Space
+    from ..mapper.space import SPACES, Space
     from ..mapper.tilings import TILINGS, Tiling
     from ..results import check_choice
 

@@ -41,8 +41,8 @@ def space_size(
     """
     problem = problem_named(layer, conv, gemm, einsum, dim, widths)
     machine = architecture_named(arch, set_fields)
-    from ..mapper.space_size import space_size as size_of
-    from ..mapper.textbook import textbook_estimate
+    from ..mapper.space.size import space_size as size_of
+    from ..mapper.space.textbook import textbook_estimate
     from ..report.space import space_page
     from ..report.text import write
 

@@ -12,9 +12,9 @@ from ...arch.document import Field, is_path
 from ...cost_models import Objective
 from ...ir import ConstraintError, Problem, TilewrightError
 from ...ir.limits import check_countable
-from ...mapper.constraint_files import load_constraints, read_constraints
 from ...mapper.constraints import Constraints
-from ...mapper.hierarchy import Space
+from ...mapper.constraints.files import load_constraints, read_constraints
+from ...mapper.space import Space
 from ...mapper.tilings import Tiling
 from ...workloads import Network, NetworkLayer
 from ..store import NoMapping, Question

@@ -17,8 +17,8 @@ from ...cost_models import Cost, MemoryUse, NetworkUse, Objective, TensorTraffic
 from ...ir import Problem
 from ...mapper.certificate import Certificate
 from ...mapper.constraints import Constraints
-from ...mapper.hierarchy import Space
 from ...mapper.model_version import MODEL_VERSION
+from ...mapper.space import Space
 from ...mapper.tilings import Tiling
 from ..documents import SCHEMA_VERSION
 

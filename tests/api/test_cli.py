@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 import tilewright as tw
 from tilewright import results
 from tilewright.cli import app
-from tilewright.mapper.constraint_files import list_dataflows, load_constraints
 from tilewright.mapper.constraints import Constraints
+from tilewright.mapper.constraints.files import list_dataflows, load_constraints
 
 GEMM = ("--gemm", "M=16,N=16,K=16")
 PROGRAM = [sys.executable, "-c", "from tilewright.cli import main; main()"]

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 import tilewright as tw
 from tilewright.cli import app
 from tilewright.ir import ConstraintError
-from tilewright.mapper.found import BestFound
-from tilewright.mapper.space_size import space_size
+from tilewright.mapper.exact.found import BestFound
+from tilewright.mapper.space.size import space_size
+from tilewright.mapper.space.textbook import textbook_estimate
 from tilewright.mapper.strategies import STRATEGIES
-from tilewright.mapper.textbook import textbook_estimate
 
 LAYER = tw.gemm(M=8, N=8, K=8)
 WORDS = ("--gemm", "M=8,N=8,K=8", "--arch", "three_level")

@@ -16,7 +16,7 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.arch.loader import parse_arch
 from tilewright.arch.sweeps import MOST_POINTS, parse_sweep
 from tilewright.ir import MappingError, ProblemError
-from tilewright.mapper.constraint_files import load_constraints
+from tilewright.mapper.constraints.files import load_constraints
 from tilewright.mapper.emit import emit_timeloop
 from tilewright.mapper.timeloop import read_timeloop
 from tilewright.report.documents import load_mapping

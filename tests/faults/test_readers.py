@@ -24,7 +24,7 @@ from tilewright.arch.sweeps import parse_sweep
 from tilewright.cost_models import parse_objective
 from tilewright.cost_models.gpu.machine import parse_gpu
 from tilewright.ir.limits import check_countable
-from tilewright.mapper.constraint_files import load_constraints
+from tilewright.mapper.constraints.files import load_constraints
 from tilewright.mapper.emit import emit_timeloop
 from tilewright.mapper.mapping_files import read_mapping_file
 from tilewright.mapper.timeloop import read_timeloop
@@ -98,7 +98,7 @@ def test_networks(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
 @given(trees_and_texts(*DATAFLOWS))
 def test_constraints(text: str) -> None:
     def read() -> Any:
-        from tilewright.mapper.constraint_files import _read, resolve
+        from tilewright.mapper.constraints.files import _read, resolve
 
         return resolve(_read(text, "mine.yaml"), LAYER, tw.load_arch("eyeriss"))
 

@@ -12,8 +12,8 @@ from tilewright.cost_models import integer_sets
 from tilewright.cost_models.integer_sets import Schedule
 from tilewright.ir import Digit, LoopNest, Mapping
 from tilewright.mapper import legality
+from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.legality import Claim, prove, prove_schedule, tile_sets
-from tilewright.mapper.search import search_exact
 from tilewright.workloads import conv2d, gemm, load_layer
 
 MAY = Keeps(input="may", weight="may", output="may")

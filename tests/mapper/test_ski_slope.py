@@ -7,8 +7,8 @@ import math
 import pytest
 
 from tilewright.cost_models import count_words
-from tilewright.mapper.hierarchy import SPACES, Space
 from tilewright.mapper.ski_slope import least_traffic, one_buffer, ski_slope
+from tilewright.mapper.space import SPACES, Space
 from tilewright.workloads import conv2d, gemm
 
 SIZES = [3, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192]

@@ -1,0 +1,32 @@
+"""The exact search. `search.py` describes the algorithm as a whole. From the outside in:
+
+search.py        best first over batches of partial mappings; the proof
+exploring.py     what is grown next, and when better bounds are made
+frontier.py      what is still open, by its bound
+finishing.py     complete rows, evaluated
+found.py         the best mappings so far, and the cutoff
+limits.py        constraints, as the steps ask for them
+single_axes.py   an array with one axis, as the search sees it
+unmet_limits.py  why no mapping keeps the limits of an objective
+reduction.py     the problem with fewer dimensions, and the way back
+hierarchy.py     machine and placements from the inside out, and what a growing mapping has still to do
+batch.py         partial mappings that have taken the same steps
+fanouts.py       step: arrays; planned before anything else, put in place when a mapping has grown to them
+arrays.py        instances that a fanout's axes can realize
+first_tiles.py   the innermost tiles, for many arrays at once
+symmetry.py      dimensions that may change places
+loops.py         step: the temporal loops up to the next block of storage nodes, and its tile
+dominance.py     rows that another one stands for
+bounds/          what all that is still to come costs at least
+ledger.py        from words to cost columns: energy, and cycles of every port
+traffic.py       words that cross between memories, for many partial mappings at once
+footprints.py    tiles in words, and whether a memory has room for them
+rows.py          partial mappings as arrays, and counting over them
+nest_builder.py  from a complete row to a mapping
+"""
+
+from __future__ import annotations
+
+from .search import search_exact
+
+__all__ = ["search_exact"]

@@ -1,0 +1,127 @@
+"""Groups of arrays, and what bounds may take for granted in each of them.
+
+The more instances a word goes to, the more it costs to give it to all of them, however often they share its reading.
+Bounds that hold for every array do not know that; so rows with alike arrays get tables of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...tilings import Tiling
+from ..hierarchy import Hierarchy
+from ..rows import Floats, Ints, Rows, row_codes
+
+Limit = float | Floats
+"""One number, or one per group."""
+
+
+@dataclass(frozen=True)
+class ArrayGroup:
+    """Limits, per fanout, that all arrays of a group keep to.
+
+    copies     per tensor, instances that want the same word, at least (on average, where tiles are ragged)
+    shared     per tensor, instances that may share the reading of a word, at most
+    parts      instances that hold parts of the same sum, at most
+    instances  instances in use, at most
+    array      the instances per dimension, if all arrays of the group are the same
+    stacked    how many groups these are; if several (`stacked`), limits are (groups, 1), arrays (groups, dims), and
+               0 instances stand for those of a group with several arrays
+    """
+
+    copies: tuple[tuple[Limit, ...], ...]
+    shared: tuple[tuple[Limit, ...], ...]
+    parts: tuple[Limit, ...]
+    instances: tuple[Limit, ...]
+    array: tuple[Ints | None, ...]
+    stacked: int = 1
+
+
+def stacked(groups: Sequence[ArrayGroup], dims: int) -> ArrayGroup:
+    """Several groups as one, for tables of all of them at once."""
+
+    def per_tensor(limits: Sequence[tuple[tuple[Limit, ...], ...]]) -> tuple[tuple[Limit, ...], ...]:
+        return tuple(per_fanout(fanout) for fanout in zip(*limits, strict=True))
+
+    def per_fanout(limits: Sequence[tuple[Limit, ...]]) -> tuple[Limit, ...]:
+        return tuple(np.array(values)[:, None] for values in zip(*limits, strict=True))
+
+    several = np.zeros(dims, dtype=np.int64)
+    return ArrayGroup(
+        copies=per_tensor([group.copies for group in groups]),
+        shared=per_tensor([group.shared for group in groups]),
+        parts=per_fanout([group.parts for group in groups]),
+        instances=per_fanout([group.instances for group in groups]),
+        array=tuple(
+            np.array([several if array is None else array for array in arrays])
+            for arrays in zip(*(group.array for group in groups), strict=True)
+        ),
+        stacked=len(groups),
+    )
+
+
+def any_arrays(hierarchy: Hierarchy) -> ArrayGroup:
+    """What holds for all arrays that a machine allows."""
+    sizes = tuple(float(fanout.instances) for fanout in hierarchy.fanouts)
+    tensors = hierarchy.problem.tensors
+    return ArrayGroup(
+        copies=tuple((1.0,) * len(tensors) for _ in sizes),
+        shared=tuple((size,) * len(tensors) for size in sizes),
+        parts=sizes,
+        instances=sizes,
+        array=(None,) * len(sizes),
+    )
+
+
+def group_of(hierarchy: Hierarchy, tiling: Tiling, arrays: Sequence[Ints]) -> ArrayGroup:
+    """What some rows have in common; `arrays` are (rows, dims) per fanout."""
+    problem = hierarchy.problem
+    sums = [d for d, dim in enumerate(problem.dim_names) if dim not in problem.output.dims]
+    return ArrayGroup(
+        copies=tuple(tuple(float(c.min()) for c in copies_of(hierarchy, tiling, a)) for a in arrays),
+        shared=tuple(tuple(float(s.max()) for s in _shared(hierarchy, a)) for a in arrays),
+        parts=tuple(float(a[:, sums].prod(axis=1).max()) for a in arrays),
+        instances=tuple(float(a.prod(axis=1).max()) for a in arrays),
+        array=tuple(a[0] if (a == a[0]).all() else None for a in arrays),
+    )
+
+
+def copies_of(hierarchy: Hierarchy, tiling: Tiling, array: Ints) -> list[Floats]:
+    """Per tensor, (rows,) instances of one fanout that want the same word, at least on average.
+
+    Where the last round of a ragged dimension has work for one of n instances only, and there are two rounds, the
+    instances at work are (n + 1) / 2 on average; with more rounds they are more.
+    """
+    wanted = array.astype(np.float64)
+    if tiling == "ragged":
+        wanted = (wanted + 1) / 2
+    names = hierarchy.problem.dim_names
+    others = [[d for d, dim in enumerate(names) if dim not in t.dims] for t in hierarchy.problem.tensors]
+    return [wanted[:, dims].prod(axis=1) for dims in others]
+
+
+def _shared(hierarchy: Hierarchy, array: Ints) -> list[Ints]:
+    names = hierarchy.problem.dim_names
+    found = []
+    for tensor in hierarchy.problem.tensors:
+        shared = array[:, [d for d, dim in enumerate(names) if dim not in tensor.dims]].prod(axis=1)
+        for rank in tensor.ranks:
+            if len(rank) > 1:
+                # Even along one dimension, the windows of neighbours overlap.
+                shared = shared * array[:, [names.index(dim) for dim, _ in rank]].prod(axis=1)
+        found.append(shared)
+    return found
+
+
+def alike(hierarchy: Hierarchy, tiling: Tiling, rows: Rows) -> Iterator[Ints]:
+    """Indices of rows whose arrays give alike bounds: as many copies of every tensor, up to a factor of two where
+    tiles are ragged."""
+    columns = [c for array in rows.arrays for c in copies_of(hierarchy, tiling, array)]
+    rounded = [np.floor(np.log2(c)).astype(np.int64) if tiling == "ragged" else c.astype(np.int64) for c in columns]
+    # Without arrays all rows are alike.
+    codes = row_codes(rounded or [np.zeros(len(rows), dtype=np.int64)])
+    for code in np.unique(codes).tolist():
+        yield np.flatnonzero(codes == code)

@@ -1,0 +1,196 @@
+"""What a crossing costs at least, charged at any tile: the words that pass, over as many instances as may share them.
+
+These are the entries that the tables of `bounds.py` add up.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ....arch import Memory
+from ....cost_models.cost import tensor_tile_words
+from ....cost_models.sets import distinct_sums
+from ....ir import Rank, Tensor
+from ..hierarchy import MAC, Crossing, Hierarchy
+from ..ledger import Ledger
+from ..rows import Floats
+from .array_groups import ArrayGroup, Limit
+from .lattice import Lattice
+
+
+class CrossingBounds:
+    """Costs over one lattice, for the arrays of one group.
+
+    alike  costs over the same lattice for other arrays: what does not depend on arrays is taken over
+    """
+
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        lattice: Lattice,
+        ledger: Ledger,
+        arrays: ArrayGroup,
+        alike: CrossingBounds | None = None,
+    ) -> None:
+        self.hierarchy = hierarchy
+        self.lattice = lattice
+        self.ledger = ledger
+        self.arrays = arrays
+        self.tensors = hierarchy.problem.tensors
+        self.dims = hierarchy.problem.dim_names
+        self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
+        self._words: dict[tuple[int, bool], np.ndarray] = {} if alike is None else alike._words
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop all costs; they are made again when they are asked for."""
+        self._costs: dict[tuple[Crossing, int], Floats] = {}
+        self._once: dict[Crossing, Floats] = {}
+
+    def cost(self, crossing: Crossing, passed: int) -> Floats:
+        """(columns, lattice) of a crossing between memories that is charged at each tile, inside fanout `passed`."""
+        key = (crossing, passed)
+        if key not in self._costs:
+            tensor = self.tensors[crossing.tensor]
+            exact = not tensor.is_output and self.hierarchy.memories[crossing.inner].halo == "exact"
+            words = np.broadcast_to(self._words_at_tiles(crossing.tensor, exact), self.lattice.shape)
+            flat = np.ascontiguousarray(words).ravel()
+            costs = np.moveaxis(self.book(crossing, passed, flat), 1, 0)
+            self._costs[key] = costs.reshape(-1, *self.lattice.shape)
+        return self._costs[key]
+
+    def at_whole(self, crossing: Crossing, passed: int) -> Floats:
+        """(columns,) of a crossing that is charged once, at the whole problem."""
+        return self.cost(crossing, passed)[:, *self._whole].reshape(-1)
+
+    def once(self, crossing: Crossing) -> Floats:
+        """(columns,) of a crossing that every word of the tensor passes once."""
+        if crossing not in self._once:
+            words = np.array([float(tensor_tile_words(self.tensors[crossing.tensor], self.hierarchy.problem.sizes))])
+            self._once[crossing] = self.book(crossing, len(self.hierarchy.fanouts), words).reshape(-1)
+        return self._once[crossing]
+
+    def book(self, crossing: Crossing, passed: int, words: Floats) -> Floats:
+        """(columns, groups, n) least cost of a crossing whose charge moves so many different words, inside fanout
+        `passed`."""
+        tensor = self.tensors[crossing.tensor]
+        costs = np.zeros((self.ledger.columns, self.arrays.stacked, len(words)))
+        nothing = np.zeros(1)
+        outer, inner = self.hierarchy.memories[crossing.outer], self._memory(crossing.inner)
+        outer_instances = np.asarray(self._most_instances(crossing.outer))
+        inner_instances = np.asarray(self._most_instances(crossing.inner)) if inner else nothing
+        copies, apart, shared = self._copies(crossing, passed)
+        # However many instances share a serving, every word of the tensor is served once.
+        distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
+        filled, served = words * copies, np.maximum(words * apart / shared, distinct)
+        if not tensor.is_output:
+            bits = self.ledger.arch.width_bits(tensor)
+            self.ledger.book(costs, outer, served * bits, nothing, outer_instances)
+            if inner:
+                self.ledger.book(costs, inner, nothing, filled * bits, inner_instances)
+            return costs
+        # A word's first visit is free on the way in, once per instance that holds a part of its sum. Instances inside
+        # the charge repeat visits alike, so the visits after the first are at least those at one of them; and at least
+        # all visits, less one to as many instances as there may be.
+        wide = self.ledger.arch.partial_width_bits(tensor)
+        narrow = min(wide, self.ledger.arch.width_bits(tensor))
+        again = np.maximum(served - distinct * self._parts(crossing.outer, passed), 0.0)
+        self.ledger.book(costs, outer, again * wide, again * wide + distinct * narrow, outer_instances)
+        if inner:
+            firsts = distinct * self._parts(crossing.inner, passed)
+            every = filled - firsts * self._parts_inside(crossing, passed)
+            again = np.maximum(np.maximum(words - firsts, every), 0.0)
+            reads = (again * wide + copies * distinct * narrow) * self.ledger.arch.inner_drain_read
+            self.ledger.book(costs, inner, reads, again * wide, inner_instances)
+        return costs
+
+    def _copies(self, crossing: Crossing, passed: int) -> tuple[Limit, Limit, Limit]:
+        """Over the fanouts between the holders: below the charge, how many instances want a word, and how many times
+        it is served to them; above the charge, how many may share a serving."""
+        copies: Limit = 1.0
+        apart: Limit = 1.0
+        shared: Limit = 1.0
+        for fanout in range(len(self.hierarchy.fanouts)):
+            if not self.hierarchy.between(fanout, crossing):
+                continue
+            joins = self.hierarchy.joins(fanout, crossing)
+            if fanout >= passed:
+                shared = shared * (self.arrays.shared[fanout][crossing.tensor] if joins else 1.0)
+            else:
+                copies = copies * self.arrays.copies[fanout][crossing.tensor]
+                apart = apart * (1.0 if joins else self.arrays.copies[fanout][crossing.tensor])
+        return copies, apart, shared
+
+    def _most_instances(self, memory: int) -> Limit:
+        outside = (f for f, inside in enumerate(self.hierarchy.inside) if inside > memory)
+        return math.prod(self.arrays.instances[f] for f in outside)
+
+    def _memory(self, memory: int) -> Memory | None:
+        return None if memory == MAC else self.hierarchy.memories[memory]
+
+    def _parts(self, memory: int, passed: int) -> Limit:
+        """Most instances of a memory, over fanouts from `passed` on, that hold parts of the same sums."""
+        parts: Limit = 1.0
+        for fanout in range(passed, len(self.hierarchy.fanouts)):
+            if self.hierarchy.inside[fanout] > memory:
+                parts = parts * self.arrays.parts[fanout]
+        return parts
+
+    def _parts_inside(self, crossing: Crossing, passed: int) -> Limit:
+        """Most instances, over fanouts between the holders and below the charge, that hold parts of the same sums."""
+        inside = (f for f in range(passed) if self.hierarchy.between(f, crossing))
+        return math.prod(self.arrays.parts[f] for f in inside)
+
+    def _words_at_tiles(self, t: int, exact_halo: bool) -> np.ndarray:
+        """Words of a tensor if it is charged at each tile; broadcastable over the lattice."""
+        key = (t, exact_halo)
+        if key not in self._words:
+            tensor = self.tensors[t]
+            if exact_halo:
+                distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
+                self._words[key] = np.full((1,) * len(self.dims), distinct)
+            else:
+                self._words[key] = self._words_of(tensor)
+        return self._words[key]
+
+    def _words_of(self, tensor: Tensor) -> np.ndarray:
+        words = np.ones((1,) * len(self.dims))
+        for i, dim in enumerate(self.dims):
+            if dim not in tensor.dims:
+                counts = np.ceil(self.lattice.sizes[i] / self.lattice.tiles[i])
+                words = words * self.lattice.along([i], self.lattice.least_in_cells(counts, [i]))
+        for rank in tensor.ranks:
+            words = words * self._rank_words(rank)
+        return words
+
+    def _rank_words(self, rank: Rank) -> np.ndarray | float:
+        """Words along a rank, over all tiles of each size."""
+        indices = [self.dims.index(dim) for dim, _ in rank]
+        sizes = [self.lattice.sizes[i] for i in indices]
+        if len(rank) <= 1:
+            return float(math.prod(sizes))
+        axes = [self.lattice.tiles[i] for i in indices]
+        words = np.empty([len(axis) for axis in axes])
+        for place in itertools.product(*(range(len(axis)) for axis in axes)):
+            tiles = [int(axis[p]) for axis, p in zip(axes, place, strict=True)]
+            words[place] = _all_tiles(tuple(c for _, c in rank), tiles, sizes)
+        return self.lattice.along(indices, self.lattice.least_in_cells(words, indices))
+
+
+def _all_tiles(coefficients: tuple[int, ...], tiles: Sequence[int], sizes: Sequence[int]) -> float:
+    """Distinct sums of every tile, ragged last ones included, added up."""
+    kinds = []
+    for tile, size in zip(tiles, sizes, strict=True):
+        full, rest = divmod(size, tile)
+        kinds.append([(full, tile)] + ([(1, rest)] if rest else []))
+    total = 0
+    for combination in itertools.product(*kinds):
+        count = 1
+        for number, _ in combination:
+            count *= number
+        total += count * distinct_sums(coefficients, tuple(extent for _, extent in combination))
+    return float(total)

@@ -1,0 +1,89 @@
+"""Bounds for groups of alike arrays: which tables there are, and which of them are kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ..hierarchy import Holders
+from ..rows import Ints
+from .array_groups import ArrayGroup, stacked
+from .bounds import Bounds
+from .lattice import Lattice
+
+CELLS_AT_ONCE = 100_000
+"""Numbers in a table for several groups of arrays at once, about."""
+
+CELLS_IN_USE = 100_000
+"""Cells of the lattices of all groups of arrays whose tables are kept, about."""
+
+
+class GroupBounds:
+    """Bounds over the lattices of `Lattice.for_groups`.
+
+    root  bounds for any arrays over the whole lattice
+    """
+
+    def __init__(self, root: Bounds) -> None:
+        self.root = root
+        self._rough: dict[int, Bounds] = {}
+        self._in_use: list[Bounds] = []
+
+    def keep(self, bounds: Bounds) -> None:
+        """Keep the tables of the groups that were used last, and drop those of the others."""
+        if bounds is self.root:
+            return
+        if bounds in self._in_use:
+            self._in_use.remove(bounds)
+        self._in_use.append(bounds)
+        while sum(math.prod(used.lattice.shape) for used in self._in_use) > CELLS_IN_USE and self._in_use[1:]:
+            self._in_use.pop(0).forget()
+
+    def rough(self, level: int = 0) -> Bounds:
+        """Bounds for any arrays."""
+        lattice = self.root.lattice.for_groups[level]
+        if lattice is self.root.lattice:
+            return self.root
+        if level not in self._rough:
+            self._rough[level] = self._over(lattice)
+        return self._rough[level]
+
+    def of(self, arrays: ArrayGroup, level: int = 0) -> Bounds:
+        """Bounds for rows with arrays of a group only."""
+        bounds = self._over(self.root.lattice.for_groups[level], arrays, self.rough(level))
+        bounds.level = level
+        return bounds
+
+    def of_several(self, groups: Sequence[ArrayGroup], holders: Holders) -> Iterator[Bounds]:
+        """Bounds for each of several groups over the first of the lattices, with what their first bounds on a placement
+        take made for many groups at once."""
+        columns = self.root.ledger.columns
+        count = max(1, CELLS_AT_ONCE // (math.prod(self.root.lattice.for_groups[0].shape) * columns))
+        for several in (groups[first : first + count] for first in range(0, len(groups), count)):
+            all_of_them = self.of(stacked(several, len(self.root.dims)))
+            all_of_them.prepare(self.root.hierarchy.start(holders))
+            for i, group in enumerate(several):
+                one = self.of(group)
+                one.take_over(all_of_them, slice(i * columns, (i + 1) * columns))
+                yield one
+
+    def finer(self, group: Bounds) -> Bounds | None:
+        """Bounds for the same group over the next lattice; None: there is none."""
+        level = group.level + 1
+        return self.of(group.arrays, level) if level < len(self.root.lattice.for_groups) else None
+
+    def of_one(self, group: Bounds, arrays: Sequence[Ints]) -> Bounds:
+        """Bounds for one member of a group: its own arrays, and the group's tables of all that lies outside them."""
+        own = replace(group.arrays, array=tuple(arrays))
+        return self._over(group.lattice, own, group, group)
+
+    def _over(
+        self,
+        lattice: Lattice,
+        arrays: ArrayGroup | None = None,
+        alike: Bounds | None = None,
+        outside: Bounds | None = None,
+    ) -> Bounds:
+        root = self.root
+        return Bounds(root.hierarchy, root.footprints, lattice, root.ledger, arrays, alike, outside)

@@ -1,0 +1,186 @@
+"""The tiles that stand for all others, as a lattice over which least costs are tabulated.
+
+Per dimension there is an axis of *cells*, largest tile first: with perfect tiling one cell per divisor, with ragged
+tiling one per number of tiles, ceil(size / tile), or, where that would make the lattice too large, per few of them.
+The product of all axes is the lattice. On it, "the least over all tiles around this one" is a running minimum along
+each axis; with perfect tiling an axis is folded by the prime factors of the size, so that "around" means multiples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ....ir import Problem, ProblemError
+from ...tilings import Tiling, even_growth, grid
+from ..rows import Floats, Ints
+
+MOST_CELLS = 100_000
+"""Cells of a lattice, at most: more tiles share cells, which keeps bounds valid and makes them coarser."""
+
+MOST_TILES = 2_000_000
+"""Combinations of tile sizes of a problem with perfect tilings, at most: more would not fit the memory. Layers of real
+networks have some ten thousand."""
+
+LONGEST_DIMENSION = 2**25
+"""The largest size of a dimension that is searched: tables have an entry for each of its elements."""
+
+LONGEST_WINDOW = 2**14
+"""The same for ragged tilings of a dimension under strides: every size of a tile counts there."""
+
+GROUP_CELLS = (1_500, 12_000)
+"""Cells of the lattices on which groups of ragged arrays are bounded, at most, before it is done on the whole one."""
+
+
+def check_searchable(problem: Problem, tiling: Tiling) -> None:
+    """ProblemError for a problem whose tables would not fit the memory of a computer."""
+    hint = "give a part of the layer"
+    for dim, size in problem.dims:
+        every_size = tiling == "ragged" and not even_growth(problem, dim)
+        most = LONGEST_WINDOW if every_size else LONGEST_DIMENSION
+        if size > most:
+            message = f"dimension {dim} has {size:,} elements, expected {most:,} at most for a search"
+            raise ProblemError(message, where=problem.name, hint=hint)
+    tiles = math.prod(len(grid(size, "perfect", True)) for _, size in problem.dims)
+    if tiling == "perfect" and tiles > MOST_TILES:
+        message = f"{tiles:,} combinations of tile sizes, expected {MOST_TILES:,} at most for a search"
+        raise ProblemError(message, where=problem.name, hint=f"{hint}, or sizes with fewer divisors")
+
+
+class Lattice:
+    """Cells per dimension.
+
+    least, most  per dimension, the smallest and the largest tile of each cell, of those that stand for others
+    places       per dimension, for every tile from 0 to the size: its cell
+    """
+
+    def __init__(
+        self, sizes: Sequence[int], tiling: Tiling, even: Sequence[bool], most_cells: int = MOST_CELLS
+    ) -> None:
+        self.sizes = tuple(sizes)
+        self.tiling = tiling
+        self.even = tuple(even)
+        self._folds: list[tuple[int, ...]] = []
+        self.tiles: list[Ints] = []
+        for size, grows in zip(self.sizes, self.even, strict=True):
+            if tiling == "perfect":
+                folds, axis = _divisors(size)
+            else:
+                axis = np.array(grid(size, tiling, grows)[::-1], dtype=np.int64)
+                folds = (len(axis),)
+            self._folds.append(folds)
+            self.tiles.append(axis)
+        self.cells = [np.arange(len(axis)) for axis in self.tiles]
+        if tiling == "ragged":
+            self._coarsen(most_cells)
+
+    def _coarsen(self, most_cells: int) -> None:
+        """Let neighbours share a cell, on the longest axis first, until the lattice is small enough."""
+        counts = [len(axis) for axis in self.tiles]
+        while math.prod(counts) > most_cells and max(counts) > 4:
+            longest = counts.index(max(counts))
+            counts[longest] -= 1 + counts[longest] // 16
+        for d, count in enumerate(counts):
+            axis = self.tiles[d]
+            if count < len(axis):
+                self.cells[d] = _shared_cells(axis, count)
+                self._folds[d] = (int(self.cells[d][-1]) + 1,)
+
+    @cached_property
+    def for_groups(self) -> tuple[Lattice, ...]:
+        """Lattices to bound groups of arrays on, one after the other: from a few cells to all of them."""
+        if self.tiling == "perfect":
+            return (self,)
+        fewer = [n for n in GROUP_CELLS if 2 * n < math.prod(self.shape)]
+        return (*(Lattice(self.sizes, self.tiling, self.even, n) for n in fewer), self)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(int(cells[-1]) + 1 for cells in self.cells)
+
+    @cached_property
+    def starts(self) -> list[Ints]:
+        """Per dimension, the position of every cell's largest tile among the tiles."""
+        return [np.searchsorted(cells, np.arange(n)) for cells, n in zip(self.cells, self.shape, strict=True)]
+
+    @cached_property
+    def least(self) -> list[Ints]:
+        return [
+            axis[np.append(starts[1:], len(axis)) - 1] for axis, starts in zip(self.tiles, self.starts, strict=True)
+        ]
+
+    @cached_property
+    def places(self) -> list[Ints]:
+        found = []
+        for size, axis, cells in zip(self.sizes, self.tiles, self.cells, strict=True):
+            order = np.argsort(axis)
+            inside = np.searchsorted(axis[order], np.arange(size + 1), side="right") - 1
+            found.append(cells[order[np.maximum(inside, 0)]])
+        return found
+
+    def place(self, tiles: Ints) -> tuple[Ints, ...]:
+        """Per dimension, the cells of (rows, dims) tiles."""
+        return tuple(self.places[d][tiles[:, d]] for d in range(len(self.sizes)))
+
+    def least_in_cells(self, values: np.ndarray, dims: Sequence[int]) -> np.ndarray:
+        """The least per cell of values per tile, one axis for each of the dimensions."""
+        for axis, d in enumerate(dims):
+            if len(self.cells[d]) != self.shape[d]:
+                values = np.minimum.reduceat(values, self.starts[d], axis=axis)
+        return values
+
+    def along(self, dims: Sequence[int], values: np.ndarray) -> np.ndarray:
+        """Values with one axis for each of the dimensions, shaped to broadcast over the lattice."""
+        shape = [1] * len(self.sizes)
+        for d, n in zip(dims, values.shape, strict=True):
+            shape[d] = n
+        return np.transpose(values, np.argsort(dims)).reshape(shape)
+
+    def around(self, table: Floats, dims: Iterable[int]) -> Floats:
+        """(columns, lattice): for every cell, the least over tiles around it that grow along `dims` only."""
+        wanted = set(dims)
+        table = table.copy() if wanted else table
+        before = len(table)
+        for d, folds in enumerate(self._folds):
+            for n in folds:
+                if d in wanted:
+                    lines = table.reshape(before, n, -1)
+                    for i in range(1, n):
+                        np.minimum(lines[:, i], lines[:, i - 1], out=lines[:, i])
+                before *= n
+        return table
+
+
+def _divisors(size: int) -> tuple[tuple[int, ...], Ints]:
+    """How an axis folds by prime factors, and its divisors in that order, largest exponents first."""
+    tiles, folds = np.ones(1, dtype=np.int64), []
+    for prime, power in _prime_powers(size):
+        exponents = np.arange(power, -1, -1)
+        tiles = np.multiply.outer(tiles, prime**exponents).ravel()
+        folds.append(power + 1)
+    return tuple(folds) or (1,), tiles
+
+
+def _prime_powers(size: int) -> list[tuple[int, int]]:
+    found, prime, left = [], 2, size
+    while prime * prime <= left:
+        power = 0
+        while left % prime == 0:
+            left, power = left // prime, power + 1
+        if power:
+            found.append((prime, power))
+        prime += 1
+    if left > 1:
+        found.append((left, 1))
+    return found
+
+
+def _shared_cells(axis: Ints, count: int) -> Ints:
+    """Cells of tiles in descending order: the whole dimension alone, the others in even steps of their logarithm."""
+    logs = np.log(axis[1:].astype(np.float64))
+    steps = np.floor((logs[0] - logs) / max(logs[0] - logs[-1], 1e-9) * (count - 1 - 1e-9))
+    _, cells = np.unique(np.append(-1, steps), return_inverse=True)
+    return cells.astype(np.int64)

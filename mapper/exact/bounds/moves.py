@@ -1,0 +1,59 @@
+"""What the next loop does to the crossings that wait: which dimensions are free, and which charge what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..hierarchy import Crossing, Hierarchy
+
+
+@dataclass(frozen=True)
+class Move:
+    """What a loop can charge at once.
+
+    dims     dimensions whose loop does just that; where something slides, one
+    moved    the waiting crossings that it moves
+    sliding  those of them whose tile slides along it
+    """
+
+    dims: tuple[int, ...]
+    moved: tuple[Crossing, ...]
+    sliding: tuple[Crossing, ...]
+
+
+class Moves:
+    """Loops on one problem and machine."""
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        self.hierarchy = hierarchy
+        self.tensors = hierarchy.problem.tensors
+        self.dims = hierarchy.problem.dim_names
+        self.every_dim = range(len(self.dims))
+        loop_moves = hierarchy.arch.loop_moves  # with `reuse: at_node` every loop charges what waits
+        self.moving = [frozenset(i for i, d in enumerate(self.dims) if loop_moves(d, t)) for t in self.tensors]
+        self._found: dict[tuple[Crossing, ...], tuple[Move, ...]] = {}
+
+    def free(self, waiting: tuple[Crossing, ...]) -> tuple[int, ...]:
+        """Dimensions that move none of the waiting tensors."""
+        return tuple(d for d in self.every_dim if not any(d in self.moving[c.tensor] for c in waiting))
+
+    def of(self, waiting: tuple[Crossing, ...]) -> tuple[Move, ...]:
+        """All that a single loop can charge."""
+        if waiting not in self._found:
+            found: dict[object, Move] = {}
+            for d in self.every_dim:
+                moved = tuple(c for c in waiting if d in self.moving[c.tensor])
+                sliding = tuple(c for c in moved if d in self.sliding(c))
+                if moved:
+                    key = (moved, d if sliding else None)
+                    dims = found[key].dims if key in found else ()
+                    found[key] = Move((*dims, d), moved, sliding)
+            self._found[waiting] = tuple(found.values())
+        return self._found[waiting]
+
+    def sliding(self, crossing: Crossing) -> frozenset[int]:
+        """Dimensions along which the inner memory reuses overlaps of a sliding tile."""
+        tensor = self.tensors[crossing.tensor]
+        if tensor.is_output or self.hierarchy.memories[crossing.inner].halo != "innermost":
+            return frozenset()
+        return frozenset(self.dims.index(dim) for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank)

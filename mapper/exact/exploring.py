@@ -1,0 +1,193 @@
+"""Exploring the open partial mappings: which rows are grown next, how many at once, and when better bounds are made.
+
+All of that decides the time that a search takes, never its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..space import Space
+from ..tilings import Tiling
+from .batch import Batch, Growth
+from .fanouts import Plans, finer, grouped, pass_fanout, refined_groups
+from .finishing import Finishing
+from .frontier import Frontier, Open
+from .hierarchy import Holders
+from .loops import expand_loops
+
+ROWS_AT_ONCE = 96
+"""Rows expanded together: enough to fill vectors, few enough to stop early."""
+
+NEAR = 0.1
+"""Rows are expanded together, however many, whose bound is nearer to the best one's than this part of the way to the
+cutoff."""
+
+ROWS_PER_GROUP: dict[Space, int] = {"even": 400, "uneven": 20}
+"""Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays take
+to make."""
+
+ROWS_OF_LONG_STEPS = 20_000
+"""Rows that one row of arrays grows to with ragged tiles, from which on better bounds for alike arrays pay."""
+
+TRIED_FIRST = 4
+"""Rows that are grown before it is known how many others each of them makes."""
+
+LOOKED_AT_ONCE = 200_000
+"""Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
+
+DIVES = 4
+"""Placements that are dived into before the search proper."""
+
+LATER_DIVES: dict[Tiling, int] = {"perfect": 4, "ragged": 12}
+"""Times that the search dives again, once better bounds are known."""
+
+DIVE_WIDTH = 64
+"""Rows carried along in a dive."""
+
+
+@dataclass
+class Exploring:
+    """The work of one search, from placements to complete rows."""
+
+    growth: Growth
+    plans: Plans
+    frontier: Frontier
+    finishing: Finishing
+    _later_dives: int = 0
+    _made: dict[int, float] = field(default_factory=dict)
+
+    def dive_first(self) -> None:
+        """Dive into the most promising placements."""
+        for item in self.frontier.lowest(DIVES):
+            if isinstance(item, tuple):
+                self._dive(self._open(item))
+
+    def work_on(self, item: Open) -> None:
+        """Open a placement; or grow the best rows of a batch by one step, or evaluate them where none is left."""
+        if isinstance(item, tuple):
+            self.frontier.push_batch(self._open(item))
+            return
+        self.growth.groups.keep(item.bounds)
+        if item.complete:
+            self.finishing.finish(item)
+        elif self._steps_are_long and _undecided(item) and not self._is_bounded_best(item):
+            self._refine(item)
+        else:
+            self._grow(item)
+
+    # ---- steps ---------------------------------------------------------------------------------------------
+
+    @property
+    def _cutoff(self) -> float:
+        return self.frontier.best.cutoff
+
+    def _open(self, holders: Holders) -> Batch:
+        return self._at_loops(self.plans.start(holders, self._cutoff))
+
+    def _at_loops(self, batch: Batch) -> Batch:
+        """The batch above the fanouts that come next."""
+        while len(batch) and self.growth.hierarchy.at_fanout(batch.state):
+            batch = pass_fanout(self.growth, batch, self._cutoff)
+        return batch
+
+    def _expand(self, batch: Batch) -> Iterator[Batch]:
+        for grown in expand_loops(self.growth, batch, self._cutoff):
+            yield self._at_loops(grown)
+
+    def _dive(self, batch: Batch) -> None:
+        """Look for one good mapping, so that bounds have something to be compared with."""
+        while len(batch) and not batch.complete:
+            width = min(DIVE_WIDTH, self._rows_at_once(batch)) if _undecided(batch) else DIVE_WIDTH
+            batch = batch.take(np.arange(min(width, len(batch))))
+            grown = [b for b in self._expand(batch) if len(b)]
+            if not grown:
+                return
+            batch = min(grown, key=lambda b: float(b.bound[0]))
+        self.finishing.finish(batch.take(np.arange(min(1, len(batch)))))
+
+    def _grow(self, batch: Batch) -> None:
+        """Grow the best rows of a batch by one step."""
+        head = self._head(batch, self._rows_at_once(batch))
+        grown = self._measured(head)
+        if self._pays_to_group(head, grown):
+            self._group(head)
+            return
+        for batch in grown:
+            self.frontier.push_batch(batch)
+        if self.growth.tiling == "ragged" and _undecided(head):
+            self._dive_again(grown)
+
+    def _head(self, batch: Batch, count: int) -> Batch:
+        """The best rows of a batch; the others go back into the queue."""
+        self.frontier.push_batch(batch.take(np.arange(min(count, len(batch)), len(batch))))
+        return batch.take(np.arange(min(count, len(batch))))
+
+    def _rows_at_once(self, batch: Batch) -> int:
+        """As many rows as make about `LOOKED_AT_ONCE` others, by what rows like them have made."""
+        depth = len(batch.path.blocks)
+        if self.growth.tiling == "ragged" and depth not in self._made:
+            return TRIED_FIRST
+        each = self._made.get(depth, 0.0)
+        near = batch.bound[0] + NEAR * (min(self._cutoff, batch.bound[-1]) - batch.bound[0])
+        alike = max(ROWS_AT_ONCE, int(np.searchsorted(batch.bound, near, side="right")))
+        return min(alike, max(1, int(LOOKED_AT_ONCE / (each + 1))))
+
+    def _measured(self, head: Batch) -> list[Batch]:
+        """Grow rows, and remember how many others each of them made, left aside at once or not."""
+        before = self.growth.pruned.total()
+        grown = list(self._expand(head))
+        each = (self.growth.pruned.total() - before + sum(len(batch) for batch in grown)) / len(head)
+        depth = len(head.path.blocks)
+        self._made[depth] = max(each, self._made.get(depth, each) * 0.8)
+        return grown
+
+    # ---- better bounds for alike arrays --------------------------------------------------------------------
+
+    def _is_bounded_best(self, batch: Batch) -> bool:
+        """Whether there are no better bounds for rows of which only the arrays are decided."""
+        bounds = batch.bounds
+        return bounds.settled or bounds.level == len(self.growth.bounds.lattice.for_groups) - 1
+
+    def _pays_to_group(self, head: Batch, grown: list[Batch]) -> bool:
+        """Whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
+        which bound them better, are made in less time than it takes to look at them all."""
+        if self.growth.tiling == "ragged" or not _undecided(head) or head.bounds.level >= 0:
+            return False
+        groups = sum(1 for _ in grouped(self.growth, head))
+        return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.growth.hierarchy.space] * groups
+
+    @property
+    def _steps_are_long(self) -> bool:
+        """Whether rows grow to so many that tables for each group of arrays, which bound them better, always pay."""
+        grows_much = self._made.get(0, 0.0) > ROWS_OF_LONG_STEPS
+        return self.growth.hierarchy.space == "uneven" or (self.growth.tiling == "ragged" and grows_much)
+
+    def _refine(self, batch: Batch) -> None:
+        """Give better bounds to the best rows of a batch of arrays."""
+        if batch.bounds.level < 0:
+            self._group(self._head(batch, ROWS_AT_ONCE))
+        else:
+            self.frontier.push_batch(finer(self.growth, self._head(batch, 8), self._cutoff))
+
+    def _group(self, batch: Batch) -> None:
+        """Put the rows back in groups of alike arrays, with bounds by tables of each group."""
+        groups = list(refined_groups(self.growth, list(grouped(self.growth, batch)), self._cutoff))
+        for group in groups:
+            self.frontier.push_batch(group)
+        self._dive_again(groups)
+
+    def _dive_again(self, batches: list[Batch]) -> None:
+        """Dive from the best row of some batches, whose bounds are a better guide than those before them."""
+        best = min((batch for batch in batches if len(batch)), key=lambda batch: float(batch.bound[0]), default=None)
+        if best is not None and self._later_dives < LATER_DIVES[self.growth.tiling]:
+            self._later_dives += 1
+            self._dive(best.take(np.arange(min(DIVE_WIDTH, len(best)))))
+
+
+def _undecided(batch: Batch) -> bool:
+    """Whether nothing but the arrays of the rows is decided."""
+    return not batch.path.blocks and not batch.path.gaps and bool(batch.rows.arrays)

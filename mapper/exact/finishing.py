@@ -1,0 +1,95 @@
+"""Complete rows become mappings, and the cost model has the last word on them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ...arch import Architecture
+from ...ir import Loop, LoopNest, Mapping, Node
+from ..constraints import Constraints
+from ..constraints.violations import violations
+from .batch import Batch, Growth
+from .found import BestFound
+from .ledger import ports_of
+from .nest_builder import build_mapping
+from .reduction import Reduction
+from .single_axes import on_both_axes
+
+
+@dataclass
+class Finishing:
+    """Evaluates rows of one search.
+
+    reduction  from the problem of the rows back to that of the machine
+    """
+
+    growth: Growth
+    best: BestFound
+    reduction: Reduction
+    machine: Architecture
+    constraints: Constraints
+    _known: set[bytes] = field(default_factory=set)
+
+    def finish(self, batch: Batch) -> None:
+        """Evaluate complete rows in the order of their bounds, while they may be better."""
+        for row, bound in enumerate(batch.bound.tolist()):
+            if bound >= self.best.cutoff:
+                self.growth.pruned["bound"] += len(batch) - row
+                return
+            columns = batch.costs[:, row].tobytes() + batch.steps[row].tobytes()
+            if columns in self._known:
+                continue
+            for reduced in self._mappings(batch, row):
+                mapping = self.reduction.restore(on_both_axes(reduced))
+                if not self.constraints.is_free and violations(mapping, self.machine, self.constraints):
+                    self.growth.pruned["constraint"] += 1
+                    continue
+                self.best.evaluate(mapping)
+                if self._columns_tell_all(batch):
+                    self._known.add(columns)
+
+    def _columns_tell_all(self, batch: Batch) -> bool:
+        """Whether complete rows with equal columns cost the same: these are exact, and nothing else counts. Fill times
+        depend on the tiles too, and for energy alone there are no columns of ports."""
+        arch = self.growth.hierarchy.arch
+        every_port = len(self.growth.bounds.ledger.ports) == len(ports_of(arch))
+        steady = arch.latency == "steady"
+        return self.growth.tiling == "perfect" and every_port and steady and not self._has_exact_halo(batch)
+
+    def _mappings(self, batch: Batch, row: int) -> Iterator[Mapping]:
+        """The mapping of a complete row; all its loop orders, where an exact halo makes every order count."""
+        mapping = build_mapping(
+            batch.path,
+            self.growth.tiling,
+            self.growth.even,
+            [t[row].tolist() for t in batch.rows.tiles],
+            [a[row].tolist() for a in batch.rows.arrays],
+            [self.growth.orders[i] for i in batch.orders[row].tolist()],
+            [self.growth.limits.spans(f) for f in range(len(self.growth.hierarchy.fanouts))],
+        )
+        yield from _all_orders(mapping) if self._has_exact_halo(batch) else (mapping,)
+
+    def _has_exact_halo(self, batch: Batch) -> bool:
+        hierarchy = self.growth.hierarchy
+        return any(
+            hierarchy.memories[m].halo == "exact" and m != hierarchy.outermost
+            for t, held in enumerate(batch.path.holders)
+            if not hierarchy.problem.tensors[t].is_output
+            for m in held
+        )
+
+
+def _all_orders(mapping: Mapping) -> Iterator[Mapping]:
+    """Every mapping that differs only in the order of temporal loops between the same nodes and spatial loops."""
+    runs: list[list[tuple[Loop | Node, ...]]] = []
+    for temporal, group in itertools.groupby(mapping.nest.items, key=_is_temporal):
+        items = tuple(group)
+        runs.append(list(itertools.permutations(items)) if temporal else [items])
+    for chosen in itertools.product(*runs):
+        yield Mapping(mapping.problem, LoopNest(tuple(itertools.chain.from_iterable(chosen))))
+
+
+def _is_temporal(item: Loop | Node) -> bool:
+    return isinstance(item, Loop) and not item.is_spatial

@@ -1,0 +1,151 @@
+"""The innermost tiles, for many arrays at once.
+
+Where nothing is placed yet, every row starts from a single element: rows differ in their arrays only, and the tiles
+that fit are the same for all of them. What follows is bounded by a cell of the lattice, whose place along each
+dimension depends on the tile and the instances along that dimension alone. So all pairs of a row and a tile are looked
+at in a few passes over whole numbers, and hardly any of them is left to be costed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...ir import ceil_div
+from ..tilings import factors
+from .arrays import AxisSpans, spread_counts
+from .batch import Batch, Growth
+from .hierarchy import Block
+from .rows import Floats, Ints
+from .symmetry import compared
+
+MOST_TILES = 40_000
+"""Tiles that are tried with every row, at most; where more fit, bounds on some of the dimensions decide first."""
+
+PAIRS_AT_ONCE = 1_000_000
+"""Pairs of a row and a tile that are looked at together: that bounds memory."""
+
+
+@dataclass(frozen=True)
+class _Along:
+    """One dimension.
+
+    sizes      tiles along it, ascending
+    picks      (tiles,) which of them each of the tiles that fit has
+    cells      (choices, sizes) place in the flattened lattice that a tile and the instances above it come to; too large
+               a number where the axes cannot spread them so
+    instances  (rows,) which of the choices each row has
+    """
+
+    picks: Ints
+    cells: npt.NDArray[np.int32]
+    instances: Ints
+
+
+def first_tiles(
+    growth: Growth, batch: Batch, blocks: Sequence[Block], memory: int, below: float
+) -> tuple[Ints, Ints] | None:
+    """All pairs of a row, as its index, and an innermost tile, (dims,), that may lead to something below the cutoff.
+
+    memory  whose loops grow the tile
+
+    None: more tiles fit than can be tried.
+    """
+    tiles = _fitting(growth, batch, blocks, memory)
+    if tiles is None:
+        return None
+    if not len(tiles):
+        return np.zeros(0, dtype=np.int64), tiles
+    tables = batch.bounds.growing(batch.state, ())
+    table = tables.far[0] if tables.near[0] is None else tables.near[0]
+    assert table is not None
+    follow = batch.bounds.fanouts_after(batch.state) if tables.near[0] is None else 0
+    along = [_along(growth, batch, tiles, d, follow) for d in range(len(growth.sizes))]
+    found = list(_pairs(growth, batch, table, along, len(tiles), below))
+    rows, which = (np.concatenate([pair[i] for pair in found]) for i in range(2))
+    if growth.mirror is not None:  # where arrays are their own mirror images, tiles decide
+        same = compared(batch.rows.arrays, growth.mirror, len(batch)) == 0
+        later = compared([tiles], growth.mirror, len(tiles)) > 0
+        kept = ~(same[rows] & later[which])
+        rows, which = rows[kept], which[kept]
+    return rows, tiles[which]
+
+
+def _fitting(growth: Growth, batch: Batch, blocks: Sequence[Block], memory: int) -> Ints | None:
+    """(tiles, dims) innermost tiles that some block has room for; None if there are too many."""
+    tiles = np.ones((1, len(growth.sizes)), dtype=np.int64)
+    for d in range(len(growth.sizes)):
+        sizes = _sizes(growth, memory, d)
+        if len(tiles) * len(sizes) > 8 * MOST_TILES:
+            return None
+        tiles = np.repeat(tiles, len(sizes), axis=0)
+        tiles[:, d] = np.tile(sizes, len(tiles) // len(sizes))
+        fits = np.zeros(len(tiles), dtype=bool)
+        for block in blocks:
+            fits |= growth.footprints.leaves_room(growth.hierarchy.tenants(batch.state, block), block, [], tiles)
+        growth.pruned["capacity"] += int(np.count_nonzero(~fits))
+        tiles = tiles[fits]
+    return tiles if len(tiles) <= MOST_TILES else None
+
+
+def _sizes(growth: Growth, memory: int, d: int) -> Ints:
+    """Tiles along a dimension that a loop over single elements makes."""
+    most = growth.limits.most_trips(memory, d)
+    trips = factors(growth.sizes[d], growth.tiling, growth.even[d])
+    return np.array([f for f in trips if f <= most], dtype=np.int64)
+
+
+def _along(growth: Growth, batch: Batch, tiles: Ints, d: int, follow: int) -> _Along:
+    """One dimension of all pairs; the first `follow` fanouts stand directly above the tile."""
+    sizes, picks = np.unique(tiles[:, d], return_inverse=True)
+    arrays = np.array([array[:, d] for array in batch.rows.arrays]).reshape(-1, len(batch))
+    choices, instances = np.unique(arrays, axis=1, return_inverse=True)
+    lattice, size = batch.bounds.lattice, growth.sizes[d]
+    stride = int(np.prod(lattice.shape[d + 1 :]))
+    never = int(np.prod(lattice.shape))
+    spans = growth.limits.spans(0)[d] if follow else None
+    cells = np.empty((choices.shape[1], len(sizes)), dtype=np.int32)
+    for choice, counts in enumerate(choices.T):
+        covered = np.minimum(sizes * int(counts[:follow].prod()), size)
+        fine = _leaves_room(growth, sizes, size, counts, d, spans)
+        cells[choice] = np.where(fine, lattice.places[d][covered] * stride, never)
+    return _Along(picks, cells, instances.reshape(-1))
+
+
+def _leaves_room(growth: Growth, sizes: Ints, size: int, counts: Ints, d: int, spans: AxisSpans | None) -> np.ndarray:
+    """Whether each tile leaves room for the instances of all fanouts to come."""
+    room, fine = int(counts.prod()), []
+    for tile in sizes.tolist():
+        left = ceil_div(size, tile)
+        if growth.tiling == "perfect":
+            fine.append(left % room == 0)
+        else:
+            realizable = spans is None or int(counts[0]) in spread_counts(left, spans, growth.tiling, growth.even[d])
+            fine.append(left >= room and realizable)
+    return np.array(fine)
+
+
+def _pairs(
+    growth: Growth, batch: Batch, table: Floats, along: Sequence[_Along], count: int, below: float
+) -> Iterator[tuple[Ints, Ints]]:
+    """Rows and tiles, by their indices, that stay below the cutoff."""
+    flat = np.concatenate([table.reshape(len(table), -1), np.full((len(table), 1), np.inf)], axis=1)
+    never = flat.shape[1] - 1
+    at_once = max(1, PAIRS_AT_ONCE // max(count, 1))
+    for first in range(0, len(batch), at_once):
+        rows = np.arange(first, min(first + at_once, len(batch)))
+        # What not even the least of all these rows could add to is not looked at row by row.
+        least = batch.costs[:, rows].min(axis=1, keepdims=True)
+        alive = growth.value(least + flat, np.full(flat.shape[1], batch.steps[rows].min())) < below
+        cells = np.zeros((len(rows), count), dtype=np.int32)
+        for dim in along:
+            cells += np.take(dim.cells[dim.instances[rows]], dim.picks, axis=1)
+        np.minimum(cells, never, out=cells)
+        row, tile = np.nonzero(alive[cells])
+        values = growth.value(batch.costs[:, rows[row]] + flat[:, cells[row, tile]], batch.steps[rows[row]])
+        fine = values < below
+        growth.pruned["bound"] += cells.size - int(np.count_nonzero(fine))
+        yield rows[row[fine]], tile[fine]

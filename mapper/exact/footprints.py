@@ -1,0 +1,78 @@
+"""How many words a tile of each tensor has, and whether a memory has room for them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...cost_models.cost import capacity_parts, held_width_bits
+from ...cost_models.sets import distinct_sums, is_plain
+from ...ir import Rank, Tensor
+from .hierarchy import Block, Hierarchy
+from .rows import Flags, Ints
+
+
+class Footprints:
+    """Footprints on one problem and machine."""
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        self.hierarchy = hierarchy
+        self.problem = hierarchy.problem
+        self.index = {dim: i for i, dim in enumerate(self.problem.dim_names)}
+        self.sizes = np.array([size for _, size in self.problem.dims], dtype=np.int64)
+        self._tables: dict[Rank, Ints] = {}
+
+    def tile_words(self, tensor: Tensor, tiles: Ints) -> Ints:
+        """(rows,) words of a tensor in each tile (rows, dims): distinct ones, or the box."""
+        words = np.ones(len(tiles), dtype=np.int64)
+        for rank in tensor.ranks:
+            columns = [tiles[:, self.index[dim]] for dim, _ in rank]
+            if columns and is_plain(rank, self.hierarchy.arch.footprint):
+                words = words * columns[0]
+            elif columns:
+                words = words * self._sums_table(rank)[tuple(columns)]
+        return words
+
+    def _sums_table(self, rank: Rank) -> Ints:
+        """Distinct sums along a rank for all extents up to the sizes, indexed by extents."""
+        if rank not in self._tables:
+            sizes = [int(self.sizes[self.index[dim]]) for dim, _ in rank]
+            coefficients = tuple(c for _, c in rank)
+            table = np.zeros([size + 1 for size in sizes], dtype=np.int64)
+            for extents in itertools.product(*(range(1, size + 1) for size in sizes)):
+                table[extents] = distinct_sums(coefficients, extents, self.hierarchy.arch.footprint)
+            self._tables[rank] = table
+        return self._tables[rank]
+
+    def used(self, memory: int, held: Sequence[tuple[int, Ints]]) -> list[Ints]:
+        """Per bounded part of a memory, (rows,) bits that tiles take: pairs of tensor index and tiles (rows, dims)."""
+        level = self.hierarchy.memories[memory]
+        copies = 2 if level.double_buffered else 1
+        found = []
+        for part in capacity_parts(level):
+            bits = np.zeros(len(held[0][1]), dtype=np.int64)
+            for t, tiles in held:
+                tensor = self.problem.tensors[t]
+                if tensor.role in part.roles:
+                    width = held_width_bits(self.hierarchy.arch, level, tensor)
+                    bits = bits + copies * width * self.tile_words(tensor, tiles)
+            found.append(bits)
+        return found
+
+    def fits(self, memory: int, held: Sequence[tuple[int, Ints]]) -> Flags:
+        """(rows,) whether one instance of a memory holds tiles: pairs of tensor index and tiles (rows, dims)."""
+        fine = np.ones(len(held[0][1]), dtype=bool)
+        for part, bits in zip(capacity_parts(self.hierarchy.memories[memory]), self.used(memory, held), strict=True):
+            fine &= bits <= part.bits
+        return fine
+
+    def leaves_room(
+        self, tenants: Sequence[int], block: Block, earlier: Sequence[tuple[int, Ints]], tiles: Ints
+    ) -> Flags:
+        """(rows,) whether a block with these tiles fits, if the tenants' tiles are at least as large.
+
+        earlier  tiles that other blocks of the same memory hold already
+        """
+        return self.fits(block.memory, [*((t, tiles) for t in tenants), *earlier])

@@ -1,0 +1,74 @@
+"""The best mappings found so far, and the cutoff that they set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isclose
+
+from ...arch import Architecture
+from ...cost_models import Cost, Objective, evaluate
+from ...ir import Mapping
+from ..certificate import RELATIVE_TOLERANCE
+
+
+@dataclass(frozen=True)
+class Found:
+    """A mapping, what it costs, and the value of the objective."""
+
+    value: float
+    mapping: Mapping
+    cost: Cost
+
+
+@dataclass
+class BestFound:
+    """The `count` best mappings that differ in energy or latency, best first.
+
+    evaluated  mappings whose cost was computed
+    """
+
+    objective: Objective
+    machine: Architecture
+    count: int
+    evaluated: int = 0
+    _kept: list[Found] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __iter__(self) -> Iterator[Found]:
+        return iter(self._kept)
+
+    def __getitem__(self, index: int) -> Found:
+        return self._kept[index]
+
+    @property
+    def cutoff(self) -> float:
+        """Bounds from here on cannot lead to a mapping that is kept."""
+        if len(self._kept) < self.count:
+            return float("inf")
+        return self._kept[-1].value * (1 - RELATIVE_TOLERANCE)
+
+    def start_from(self, others: BestFound) -> None:
+        """Keep what another search has found."""
+        self._kept = list(others)
+        self.evaluated += others.evaluated
+
+    def evaluate(self, mapping: Mapping) -> None:
+        """Compute the cost of a mapping; keep it, if it is one of the best, and differs from the others in cost."""
+        self.evaluated += 1
+        cost = evaluate(mapping, self.machine)
+        value = cost.objective(self.objective)
+        if not value < self.cutoff or any(_same_cost(cost, other.cost) for other in self._kept):
+            return
+        self._kept.append(Found(value, mapping, cost))
+        self._kept.sort(key=lambda found: found.value)
+        del self._kept[self.count :]
+
+
+def _same_cost(one: Cost, other: Cost) -> bool:
+    return all(
+        isclose(a, b, rel_tol=RELATIVE_TOLERANCE)
+        for a, b in ((one.energy_pj, other.energy_pj), (one.latency_cycles, other.latency_cycles))
+    )

@@ -1,0 +1,236 @@
+"""From words to costs: energy, and the cycles of every bounded port, as columns of one array.
+
+Column 0 is energy in pJ. Every further column is one port of one memory: cycles that one instance needs for its
+bits, averaged over the instances in use (the busiest instance needs no less). Costs of different crossings add.
+
+Bounds are minimized column by column, so the least energy and the least cycles of a port may belong to different
+mappings. For a product of the two that is too modest: `exchange_rate` adds, per port, the column
+energy + rate * cycles, and whoever has a bound on it has a better bound on the product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...arch import Architecture, Memory
+from ...cost_models import EDP, ENERGY, Objective
+from ...cost_models.hops import hops
+from ..tilings import Tiling
+from .hierarchy import MAC, Crossing, Hierarchy
+from .rows import Floats, Rows
+from .traffic import Charge, TrafficModel
+
+
+@dataclass(frozen=True)
+class Port:
+    """One bounded port: which directions it carries."""
+
+    memory: Memory
+    reads: bool
+    writes: bool
+    bits_per_cycle: float
+
+
+def ports_of(arch: Architecture) -> tuple[Port, ...]:
+    """All bounded ports of an architecture."""
+    found = []
+    for memory in arch.memories:
+        if memory.shared_bits_per_cycle:
+            found.append(Port(memory, True, True, memory.shared_bits_per_cycle))
+        if memory.read_bits_per_cycle:
+            found.append(Port(memory, True, False, memory.read_bits_per_cycle))
+        if memory.write_bits_per_cycle:
+            found.append(Port(memory, False, True, memory.write_bits_per_cycle))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Turns the words of crossings into cost columns."""
+
+    arch: Architecture
+    ports: tuple[Port, ...]
+    exchange_rate: float | None = None
+
+    @classmethod
+    def of(cls, arch: Architecture, exchange_rate: float | None = None, objective: Objective | None = None) -> Ledger:
+        """A ledger for an architecture; `exchange_rate` in pJ per cycle. Where only energy is minimized, and none of it
+        leaks, no port has a column."""
+        timeless = objective == ENERGY and not arch.total_leakage_pj_per_cycle
+        return cls(arch, () if timeless else ports_of(arch), exchange_rate)
+
+    @property
+    def columns(self) -> int:
+        return 1 + len(self.ports) * (1 if self.exchange_rate is None else 2)
+
+    @cached_property
+    def _leakage(self) -> float:
+        return self.arch.total_leakage_pj_per_cycle
+
+    def leaked(self, latency: Floats) -> Floats | float:
+        """pJ that leak in some cycles, which may be infinitely many."""
+        return self._leakage * latency if self._leakage else 0.0
+
+    def book(
+        self,
+        costs: Floats,
+        memory: Memory,
+        read_bits: Floats,
+        write_bits: Floats,
+        instances: Floats,
+        in_blocks: Floats | None = None,
+    ) -> None:
+        """Add one memory's bits, summed over its instances, to the columns; `costs` is (columns, ...).
+
+        in_blocks  instances at each of which the bits are rounded up to whole blocks, where the memory has them;
+                   None: they are not, which is a bound
+        """
+        reads, writes = read_bits, write_bits
+        if memory.block_bits and in_blocks is not None:
+            reads, writes = (_whole(bits, memory.block_bits * in_blocks) for bits in (read_bits, write_bits))
+        energy = reads * (memory.read_energy_pj / memory.access_bits)
+        energy = energy + writes * (memory.write_energy_pj / memory.access_bits)
+        self.book_energy(costs, energy)
+        for column, port in enumerate(self.ports, 1):
+            if port.memory is memory:
+                bits = port.reads * read_bits + port.writes * write_bits
+                cycles = bits / (instances * port.bits_per_cycle)
+                costs[column] += cycles
+                if self.exchange_rate is not None:
+                    costs[column + len(self.ports)] += self.exchange_rate * cycles
+
+    def book_energy(self, costs: Floats, energy_pj: Floats | float) -> None:
+        """Add energy that belongs to no port."""
+        costs[0] += energy_pj
+        costs[1 + len(self.ports) :] += energy_pj
+
+    def latency(self, costs: Floats, steps: Floats) -> Floats:
+        """Cycles: the slowest of compute and overlapping ports, plus the ports that do not overlap."""
+        overlapped = steps / self.arch.mac.per_cycle
+        serial: dict[str, Floats] = {}
+        for column, port in enumerate(self.ports, 1):
+            if port.memory.overlaps:
+                overlapped = np.maximum(overlapped, costs[column])
+            else:
+                name = port.memory.name
+                serial[name] = np.maximum(serial.get(name, np.zeros_like(costs[column])), costs[column])
+        for cycles in serial.values():
+            overlapped = overlapped + cycles
+        return overlapped
+
+    def objective(self, objective: Objective, costs: Floats, steps: Floats) -> Floats:
+        """The objective of complete columns; of bounds, a bound."""
+        energy, latency = costs[0], self.latency(costs, steps)
+        value: Floats = objective.value(energy + self.leaked(latency), latency)
+        rate = self.exchange_rate
+        if objective == EDP and rate is not None:
+            # The least product with energy + rate * latency >= joint lies at one of the two ends, whatever leaks.
+            with np.errstate(invalid="ignore"):  # infinite where nothing fits: `value` says so already
+                for joint in costs[1 + len(self.ports) :]:
+                    longest, most = (joint - energy) / rate, joint - rate * latency
+                    ends = (energy + self.leaked(longest)) * longest, (most + self.leaked(latency)) * latency
+                    end = np.minimum(*ends)
+                    value = np.where(energy + rate * latency < joint, np.maximum(value, end), value)
+        return value
+
+
+def rounds_unevenly(arch: Architecture, tiling: Tiling) -> bool:
+    """Whether bits are rounded up to whole blocks at instances that do not all move as many: then a mapping with fewer
+    words may need more blocks, and blocks are left to the cost model."""
+    return tiling == "ragged" and any(memory.block_bits for memory in arch.memories)
+
+
+def _whole(bits: Floats, block_bits: Floats) -> Floats:
+    """Bits rounded up to whole blocks; what floats have added is no block."""
+    rounded: Floats = np.ceil(bits / block_bits * (1 - 1e-12)) * block_bits
+    return rounded
+
+
+@dataclass(frozen=True)
+class CrossingCosts:
+    """Cost columns of single crossings.
+
+    counts_blocks  round up to whole blocks: with perfect tilings, every instance of a memory moves as many words
+    """
+
+    hierarchy: Hierarchy
+    ledger: Ledger
+    counts_blocks: bool = True
+
+    def words(
+        self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None
+    ) -> tuple[Floats, Floats]:
+        """(rows,) words given to the inner memory's instances, and words that the outer memory serves; without a
+        charge, the words of a crossing at the MAC."""
+        if charge is None:
+            served = model.computed(rows, crossing)
+            return served, served
+        tensor = self.hierarchy.problem.tensors[crossing.tensor]
+        if self._halo_is_exact(crossing):
+            # An exact halo keeps words at wraps and ragged edges that depend on all loops above: bounded here,
+            # and counted once the mapping is complete.
+            distinct = np.full(len(rows), float(model.distinct_words(tensor)))
+            return distinct, distinct
+        return model.filled(rows, crossing, charge), model.served(rows, crossing, charge)
+
+    def of(self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None) -> Floats:
+        """(columns, rows) of a crossing, charged as given."""
+        filled, served = self.words(model, rows, crossing, charge)
+        costs = self.book(model, rows, crossing, filled, served)
+        self._book_hops(costs, model, rows, crossing, charge)
+        return costs
+
+    def _book_hops(
+        self, costs: Floats, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None
+    ) -> None:
+        """Add the energy of hops; of operands with an exact halo it is left to the cost model."""
+        tensor = self.hierarchy.problem.tensors[crossing.tensor]
+        if charge is not None and self._halo_is_exact(crossing):
+            return
+        for f, fanout in enumerate(self.hierarchy.fanouts):
+            if fanout.hop_pj_per_bit and self.hierarchy.between(f, crossing):
+                instances = rows.arrays[f].prod(axis=1)
+                entering, leaving = (model.passing(rows, crossing, charge, inside) for inside in (f + 1, f))
+                passed = np.where(instances > 1, hops(instances, entering, leaving), 0.0)
+                width = self.ledger.arch.partial_width_bits(tensor)
+                self.ledger.book_energy(costs, passed * (width * fanout.hop_pj_per_bit))
+
+    def _halo_is_exact(self, crossing: Crossing) -> bool:
+        tensor = self.hierarchy.problem.tensors[crossing.tensor]
+        return not tensor.is_output and self.hierarchy.memories[crossing.inner].halo == "exact"
+
+    def book(self, model: TrafficModel, rows: Rows, crossing: Crossing, filled: Floats, served: Floats) -> Floats:
+        """Cost columns of the words of one crossing."""
+        costs = np.zeros((self.ledger.columns, len(rows)))
+        tensor, none = self.hierarchy.problem.tensors[crossing.tensor], np.zeros(1)
+        for memory, outer in ((crossing.outer, True), (crossing.inner, False)):
+            if memory == MAC:
+                continue
+            if not tensor.is_output:
+                bits = self.ledger.arch.width_bits(tensor) * (served if outer else filled)
+                read, written = (bits, none) if outer else (none, bits)
+            else:
+                wide = self.ledger.arch.partial_width_bits(tensor)
+                words, narrowed = served if outer else filled, self._finished(model, rows, crossing, memory)
+                first = model.first_words(rows, tensor, memory) * self.ledger.arch.first_read_elision
+                again = np.maximum(words - first, 0.0) * wide
+                leaving = words * wide - narrowed
+                read = again if outer else leaving * self.ledger.arch.inner_drain_read
+                written = leaving if outer else again
+            level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
+            in_blocks = instances if self.counts_blocks else None
+            self.ledger.book(costs, level, read, written, instances, in_blocks)
+        return costs
+
+    def _finished(self, model: TrafficModel, rows: Rows, crossing: Crossing, memory: int) -> Floats:
+        """Bits saved since finished words are narrower: the last arrival of each word, where it can be known."""
+        tensor = self.hierarchy.problem.tensors[crossing.tensor]
+        if memory == model.path.holders[crossing.tensor][0]:
+            return np.zeros(len(rows))
+        narrower = self.ledger.arch.partial_width_bits(tensor) - self.ledger.arch.width_bits(tensor)
+        shared = model.reduction_instances(rows, memory) > 1
+        saved: Floats = np.where(shared, 0.0, float(model.distinct_words(tensor)) * narrower)
+        return saved

@@ -1,0 +1,61 @@
+"""From the rows of the search to a mapping: tiles, arrays and orders written out as loops and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir import Axis, Loop, LoopNest, Mapping, Node, ceil_div
+from ..tilings import Tiling
+from .arrays import AxisSpans, split_over_axes
+from .batch import Order
+from .hierarchy import Path
+
+
+def build_mapping(
+    path: Path,
+    tiling: Tiling,
+    even: Sequence[bool],
+    tiles: Sequence[Sequence[int]],
+    arrays: Sequence[Sequence[int]],
+    orders: Sequence[Order],
+    spans: Sequence[Sequence[AxisSpans]],
+) -> Mapping:
+    """The nest of one complete row.
+
+    tiles   per block, innermost first, elements per dimension
+    arrays  per fanout, innermost first, instances per dimension
+    orders  per gap, innermost first, the dimensions of its temporal loops, innermost loop first
+    spans   per fanout, per dimension, the least and the most trips on each axis
+    """
+    hierarchy, problem = path.hierarchy, path.hierarchy.problem
+    sizes = [size for _, size in problem.dims]
+    below = [1] * len(sizes)
+    parts: list[list[Loop | Node]] = []
+    for gap, block in enumerate(path.blocks):
+        inner: list[Loop | Node] = []
+        for fanout in (f for f, place in enumerate(path.gaps) if place == gap):
+            level = hierarchy.fanouts[fanout]
+            lefts = [ceil_div(size, tile) for size, tile in zip(sizes, below, strict=True)]
+            pairs = split_over_axes(problem, level, lefts, arrays[fanout], tiling, even, spans[fanout])
+            inner = [*_spatial_loops(problem.dim_names, level.name, lefts, pairs), *inner]
+            below = [min(t * n, s) for t, n, s in zip(below, arrays[fanout], sizes, strict=True)]
+        counts = [ceil_div(tile, covered) for tile, covered in zip(tiles[gap], below, strict=True)]
+        trips = dict(zip(problem.dim_names, counts, strict=True))
+        temporal = [Loop(dim, trips[dim]) for dim in reversed(orders[gap]) if trips[dim] > 1]
+        nodes = [Node(hierarchy.memories[block.memory].name, problem.tensors[t].name) for t in block.tensors]
+        parts.append([*nodes, *temporal, *inner])
+        below = list(tiles[gap])
+    return Mapping(problem, LoopNest(tuple(item for part in reversed(parts) for item in part)))
+
+
+def _spatial_loops(
+    dims: Sequence[str], fanout: str, lefts: Sequence[int], pairs: Sequence[tuple[int, int]]
+) -> list[Loop | Node]:
+    """Loops over axis y outside those over axis x; where they cover all that is left, y has just enough trips."""
+    outer = [
+        Loop(dim, min(y, ceil_div(left, x)), Axis(fanout, 1))
+        for dim, left, (x, y) in zip(dims, lefts, pairs, strict=True)
+        if min(y, ceil_div(left, x)) > 1
+    ]
+    inner = [Loop(dim, x, Axis(fanout, 0)) for dim, (x, _) in zip(dims, pairs, strict=True) if x > 1]
+    return [*outer, *inner]

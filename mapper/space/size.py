@@ -1,0 +1,223 @@
+"""The size of a mapping space, counted exactly without listing it.
+
+A mapping is a placement, in the uneven space a depth for every node, a chain of trip counts per dimension over the
+machine's slots in time and array axes, and an order of the temporal loops with more than one trip in each slot. Array
+axes may not overflow; capacities are not looked at. Two facts make the count small:
+
+- Chains of a dimension depend on how many real loops it has in time in each region (the memories between two fanouts),
+  not on the slots of the region that they are in: `chain_tables.py` counts them by these numbers.
+- So dimensions multiply as polynomials whose terms say how many dimensions have how many loops in a region, and all
+  that a region's slots, nodes and loop orders do is to give every term a weight (`_Weights`).
+
+The two spaces differ in nothing but how many ways there are to have so many slots in a region (`regions.py`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from ...arch import Architecture
+from ...ir import Problem
+from ..tilings import Tiling
+from .chain_tables import Counts, Indices, Table, rooms, tables, whole
+from .regions import SlotWays, placements, slot_ways
+
+Space = Literal["even", "uneven"]
+SPACES: tuple[Space, ...] = ("even", "uneven")
+
+
+@dataclass(frozen=True)
+class SpaceSize:
+    """How many mappings there are, and where they come from: four nested counts.
+
+    placements  choices of the memories that keep each tensor
+    tiled       mappings without spatial loops, not told apart by the order of loops: a placement and trip counts in
+                time (in the uneven space also the depth of every node)
+    spread      the same with all spatial loops
+    total       all mappings: the same with all orders of the loops between two nodes
+
+    Each count over the one before is what a source contributes on average; the four factors multiply to the total.
+    """
+
+    placements: int
+    tiled: int
+    spread: int
+    total: int
+
+    @property
+    def tilings(self) -> Fraction:
+        """Tilings per placement."""
+        return Fraction(self.tiled, self.placements)
+
+    @property
+    def spatial(self) -> Fraction:
+        """By how much spatial loops multiply the tilings."""
+        return Fraction(self.spread, self.tiled)
+
+    @property
+    def orders(self) -> Fraction:
+        """Loop orders per tiling."""
+        return Fraction(self.total, self.spread)
+
+
+def count_mappings(problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even") -> int:
+    """How many mappings a space holds, before capacities are looked at."""
+    regions = slot_ways(problem, arch, space)
+    found = tables(problem, [r.region for r in regions], tiling)
+    return _sum(_halves(found, regions), regions, ordered=True)
+
+
+def space_size(problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even") -> SpaceSize:
+    """The size of a space by source, before capacities are looked at."""
+    regions = slot_ways(problem, arch, space)
+    found = tables(problem, [r.region for r in regions], tiling)
+    # Where the room on the axes does not change, nothing is spread over them.
+    full = math.prod(rooms([r.region for r in regions])) - 1
+    in_time = [table.only((table.before == full) & (table.after == full)) for table in found]
+    halves = _halves(found, regions)
+    return SpaceSize(
+        placements=placements(problem, arch),
+        tiled=_sum(_halves(in_time, regions), regions, ordered=False),
+        spread=_sum(halves, regions, ordered=False),
+        total=_sum(halves, regions, ordered=True),
+    )
+
+
+Loops = tuple[int, ...]
+"""How many real loops the dimensions have in one region, ascending; dimensions without any are left out."""
+
+
+@dataclass(frozen=True)
+class _Merged:
+    """Some dimensions together.
+
+    loops   per region, the terms of the polynomial
+    counts  per combination of rooms, and per term in each region: chains. The first dimensions have those that leave
+            this room of empty axes, the last those that fit this room
+    bound   no sum of counts is larger
+    """
+
+    loops: tuple[tuple[Loops, ...], ...]
+    counts: Counts
+    bound: int
+
+
+def _halves(found: Sequence[Table], regions: Sequence[SlotWays]) -> tuple[_Merged, _Merged]:
+    """The first and the last dimensions: their product has far more terms than the two together."""
+    half = (len(found) + 1) // 2
+    states = math.prod(rooms([r.region for r in regions]))
+    first = _merged(found[:half], states, len(regions), forwards=True)
+    return first, _merged(found[half:], states, len(regions), forwards=False)
+
+
+def _sum(halves: tuple[_Merged, _Merged], regions: Sequence[SlotWays], ordered: bool) -> int:
+    """Chains of all dimensions, weighted with what the regions do with their loops."""
+    first, last = halves
+    live = (first.counts.reshape(len(first.counts), -1) != 0).any(axis=1)
+    weights = [
+        _weights(ways.ways, ours, theirs, ordered)
+        for ways, ours, theirs in zip(regions, first.loops, last.loops, strict=True)
+    ]
+    # One region is summed over at a time.
+    bound = last.bound * math.prod(w.size * max(map(abs, w.ravel().tolist())) for w in weights)
+    weighted = last.counts[live].astype(whole(bound))
+    for w in weights:
+        # The first region's terms are summed away and come back as the last axis: after all regions they are in order.
+        weighted = np.tensordot(weighted, w.astype(weighted.dtype), axes=(1, 1))
+    pairs = zip(first.counts[live].ravel().tolist(), weighted.ravel().tolist(), strict=True)
+    return sum(a * b for a, b in pairs if a and b)
+
+
+def _merged(found: Sequence[Table], states: int, regions: int, forwards: bool) -> _Merged:
+    """Multiply the polynomials of the first dimensions (forwards) or of the last ones, room by room."""
+    bound = math.prod(table.bound for table in found)
+    counts = np.full((states, *(1,) * regions), 0 if forwards else 1, dtype=whole(bound))
+    counts[-1] = 1
+    loops: tuple[tuple[Loops, ...], ...] = (((),),) * regions
+    for table in found if forwards else reversed(found):
+        grown = [_grown(terms, _most(table, i)) for i, terms in enumerate(loops)]
+        source, target = (table.before, table.after) if forwards else (table.after, table.before)
+        loops = tuple(terms for terms, _ in grown)
+        counts = _multiply(counts, table.counts, source, target, grown)
+    return _Merged(loops, counts, bound)
+
+
+def _most(table: Table, region: int) -> int:
+    """The most real loops that a dimension has in a region."""
+    others = tuple(i for i in range(table.counts.ndim) if i != region + 1)
+    return int(np.flatnonzero((table.counts != 0).any(axis=others))[-1])
+
+
+@lru_cache(maxsize=256)
+def _grown(terms: tuple[Loops, ...], most: int) -> tuple[tuple[Loops, ...], Indices]:
+    """The terms after one more dimension of 0 to `most` loops, and which of them each term becomes."""
+    after = [[tuple(sorted((*loops, more))) if more else loops for more in range(most + 1)] for loops in terms]
+    grown = tuple(sorted({loops for row in after for loops in row}))
+    index = {loops: i for i, loops in enumerate(grown)}
+    return grown, np.array([[index[loops] for loops in row] for row in after], dtype=np.int64)
+
+
+def _multiply(
+    counts: Counts,
+    factors: Counts,
+    source: Indices,
+    target: Indices,
+    grown: Sequence[tuple[tuple[Loops, ...], Indices]],
+) -> Counts:
+    """Per target, the sum over its steps of the source's polynomial times the step's factor."""
+    order = np.argsort(target, kind="stable")
+    source, target, factors = source[order], target[order], factors[order]
+    product = np.zeros((len(counts), *(len(terms) for terms, _ in grown)), dtype=counts.dtype)
+    for more in itertools.product(*(range(after.shape[1]) for _, after in grown)):
+        one: tuple[slice | int, ...] = (slice(None), *more)
+        factor: Counts = factors[one]
+        steps = np.flatnonzero(factor)
+        if not len(steps):
+            continue
+        reached, starts = np.unique(target[steps], return_index=True)
+        taken = counts[source[steps]] * factor[steps].reshape(-1, *(1,) * len(more))
+        terms = (after[:, m] for (_, after), m in zip(grown, more, strict=True))
+        product[np.ix_(reached, *terms)] += np.add.reduceat(taken, starts, axis=0)
+    return product
+
+
+def _weights(ways: tuple[int, ...], first: tuple[Loops, ...], last: tuple[Loops, ...], ordered: bool) -> Counts:
+    """What a region does with its loops: a weight for every pair of terms."""
+    found = np.empty((len(first), len(last)), dtype=object)
+    for i, ours in enumerate(first):
+        for j, theirs in enumerate(last):
+            loops = tuple(sorted(ours + theirs))
+            found[i, j] = sum(w * arrangements(loops, slots, ordered) for slots, w in enumerate(ways) if w)
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def arrangements(loops: Loops, slots: int, ordered: bool) -> int:
+    """Ways to put the loops of every dimension into so many slots, no two of a dimension into the same slot.
+
+    `ordered` tells apart the orders of the loops in a slot.
+    """
+    if slots == 0 or not loops:
+        return int(not loops)
+    if loops[-1] > slots:
+        return 0
+    dims = sorted(Counter(loops).items())
+    total = 0
+    # Of the dimensions that have `left` loops, so many have one in the first slot.
+    for here in itertools.product(*(range(count + 1) for _, count in dims)):
+        rest: list[int] = []
+        for (left, count), taken in zip(dims, here, strict=True):
+            rest += [left - 1] * taken + [left] * (count - taken)
+        ways = math.prod(math.comb(count, taken) for (_, count), taken in zip(dims, here, strict=True))
+        ways *= math.factorial(sum(here)) if ordered else 1
+        total += ways * arrangements(tuple(sorted(left for left in rest if left)), slots - 1, ordered)
+    return total

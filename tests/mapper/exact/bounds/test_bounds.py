@@ -1,0 +1,206 @@
+"""No bound that a search computes on its way to a mapping lies above what the mapping costs."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import brute_force
+from generators import memory, random_architecture, random_problem
+from paths import Step, growth_of, random_uneven, steps_to
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
+from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
+from tilewright.ir import Mapping, MappingError, Problem
+from tilewright.mapper.exact.batch import Growth
+from tilewright.mapper.exact.bounds.array_groups import group_of
+from tilewright.mapper.exact.bounds.bounds import Bounds, at
+from tilewright.mapper.exact.fanouts import Plans, grouped
+from tilewright.mapper.exact.reduction import reduce_problem
+from tilewright.mapper.exact.rows import Flags, Floats, Rows
+from tilewright.mapper.space import SPACES
+from tilewright.mapper.tilings import TILINGS
+
+SLACK = 1 + 1e-9
+MAY = Keeps(input="may", weight="may", output="may")
+
+
+def columns_of(cost: Cost, growth: Growth) -> Floats:
+    """The columns of a mapping: energy, the cycles of every port's memory, and the sums of both."""
+    ledger, cycles = growth.costs.ledger, {m.name: m.cycles for m in cost.memories}
+    ports = [cycles[port.memory.name] for port in ledger.ports]
+    joint = [] if ledger.exchange_rate is None else [cost.energy_pj + ledger.exchange_rate * c for c in ports]
+    return np.array([[cost.energy_pj], *([c] for c in ports), *([c] for c in joint)])
+
+
+def grown(step: Step, growth: Growth, dims: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """The tiles of a stage whose dimensions are decided one after the other."""
+    tile = step.stage.copy()
+    yield tile
+    for d in dims:
+        tile = tile.copy()
+        tile[:, d] = step.tile[:, d]
+        yield tile
+
+
+def bounds_at(step: Step, last: bool, growth: Growth, bounds: Bounds, rng: random.Random) -> Iterator[Floats]:
+    """Bounds on what lies above a step; `last`: where free loops end."""
+    yield at(bounds.table(step.state), bounds.lattice.place(step.tile))
+    if not last or growth.hierarchy.at_fanout(step.state):
+        return
+    free = list(bounds.moves.free(step.state.waiting))
+    rng.shuffle(free)
+    cut = rng.randint(0, len(free))
+    tables = bounds.growing(step.state, tuple(free[:cut]), tuple(free[cut:]))
+    for near, far, tile in zip(tables.near, tables.far, grown(step, growth, tuple(free[:cut])), strict=True):
+        if near is not None:
+            yield at(near, bounds.lattice.place(tile))
+        if far is not None:
+            above, passed = tile, step.state.passed
+            for array in step.rows.arrays[passed : passed + bounds.fanouts_after(step.state)]:
+                above = np.minimum(above * array, growth.sizes)
+            yield at(far, bounds.lattice.place(above))
+
+
+def check_path(mapping: Mapping, cost: Cost, growth: Growth, rng: random.Random) -> list[Step]:
+    """All tables along a mapping's path: those for any arrays, and, over every lattice, those for its own."""
+    steps, most = list(steps_to(mapping, growth)), columns_of(cost, growth) * SLACK
+    arrays, root = steps[0].rows.arrays, growth.bounds
+    groups = [root, growth.groups.rough()]
+    group: Bounds | None = growth.groups.of(group_of(growth.hierarchy, growth.tiling, arrays))
+    while group is not None:
+        groups += [group, growth.groups.of_one(group, [array[0] for array in arrays])]
+        group = growth.groups.finer(group)
+    for step, after in zip(steps, [*steps[1:], None], strict=True):
+        costs = step.costs(growth)
+        if after is None:
+            assert (costs <= most).all()
+            break
+        last = after.state != step.state
+        for bounds in groups:
+            for ahead in bounds_at(step, last, growth, bounds, rng):
+                assert (costs + ahead <= most).all(), (str(mapping), step.state, step.tile.tolist())
+    return steps
+
+
+def check_start(step: Step, cost: Cost, growth: Growth, plans: Plans) -> bool:
+    """The bound of the mapping's placement, and that of its arrays; whether these are among the plans."""
+    planned = same_arrays(plans.rows, step.rows)
+    for name in OBJECTIVES if planned.any() else ():
+        growth.objective = parse_objective(name)
+        most = cost.objective(name) * SLACK
+        assert plans.first_bound(step.path.holders) <= most
+        started = plans.start(step.path.holders, float("inf"))
+        assert (started.bound[same_arrays(started.rows, step.rows)] <= most).tolist() == [True]
+    return bool(planned.any())
+
+
+def same_arrays(rows: Rows, own: Rows) -> Flags:
+    """(rows,) which of the rows have the arrays of one."""
+    same = np.ones(len(rows), dtype=bool)
+    for arrays, wanted in zip(rows.arrays, own.arrays, strict=True):
+        same &= (arrays == wanted[0]).all(axis=1)
+    return same
+
+
+def mappings_that_fit(mappings: Iterator[Mapping], arch: Architecture) -> Iterator[tuple[Mapping, Cost]]:
+    for mapping in mappings:
+        try:
+            yield mapping, evaluate(mapping, arch)
+        except MappingError:
+            continue
+
+
+SEEDS = 160
+BLOCK = 20
+MOST_MAPPINGS = 120
+
+
+@pytest.mark.parametrize("start", range(0, SEEDS, BLOCK))
+def test_every_mapping_of_small_spaces(start: int) -> None:
+    found: Counter[str] = Counter()
+    for seed in range(start, start + BLOCK):
+        rng = random.Random(seed)
+        original, machine = random_problem(rng, 3), random_architecture(rng, rng.randint(0, 2), capacity=24)
+        ragged, space, rate = rng.random() < 0.5, rng.choice(SPACES), rng.choice([None, 0.3, 3.0, 30.0])
+        reduction = reduce_problem(original, machine, TILINGS[ragged])
+        problem, arch = reduction.problem, reduction.arch
+        if brute_force.count_uneven(problem, arch, TILINGS[ragged], MOST_MAPPINGS) >= MOST_MAPPINGS:
+            continue
+        every = {
+            "even": brute_force.all_mappings(problem, arch, ragged),
+            "uneven": brute_force.uneven_mappings(problem, arch, TILINGS[ragged]),
+        }[space]
+        growth = growth_of(problem, arch, TILINGS[ragged], space, rate)
+        plans = Plans(growth)
+        for mapping, cost in mappings_that_fit(every, arch):
+            steps = check_path(mapping, cost, growth, rng)
+            found["mappings"] += 1
+            listed = check_start(steps[0], cost, growth, plans)
+            assert listed or ragged, "perfect arrays are all planned"
+            found["planned"] += listed
+    assert found["mappings"] > 40
+    assert found["planned"] > 0.7 * found["mappings"]
+
+
+def windows_below_arrays(rng: random.Random) -> tuple[Problem, Architecture]:
+    """Convolutions on machines whose tensors are charged below arrays: two memories in a region."""
+    levels: list[Memory | Fanout] = [memory("DRAM", shared_bits_per_cycle=8.0)]
+    for name in ("L1", "L2"):
+        axes = (ArrayAxis(size=rng.randint(2, 4)), ArrayAxis(size=rng.randint(2, 4)))
+        if name == "L1" or rng.random() < 0.3:
+            levels.append(Fanout(name=f"array{name}", axes=axes, multicast=rng.random() < 0.8))
+        levels.append(memory(name, rng, keeps=MAY, write_bits_per_cycle=8.0))
+    arch = Architecture(name="arrays", clock_hz=1e9, word_bits=8, levels=tuple(levels), mac=Mac(energy_pj=0.0))
+    while True:
+        problem = random_problem(rng, 9)
+        if any(len(rank) > 1 for t in problem.tensors for rank in t.ranks):
+            return problem, arch
+
+
+def test_groups_at_once_are_bounded_as_one_by_one() -> None:
+    """Tables of several groups of arrays in one go are those of each group, bit for bit."""
+    compared = 0
+    for seed in range(40):
+        rng = random.Random(seed)
+        problem, arch = random_problem(rng, 8), random_architecture(rng)
+        growth = growth_of(problem, arch, TILINGS[seed % 2], SPACES[seed % 3 > 0], rng.choice([None, 3.0]))
+        plans = Plans(growth)
+        for holders in list(growth.hierarchy.placements())[:2] if arch.fanouts else ():
+            rows = list(grouped(growth, plans.start(holders, float("inf"))))[:6]
+            groups = [group_of(growth.hierarchy, growth.tiling, batch.rows.arrays) for batch in rows]
+            state = growth.hierarchy.start(holders)
+            for group, bounds in zip(groups, growth.groups.of_several(groups, holders), strict=True):
+                alone = growth.groups.of(group)
+                assert bounds._tables, "made already"
+                assert (bounds.table(state) == alone.table(state)).all(), seed
+                assert (bounds.beyond(state, 0) == alone.beyond(state, 0)).all(), seed
+                compared += 1
+    assert compared > 60
+
+
+@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("most_cells", [30, 100_000])
+def test_random_mappings_of_larger_spaces(block: int, most_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lattices whose cells hold several tiles, too."""
+    monkeypatch.setattr("tilewright.mapper.exact.bounds.lattice.GROUP_CELLS", (20, 80))
+    checked = coarse = 0
+    for seed in range(block * 12, block * 12 + 12):
+        rng = random.Random(seed)
+        problem, arch = windows_below_arrays(rng)
+        if rng.random() < 0.3:
+            problem, arch = random_problem(rng, 16), random_architecture(rng)
+        problem = Problem("larger", tuple((d, n * rng.randint(1, 3)) for d, n in problem.dims), problem.tensors)
+        ragged, rate = rng.random() < 0.7, rng.choice([None, 0.3, 3.0, 30.0])
+        growth = growth_of(problem, arch, TILINGS[ragged], "uneven", rate, most_cells=most_cells)
+        lattice = growth.bounds.lattice
+        coarse += any(len(axis) > n for axis, n in zip(lattice.tiles, lattice.shape, strict=True))
+        mappings = (random_uneven(rng, problem, arch, ragged) for _ in range(4))
+        for mapping, cost in mappings_that_fit(mappings, arch):
+            check_path(mapping, cost, growth, rng)
+            checked += 1
+    assert checked > 35
+    assert (coarse > 0) == (most_cells < 1000)

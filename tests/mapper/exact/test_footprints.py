@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from generators import PROBLEM_KINDS, memory, random_problem, tensor
+from tilewright.arch import Architecture, Mac, load_arch
+from tilewright.cost_models.cost import check_fit, tensor_tile_words
+from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Node, Problem, ceil_div
+from tilewright.mapper.exact.footprints import Footprints
+from tilewright.mapper.exact.hierarchy import Hierarchy
+from tilewright.workloads import conv2d
+
+DRAM_ONLY = Architecture(name="memory", clock_hz=1e9, word_bits=8, levels=(memory("DRAM"),), mac=Mac(energy_pj=1.0))
+
+
+def footprints_of(problem: Problem, arch: Architecture = DRAM_ONLY) -> Footprints:
+    return Footprints(Hierarchy(problem, arch))
+
+
+def test_words_of_tiles() -> None:
+    kinds = set()
+    for seed in range(150):
+        rng = random.Random(seed)
+        problem = random_problem(rng)
+        kinds.add(problem.name)
+        tiles = np.array([[rng.randint(1, size) for _, size in problem.dims] for _ in range(20)])
+        model = footprints_of(problem)
+        for t in problem.tensors:
+            expected = [tensor_tile_words(t, dict(zip(problem.dim_names, row, strict=True))) for row in tiles.tolist()]
+            assert model.tile_words(t, tiles).tolist() == expected
+    assert kinds == set(PROBLEM_KINDS)
+
+
+def test_words_of_a_strided_window() -> None:
+    """Stride 3 and two filter columns leave holes: 2 of every 3 columns."""
+    strided = Problem(
+        "strided",
+        (("P", 4), ("R", 2)),
+        (tensor("I", "input", {"P": 3, "R": 1}), tensor("W", "weight", "R"), tensor("O", "output", "P")),
+    )
+    tiles = np.array([[1, 1], [1, 2], [4, 1], [4, 2]])
+    assert footprints_of(strided).tile_words(strided.tensors[0], tiles).tolist() == [1, 2, 4, 8]
+
+
+def test_tiles_that_fit() -> None:
+    """Private parts, as in the cost model: what fits is what `check_fit` lets pass."""
+    problem, arch = conv2d(K=8, C=6, P=5, Q=4, R=3, S=3), load_arch("eyeriss")
+    footprints, rng = footprints_of(problem, arch), random.Random(3)
+    tiles = [[rng.randint(1, size) for _, size in problem.dims] for _ in range(300)]
+    nodes = [Node(m.name, t.name) for m in arch.memories for t in problem.tensors if m.keeps[t.role] != "never"]
+
+    def fits(tile: list[int]) -> bool:
+        outside = [Loop(d, n) for (d, s), t in zip(problem.dims, tile, strict=True) if (n := ceil_div(s, t)) > 1]
+        inside = [Loop(d, t) for d, t in zip(problem.dim_names, tile, strict=True) if t > 1]
+        kept_outside = [node for node in nodes if node.memory != "spad"]
+        kept_inside = [node for node in nodes if node.memory == "spad"]
+        nest = LoopNest((*kept_outside, *outside, *kept_inside, *inside))
+        try:
+            check_fit(Mapping(problem, nest), arch)
+        except MappingError:
+            return False
+        return True
+
+    expected = [fits(tile) for tile in tiles]
+    assert 20 < sum(expected) < 280
+    names = [m.name for m in footprints.hierarchy.memories]
+    tenants = [t for t, x in enumerate(problem.tensors) if Node("spad", x.name) in nodes]
+    held = [(t, np.array(tiles)) for t in tenants]
+    assert footprints.fits(names.index("spad"), held).tolist() == expected

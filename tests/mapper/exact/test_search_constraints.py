@@ -1,0 +1,163 @@
+"""Constrained searches find the best of just those mappings that satisfy the constraints."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+import brute_force
+from generators import random_architecture, random_problem
+from tilewright.arch import Architecture, load_arch
+from tilewright.cost_models import EDP, Objective, evaluate
+from tilewright.ir import ConstraintError, InfeasibleError, Mapping, MappingError, Problem
+from tilewright.mapper.constraints import Constraints
+from tilewright.mapper.constraints.files import list_dataflows, load_constraints
+from tilewright.mapper.constraints.violations import violations
+from tilewright.mapper.exact.search import ExactSearch, search_exact
+from tilewright.mapper.space import SPACES, Space
+from tilewright.mapper.tilings import Tiling
+from tilewright.workloads import load_layer
+
+MOST_MAPPINGS = 700
+Case = tuple[Problem, Architecture, Tiling, Space, Constraints]
+
+
+def random_constraints(rng: random.Random, problem: Problem, arch: Architecture) -> Constraints:
+    """Few entries of every kind, so that something often remains."""
+    memories, dims = [m.name for m in arch.memories], list(problem.dim_names)
+
+    def span() -> tuple[int, int | None]:
+        least = rng.choice([1, 1, 1, 2])
+        return least, rng.choice([None, least, least + 1])
+
+    parts: dict[str, object] = {}
+    kinds = rng.sample(["keeps", "temporal", "orders", "spatial", "utilization", "min_utilization"], rng.randint(1, 2))
+    if "keeps" in kinds:
+        memory, tensor = rng.choice(arch.memories), rng.choice(problem.tensors)
+        may = {"must": [True], "may": [True, False], "never": [False]}[memory.keeps[tensor.role]]
+        parts["keeps"] = {(memory.name, tensor.name): rng.choice(may)}
+    if "temporal" in kinds:
+        parts["temporal"] = {(rng.choice(memories), rng.choice(dims)): span() for _ in range(2)}
+    if "orders" in kinds:
+        shuffled = rng.sample(dims, len(dims))
+        cut = rng.randint(1, len(dims))
+        groups = (frozenset(shuffled[:cut]), frozenset(shuffled[cut:]))
+        groups = tuple(frozenset([d]) for d in shuffled) if rng.random() < 0.5 else groups
+        parts["orders"] = {rng.choice(memories): groups}
+    if "spatial" in kinds and arch.fanouts:
+        fanout = rng.choice(arch.fanouts)
+        parts["spatial"] = {(fanout.name, rng.randrange(len(fanout.axes)), rng.choice(dims)): span()}
+    if "utilization" in kinds and arch.fanouts:
+        parts["utilization"] = {rng.choice(arch.fanouts).name: rng.choice([0.3, 0.6, 1.0])}
+    if "min_utilization" in kinds:
+        parts["min_utilization"] = rng.choice([0.2, 0.5, 0.9])
+    return Constraints(**parts)  # type: ignore[arg-type]
+
+
+def case_of(seed: int) -> Case | None:
+    rng = random.Random(seed)
+    problem = random_problem(rng, 3)
+    arch = random_architecture(rng, memories=rng.randint(1, 2), capacity=24)
+    tiling: Tiling = rng.choice(["perfect", "perfect", "ragged"])
+    space = rng.choice(SPACES)
+    constraints = random_constraints(rng, problem, arch)
+    if problem.macs > 150 or constraints.is_free:
+        return None
+    if space == "uneven":
+        count = brute_force.count_uneven(problem, arch, tiling, MOST_MAPPINGS)
+    else:
+        count = brute_force.count(problem, arch, tiling == "ragged", MOST_MAPPINGS)
+    return (problem, arch, tiling, space, constraints) if count < MOST_MAPPINGS else None
+
+
+def cases(seeds: range) -> Iterator[tuple[int, Case]]:
+    yield from ((seed, case) for seed in seeds if (case := case_of(seed)) is not None)
+
+
+def listed(problem: Problem, arch: Architecture, tiling: Tiling, space: Space) -> Iterator[Mapping]:
+    if space == "uneven":
+        return brute_force.uneven_mappings(problem, arch, tiling)
+    return brute_force.all_mappings(problem, arch, tiling == "ragged")
+
+
+def expected(case: Case, objective: Objective) -> float:
+    problem, arch, tiling, space, constraints = case
+    best = float("inf")
+    for mapping in listed(problem, arch, tiling, space):
+        try:
+            if not violations(mapping, arch, constraints):
+                best = min(best, evaluate(mapping, arch).objective(objective))
+        except MappingError:
+            continue
+    return best
+
+
+def searched(case: Case, objective: Objective) -> float:
+    problem, arch, tiling, space, constraints = case
+    try:
+        mapping, cost, certificate = search_exact(problem, arch, objective, tiling, space, constraints)
+    except InfeasibleError:
+        return float("inf")
+    assert certificate.proven
+    assert not violations(mapping, arch, constraints)
+    return cost.objective(objective)
+
+
+@pytest.mark.parametrize("start", range(0, 600, 40))
+def test_best_of_what_satisfies_the_constraints(start: int) -> None:
+    for seed, case in cases(range(start, start + 40)):
+        objective: Objective = random.Random(seed).choice(["energy", "latency", "edp"])
+        assert searched(case, objective) == pytest.approx(expected(case, objective), rel=1e-9), f"seed {seed}"
+
+
+def test_cases_cover_what_matters() -> None:
+    found: Counter[str] = Counter()
+    for _, (_, _, tiling, space, constraints) in cases(range(600)):
+        found.update([tiling, space, *(name for name in vars(constraints) if getattr(constraints, name))])
+    least = {"perfect": 60, "ragged": 15, "even": 50, "uneven": 30, "keeps": 15, "temporal": 30, "orders": 25}
+    least |= {"spatial": 10, "utilization": 10, "min_utilization": 25}
+    assert {name: found[name] for name in least if found[name] < least[name]} == {}
+
+
+LAYERS = ("resnet50:layer3.0.conv2", "mobilenet_v2:b5.dw", "bert_base:qk")
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("dataflow", list_dataflows())
+def test_dataflows_are_searched(dataflow: str, layer: str) -> None:
+    """A dataflow has a proven best mapping that satisfies it and is no better than the free one, or a reason."""
+    problem, arch = load_layer(layer), load_arch("three_level")
+    constraints = load_constraints(dataflow, problem, arch)
+    _, free, _ = search_exact(problem, arch, "edp")
+    mapping, cost, certificate = search_exact(problem, arch, "edp", constraints=constraints)
+    assert certificate.proven
+    assert not violations(mapping, arch, constraints)
+    assert cost.edp >= free.edp * (1 - 1e-9)
+
+
+def test_what_cannot_be_satisfied_names_the_fewest_constraints() -> None:
+    problem, arch = load_layer("resnet50:layer3.0.conv2"), load_arch("three_level")
+    constraints = load_constraints(
+        ["GLB.temporal.K<=2", "array.x.trips.K=16", "RF.temporal.P=1", "RF.temporal.C=3"], problem, arch
+    )
+    with pytest.raises(InfeasibleError, match="C at RF"):
+        search_exact(problem, arch, "edp", constraints=constraints)
+
+
+def test_contradictions_are_refused_before_the_search() -> None:
+    problem, arch = load_layer("resnet50:layer3.0.conv2"), load_arch("three_level")
+    with pytest.raises(ConstraintError):
+        load_constraints(["GLB.temporal.K<=2", "GLB.temporal.K=4"], problem, arch)
+
+
+def test_loops_that_may_stand_nowhere_are_noticed_at_once() -> None:
+    """Rows of filters have no place on this machine, which shows when the first tile is placed."""
+    problem, arch = load_layer("resnet50:conv1"), load_arch("tpu_v1")
+    constraints = load_constraints("row-stationary", problem, arch)
+    search = ExactSearch(problem, arch, EDP, "perfect", constraints=constraints)
+    assert not search.solve()
+    assert search.pruned["constraint"]
+    assert search.pruned.total() < 1000

@@ -1,0 +1,88 @@
+"""Of two mirror images one is searched, and no optimum is lost by that."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from generators import random_architecture, tensor
+from tilewright.arch import Architecture, load_arch
+from tilewright.cost_models import OBJECTIVES
+from tilewright.ir import InfeasibleError, Problem
+from tilewright.mapper.exact.search import search_exact
+from tilewright.mapper.exact.symmetry import compared, mirror_of
+from tilewright.mapper.tilings import TILINGS
+from tilewright.workloads import conv2d, gemm
+
+
+def swaps(problem: Problem, arch: Architecture) -> dict[str, str]:
+    mirror, dims = mirror_of(problem, arch), problem.dim_names
+    return {} if mirror is None else {dims[d]: dims[other] for d, other in enumerate(mirror) if other > d}
+
+
+def test_rows_and_columns_of_a_square_convolution() -> None:
+    arch = load_arch("three_level")
+    assert swaps(conv2d(K=8, C=8, P=6, Q=6, R=3, S=3), arch) == {"P": "Q", "R": "S"}
+    assert swaps(conv2d(K=8, C=8, P=6, Q=6, R=1, S=1), arch)["P"] == "Q"
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        gemm(8, 8, 8),
+        conv2d(K=8, C=8, P=6, Q=5, R=3, S=3),
+        conv2d(K=8, C=8, P=6, Q=6, R=3, S=2),
+        conv2d(K=8, C=8, P=6, Q=6, R=3, S=3, stride=(2, 1)),
+    ],
+)
+def test_nothing_else_has_a_mirror_image(problem: Problem) -> None:
+    assert "P" not in swaps(problem, load_arch("three_level"))
+    assert "M" not in swaps(problem, load_arch("three_level"))
+
+
+def test_an_axis_for_rows_only_tells_them_from_columns() -> None:
+    arch = load_arch("three_level")
+    levels = tuple(
+        level.model_copy(update={"axes": (level.axes[0].model_copy(update={"dims": ("P",)}),)})
+        if hasattr(level, "axes")
+        else level
+        for level in arch.levels
+    )
+    narrow = arch.model_copy(update={"levels": levels})
+    assert swaps(conv2d(K=8, C=8, P=6, Q=6, R=3, S=3), narrow) == {}
+
+
+def test_rows_beside_their_mirror_images() -> None:
+    parts = [np.array([[1, 2], [2, 1], [2, 2], [2, 2]]), np.array([[9, 1], [1, 9], [1, 3], [4, 4]])]
+    assert compared(parts, (1, 0), 4).tolist() == [-1, 1, -1, 0]
+
+
+def square(rng: random.Random) -> Problem:
+    size, window, step = rng.randint(2, 3), rng.randint(1, 2), rng.randint(1, 2)
+    dims = {"K": rng.randint(1, 3), "P": size, "Q": size, "R": window, "S": window}
+    ranks = ({"P": step, "R": 1}, {"Q": step, "S": 1})
+    operands = (tensor("I", "input", *ranks), tensor("W", "weight", "K", "R", "S"))
+    return Problem("square", tuple(dims.items()), (*operands, tensor("O", "output", "K", "P", "Q")))
+
+
+def optimum(problem: Problem, arch: Architecture, objective: str, ragged: bool) -> float:
+    try:
+        return search_exact(problem, arch, objective, TILINGS[ragged])[2].value
+    except InfeasibleError:
+        return float("inf")
+
+
+def test_the_same_optimum_as_without_mirrors(monkeypatch: pytest.MonkeyPatch) -> None:
+    mirrored = 0
+    for seed in range(8):
+        rng = random.Random(seed)
+        problem, arch, ragged = square(rng), random_architecture(rng, rng.randint(1, 2), 24), rng.random() < 0.7
+        mirrored += mirror_of(problem, arch) is not None
+        found = [optimum(problem, arch, objective, ragged) for objective in OBJECTIVES]
+        with monkeypatch.context() as patch:
+            patch.setattr("tilewright.mapper.exact.search.mirror_of", lambda *_: None)
+            expected = [optimum(problem, arch, objective, ragged) for objective in OBJECTIVES]
+        assert found == pytest.approx(expected, rel=1e-9), f"seed {seed}"
+    assert mirrored == 8

@@ -1,0 +1,141 @@
+"""Words of the search's rows, compared with the cost model's on random mappings of the uneven space."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from generators import random_architecture, random_problem
+from paths import Step, growth_of, random_uneven, steps_to
+from tilewright.arch import Architecture
+from tilewright.cost_models.closed_form import count_words
+from tilewright.ir import Mapping
+from tilewright.mapper.exact.batch import Growth
+from tilewright.mapper.exact.hierarchy import MAC
+from tilewright.mapper.exact.traffic import fewest_sums
+from tilewright.mapper.tilings import TILINGS
+
+SEEDS = 480
+BLOCK = 60
+Words = Counter[tuple[str, str, str]]
+"""Words by memory, tensor, and "read" or "write"."""
+
+
+def words_of(step: Step, growth: Growth) -> Words:
+    """All words of a complete row."""
+    found: Words = Counter()
+    model, hierarchy = growth.model(step.path), growth.hierarchy
+    for crossing, charge in step.charges:
+        filled, served = (float(w[0]) for w in growth.costs.words(model, step.rows, crossing, charge))
+        tensor = hierarchy.problem.tensors[crossing.tensor]
+        names = [hierarchy.memories[m].name if m != MAC else "" for m in (crossing.inner, crossing.outer)]
+        first = [float(model.first_words(step.rows, tensor, m)[0]) for m in (crossing.inner, crossing.outer)]
+        inner, outer = ((name, tensor.name) for name in names)
+        if not tensor.is_output:
+            found[*outer, "read"] += served
+            found[*inner, "write"] += filled
+            continue
+        found[*outer, "write"] += served
+        found[*outer, "read"] += served - first[1]
+        found[*inner, "read"] += filled
+        found[*inner, "write"] += filled - first[0]
+    return Counter({key: n for key, n in found.items() if key[0] and n})
+
+
+def counted(mapping: Mapping, arch: Architecture) -> Words:
+    found: Words = Counter()
+    for (memory, tensor), accesses in count_words(mapping, arch).total.items():
+        found[memory, tensor, "read"] += accesses.reads
+        found[memory, tensor, "write"] += accesses.writes
+    return Counter({key: n for key, n in found.items() if n})
+
+
+def is_bounded_only(step: Step, growth: Growth) -> bool:
+    """Whether some charge is a bound for good: exact halos; windows charged below fanouts whose instances share."""
+    hierarchy = growth.hierarchy
+    for crossing, charge in step.charges:
+        tensor = hierarchy.problem.tensors[crossing.tensor]
+        if charge is None or tensor.is_output:
+            continue
+        if hierarchy.memories[crossing.inner].halo == "exact":
+            return True
+        above = [f for f, gap in enumerate(step.path.gaps) if gap > charge.gap and hierarchy.joins(f, crossing)]
+        if above and any(len(rank) > 1 for rank in tensor.ranks):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("start", range(0, SEEDS, BLOCK))
+def test_words_of_random_mappings(start: int) -> None:
+    """Equal where they are exact, never above otherwise; and never above on the way."""
+    exact = bounded = 0
+    for seed in range(start, start + BLOCK):
+        rng = random.Random(seed)
+        problem, arch = random_problem(rng, 7), random_architecture(rng)
+        ragged = rng.random() < 0.7
+        mapping = random_uneven(rng, problem, arch, ragged)
+        growth = growth_of(problem, arch, TILINGS[ragged], "uneven")
+        *growing, complete = steps_to(mapping, growth)
+        found, expected = words_of(complete, growth), counted(mapping, arch)
+        steps = count_words(mapping, arch).steps
+        if is_bounded_only(complete, growth):
+            bounded += 1
+            assert all(n <= expected[key] for key, n in found.items()), seed
+        else:
+            exact += 1
+            assert found == expected, seed
+        assert growth.model(complete.path).steps(complete.rows).tolist() == [steps]
+        final = complete.costs(growth)
+        for step in growing:
+            assert growth.model(step.path).steps(step.rows)[0] <= steps
+            charged = sum(growth.book(complete.path, complete.rows, *charge) for charge in step.charges)
+            so_far = sum(growth.book(step.path, step.rows, *charge) for charge in step.charges)
+            assert (so_far <= charged * (1 + 1e-9)).all(), seed
+            assert (so_far <= final * (1 + 1e-9)).all(), seed
+    assert exact >= 20
+    assert bounded >= 5
+
+
+def test_settled_words_stay() -> None:
+    """What is not marked as unsettled costs on the way just what it costs in the end."""
+    settled = 0
+    for seed in range(120):
+        rng = random.Random(seed)
+        problem, arch = random_problem(rng, 6), random_architecture(rng)
+        ragged = rng.random() < 0.7
+        growth = growth_of(problem, arch, TILINGS[ragged], "uneven")
+        *growing, complete = steps_to(random_uneven(rng, problem, arch, ragged), growth)
+        for step in growing:
+            for crossing, charge in step.charges:
+                if growth.hierarchy.memories[crossing.inner].halo == "exact" and crossing.inner != MAC:
+                    continue
+                if growth.unsettled(crossing, step.state.passed, charge is not None):
+                    continue
+                now = growth.book(step.path, step.rows, crossing, charge)
+                then = growth.book(complete.path, complete.rows, crossing, charge)
+                assert np.allclose(now, then, rtol=1e-12, atol=0), (seed, crossing)
+                settled += 1
+    assert settled > 500
+
+
+@pytest.mark.parametrize("coefficients", [(1, 1), (2, 1), (2, 3), (4, 2)])
+def test_fewest_words_of_windows_side_by_side(coefficients: tuple[int, int]) -> None:
+    """Against all tiles that may stand between neighbours, written out."""
+    sizes = (7, 4)
+    for counts in itertools.product(range(1, 8), range(1, 5)):
+        apart = [range(1, (size - 1) // max(n - 1, 1) + 1) for size, n in zip(sizes, counts, strict=True)]
+        words = [
+            len(
+                {
+                    coefficients[0] * one * i + coefficients[1] * other * j
+                    for i in range(counts[0])
+                    for j in range(counts[1])
+                }
+            )
+            for one, other in itertools.product(*apart)
+        ]
+        assert fewest_sums(coefficients, sizes, counts) == min(words), counts
