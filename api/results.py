@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from .arch import Architecture, load_arch
 from .cost_models import Cost, ObjectiveLike, parse_objective
@@ -19,13 +19,15 @@ from .ir.limits import check_countable
 from .mapper.certificate import Certificate
 from .mapper.constraints import Constraints
 from .mapper.constraints.files import ConstraintSource, load_constraints
-from .mapper.emit import Element, Verification, verify_numpy
 from .mapper.several import search_best, search_front
 from .mapper.space import SPACES, Space
 from .mapper.strategies import STRATEGIES, search_by
 from .mapper.tilings import TILINGS, Tiling
 from .report.units import count, energy
 from .workloads import load_layer
+
+if TYPE_CHECKING:
+    from .mapper.emit import Element, Verification
 
 ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
 ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | None"
@@ -70,6 +72,8 @@ class SearchResult:
         floats  operands of single precision, and outputs equal but for what rounding explains; else whole numbers, and
                 outputs that are equal
         """
+        from .mapper.emit import verify_numpy
+
         return verify_numpy(self.mapping, self.arch, seed, floats)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:

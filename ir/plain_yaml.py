@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -13,8 +12,6 @@ LARGEST_FILE = 2**20
 
 DEEPEST = 20
 """Levels of nesting; a specification needs five, and deeper ones would only exhaust the stack."""
-
-_UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def check_plain(
@@ -32,7 +29,8 @@ def check_plain(
     """
     import yaml  # here, so that a program that reads no file does not pay for the import
 
-    if strange := _UNPRINTABLE.search(text):
+    # The C parser has a message of its own for these, without the line.
+    if strange := yaml.reader.Reader.NON_PRINTABLE.search(text):
         line = text.count("\n", 0, strange.start()) + 1
         message = f"found the character {strange[0]!r}, expected a YAML file of plain text"
         raise error(message, where=f"{file}:{line}")

@@ -1,7 +1,5 @@
 """The search: the proven best mapping of a problem on an architecture.
 
-mapping, cost, certificate = search_exact(problem, arch, objective="edp", tiling="perfect")
-
 exact/           the exact search; `exact/search.py` describes the algorithm
 cpsat/           the same space as a model that knows nothing of the search
 heuristics/      random sampling, annealing, a genetic search: to compare with
@@ -19,9 +17,3 @@ timeloop/        Timeloop's files, read
 emit/            programs that run a mapping, and other tools' files
 model_version.py the number of the cost model and the spaces
 """
-
-from .certificate import Certificate
-from .exact import search_exact
-from .tilings import TILINGS, Tiling
-
-__all__ = ["TILINGS", "Certificate", "Tiling", "search_exact"]

@@ -7,7 +7,6 @@ from typing import Any
 from rich.console import Group
 from rich.table import Table
 
-from ..cost_models.intensity import arithmetic_intensity
 from ..workloads import Network, NetworkLayer
 from ..workloads.onnx import OnnxNetwork, PassedThrough
 from .text import columns, pairs, section
@@ -34,6 +33,8 @@ def network_page(network: Network, word_bits: int = WORD_BITS) -> Group:
 
 def _layer_table(network: Network, word_bits: int) -> Table:
     """FLOP/B is the intensity of an occurrence whose tensors all move once, in words of `word_bits` or their own."""
+    from ..cost_models.intensity import arithmetic_intensity  # here, since numpy comes with it
+
     table = columns(("layer", "sizes"), ("MACs", "FLOP/B", "repeat", "all MACs", "weights"))
     for layer in network.layers:
         table.add_row(
@@ -97,6 +98,8 @@ def network_document(network: Network, word_bits: int = WORD_BITS) -> dict[str, 
 
 
 def _layer_document(layer: NetworkLayer, word_bits: int) -> dict[str, Any]:
+    from ..cost_models.intensity import arithmetic_intensity
+
     problem = layer.problem
     return {
         "name": layer.name,

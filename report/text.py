@@ -6,7 +6,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from math import isfinite
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -16,12 +16,13 @@ from rich.table import Table
 from rich.text import Text
 
 from ..arch import Architecture
-from ..cost_models import Cost, Roofline, parse_objective, roofline
-from ..cost_models.cost import MemoryUse, TensorTraffic
 from ..ir import Mapping, Problem
 from ..mapper.certificate import Certificate
-from .nest import nest_lines
 from .units import clock, count, energy, percent, plural, power_of_ten, seconds, significant, size
+
+if TYPE_CHECKING:  # numpy comes with them, and not every page is about a mapping
+    from ..cost_models import Cost, Roofline
+    from ..cost_models.cost import MemoryUse, TensorTraffic
 
 _EDP_UNIT = "pJ x cycles"
 _PICO = 1e-12
@@ -60,6 +61,9 @@ def result_page(
 
     origin  where the result is from, if it was not found just now
     """
+    from ..cost_models import roofline
+    from .nest import nest_lines
+
     parts: list[RenderableType] = [
         pairs([*layer_rows(mapping.problem), *architecture_rows(arch)]),
         section("Loop nest", Text("\n".join(nest_lines(mapping, arch)), no_wrap=True)),
@@ -223,6 +227,8 @@ def roofline_table(found: Roofline) -> Table:
 
 def certificate_rows(certificate: Certificate, origin: str = "") -> list[tuple[str, str]]:
     """What was minimized, what is proven, and what the proof took."""
+    from ..cost_models import parse_objective
+
     unit = parse_objective(certificate.objective).unit
     unit = "(of pJ and cycles)" if unit == "formula" else unit
     verdict = "proven optimal" if certificate.proven else f"gap {percent(certificate.gap, 1)}, not proven optimal"

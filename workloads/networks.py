@@ -7,8 +7,6 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +21,8 @@ ONNX = ".onnx"
 Widths = Literal["file", "arch"]
 WIDTHS = ("file", "arch")
 """Where widths of words come from: the element types in an ONNX file, or the architecture."""
+
+_SHIPPED = Path(__file__).parent / "networks"
 
 _NETWORK_KEYS = (("network", "layers"), ("source", "batch", "published"))
 _PUBLISHED_KEYS = (("what", "value", "source"), ("minus", "within", "kind", "select", "scale"))
@@ -108,8 +108,7 @@ class Network:
 
 def list_networks() -> tuple[str, ...]:
     """Names of the shipped networks, sorted."""
-    names = (entry.name for entry in _shipped().iterdir())
-    return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
+    return tuple(sorted(path.stem for path in _SHIPPED.glob("*.yaml")))
 
 
 def load_network(
@@ -140,7 +139,7 @@ def load_network(
     if path not in known:
         hint = f"{did_you_mean(path, known)} A file of your own must end in .yaml or .onnx"
         raise ProblemError(f"unknown network {path!r}", hint=hint)
-    return _read_network(_shipped() / f"{path}.yaml", f"{path}.yaml")
+    return _read_network(_SHIPPED / f"{path}.yaml", f"{path}.yaml")
 
 
 def is_onnx(name_or_path: str | os.PathLike[str]) -> bool:
@@ -179,11 +178,7 @@ def _split_reference(reference: str) -> tuple[str, str]:
     return network, layer
 
 
-def _shipped() -> Traversable:
-    return resources.files(__package__) / "networks"
-
-
-def _read_network(file: Traversable | Path, where: str) -> Network:
+def _read_network(file: Path, where: str) -> Network:
     data = _table(_read_yaml(file, where), where, *_NETWORK_KEYS)
     name = _typed(data, "network", str, where)
     whole("batch", data.get("batch", 1), where)
@@ -200,7 +195,7 @@ def _read_network(file: Traversable | Path, where: str) -> Network:
     return Network(name, _typed(data, "source", str, where, ""), layers)
 
 
-def _read_yaml(file: Traversable | Path, where: str) -> object:
+def _read_yaml(file: Path, where: str) -> object:
     # The parser takes longer to import than most layers take to build.
     import yaml
 
@@ -208,9 +203,13 @@ def _read_yaml(file: Traversable | Path, where: str) -> object:
     try:
         text = _read_text(file, where)
         check_plain(text, where, "a table of layers", ProblemError, loader)
-        root = yaml.compose(text, Loader=loader)
-        _refuse_second_keys(root, where)
-        return yaml.load(text, Loader=loader)
+        parser = loader(text)
+        try:
+            root = parser.get_single_node()
+            _refuse_second_keys(root, where)
+            return parser.construct_document(root) if root is not None else None
+        finally:
+            parser.dispose()
     except FileNotFoundError:
         raise ProblemError(
             "no such file", where=where, hint=f"shipped networks: {', '.join(list_networks())}"
@@ -224,7 +223,7 @@ def _read_yaml(file: Traversable | Path, where: str) -> object:
         raise ProblemError(f"not valid YAML: {error}", where=where) from error
 
 
-def _read_text(file: Traversable | Path, where: str) -> str:
+def _read_text(file: Path, where: str) -> str:
     with file.open("rb") as stream:
         data = stream.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, cast
@@ -10,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..ir import TilewrightError
+from .commands import COMMANDS, LazyCommands
 from .terminal import complain, say
 
 BAD_INPUT = 2
@@ -20,7 +23,18 @@ _USAGE_ERROR = cast(type[Exception], next(c for c in typer.BadParameter.__mro__ 
 
 
 class _Commands(TyperGroup):
-    """The commands, with one way to fail: a message on stderr, and an exit code."""
+    """The commands, each built when it is used, with one way to fail: a message on stderr, and an exit code."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = LazyCommands()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -69,6 +83,10 @@ app = typer.Typer(
 
 def main() -> None:
     """The entry point of the `tilewright` command."""
+    # Two things that a short command would pay for at its start: to collect garbage again and again while modules are
+    # loaded, and to look through all installed packages for plugins of pydantic, which have no business here.
+    gc.set_threshold(50_000, *gc.get_threshold()[1:])
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     app(prog_name="tilewright")
 
 

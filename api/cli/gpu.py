@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..cost_models.gpu import Choice, Gemm
     from ..cost_models.gpu.gemm import Order
 
-gpu_commands = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+gpu_commands = typer.Typer(help="Model matrix products on GPUs.", rich_markup_mode=None, no_args_is_help=True)
 
 _RANGE = re.compile(r"(\d{1,7}):(\d{1,7})(?::(\d{1,7}))?")
 _MOST_POINTS = 20_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,6 +39,7 @@ from .terminal import noting_interrupts, say, status
 
 if TYPE_CHECKING:
     from ..results import SearchResult
+    from ..stored import Stored
 
 
 def search(
@@ -98,10 +100,8 @@ def search(
     machine = architecture_named(arch, set_fields)
     from ..cost_models import parse_objective
     from ..mapper.strategies import STRATEGIES
-    from ..report.stored import recalled_text
-    from ..results import check_choice, prepare_folder, search_pareto, search_top
+    from ..results import check_choice, prepare_folder, search_top
     from ..results import search as search_for
-    from ..stored import front_stored, search_stored
 
     wanted = parse_objective(objective)
     kind, place = tiling_and_space(tiling, space)
@@ -115,11 +115,12 @@ def search(
         if top is not None:
             results = search_top(problem, machine, top, wanted, kind, place, sources, time_limit)
         elif pareto is not None:
-            front = search_pareto if no_cache else partial(front_stored, store=store, note=say)
-            results = front(problem, machine, kind, place, sources, time_limit)
+            results = _search_front(store, no_cache)(problem, machine, kind, place, sources, time_limit)
         elif strategy == "exact" and not no_cache:
+            from ..stored import search_stored
+
             found = search_stored(problem, machine, wanted, kind, place, sources, time_limit, store, say)
-            results, origin = [found.result], recalled_text(found.record) if found.record is not None else ""
+            results, origin = [found.result], _origin(found)
         else:
             results = [search_for(problem, machine, wanted, kind, place, sources, strategy, time_limit, seed)]
     if interrupts:
@@ -130,6 +131,26 @@ def search(
     _show(results[0], out, json, origin)
     if verify:
         verify_mapping(results[0].mapping, machine, quiet=json)
+
+
+def _search_front(store: Path | None, no_cache: bool) -> Callable[..., list[SearchResult]]:
+    """The search of a front, by way of the store unless it is to be left alone."""
+    if no_cache:
+        from ..results import search_pareto
+
+        return search_pareto
+    from ..stored import front_stored
+
+    return partial(front_stored, store=store, note=say)
+
+
+def _origin(found: Stored) -> str:
+    """Where a result is from, if it was not found just now."""
+    if found.record is None:
+        return ""
+    from ..report.stored import recalled_text
+
+    return recalled_text(found.record)
 
 
 def _show(result: SearchResult, out: Path | None, json: bool, origin: str) -> None:

@@ -1,4 +1,6 @@
-"""The exact search. `search.py` describes the algorithm as a whole. From the outside in:
+"""The exact search: mapping, cost, certificate = search_exact(problem, arch, objective="edp", tiling="perfect")
+
+`search.py` describes the algorithm as a whole. From the outside in:
 
 search.py        best first over batches of partial mappings; the proof
 exploring.py     what is grown next, and when better bounds are made

@@ -40,7 +40,6 @@ from ..constraints import Constraints
 from ..constraints.conflicts import conflict_error, smallest_conflict
 from ..constraints.violations import violations
 from ..diagnosis import diagnose
-from ..heuristics.neighbourhood import neighbourhood
 from ..space import SPACES, Space
 from ..space.size import count_mappings
 from ..tilings import TILINGS, Tiling, even_growth
@@ -201,6 +200,8 @@ class ExactSearch:
 
     def _look_around(self, mapping: Mapping) -> None:
         """Some mappings near one of the even space: most of the best ones are."""
+        from ..heuristics.neighbourhood import neighbourhood  # here, since few searches need it
+
         for near in neighbourhood(mapping, self.machine):
             if self.constraints.is_free or not violations(near, self.machine, self.constraints):
                 self.found.evaluate(near)

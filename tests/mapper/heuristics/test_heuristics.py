@@ -25,12 +25,12 @@ from tilewright.ir import (
     TilewrightError,
     ceil_div,
 )
-from tilewright.mapper import TILINGS, Tiling
 from tilewright.mapper.heuristics import STRATEGIES, search_heuristic
 from tilewright.mapper.heuristics.chains import count_chains, draw_chain
 from tilewright.mapper.heuristics.moves import crossover, neighbour, prime_factors
 from tilewright.mapper.heuristics.neighbourhood import neighbourhood
 from tilewright.mapper.heuristics.sample import Genome, Space
+from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import conv2d, gemm
 
 MAY = Keeps(input="may", weight="may", output="may")

@@ -1,0 +1,56 @@
+"""The commands: names, what each does in a line, and where it is. Each is imported and built when it is first used."""
+
+from __future__ import annotations
+
+from collections import UserDict
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.main import get_command, get_group
+
+COMMANDS = {
+    "search": ("search", "search", "Find the best mapping of a layer, with proof."),
+    "space": ("space", "space_size", "Count the mappings of a layer."),
+    "compare": ("compare", "compare", "Compare dataflows across architectures for networks."),
+    "explore": ("explore", "explore", "Explore a space of architectures for a network."),
+    "bound": ("bound", "bound", "Find the least traffic to one buffer, by its size."),
+    "evaluate": ("mappings", "evaluate", "Compute what a mapping costs."),
+    "explain": ("explain", "explain", "Explain a mapping, and what would help."),
+    "verify": ("mappings", "verify", "Run the numpy program of a mapping and compare."),
+    "emit": ("emit", "emit", "Print a mapping as a program or as another tool's file."),
+    "list": ("names", "list_names", "List architectures, networks, layers, dataflows or GPUs."),
+    "show": ("names", "show", "Show an architecture, a network, a layer or a dataflow."),
+    "roofline": ("roofline", "roofline", "Show layers under the roofs of a machine."),
+    "network": ("network", "network", "Print the layers of a network with their figures."),
+    "results": ("results", "app", "List, show, export and remove stored results."),
+    "import": ("imports", "imports", "Read other tools' files and evaluate."),
+    "gpu": ("gpu", "gpu_commands", "Model matrix products on GPUs."),
+}
+"""Name -> the module in this folder, the function or group of commands in it, and a line for the list of commands."""
+
+
+class LazyCommands(UserDict[str, Any]):
+    """Name -> command, built when it is asked for; the names alone cost nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(dict.fromkeys(COMMANDS))
+
+    def __getitem__(self, name: str) -> Any:
+        built = super().__getitem__(name)
+        if built is None:
+            built = self.data[name] = _built(name)
+        return built
+
+
+def _built(name: str) -> Any:
+    """The command as typer runs it."""
+    module, attribute, short_help = COMMANDS[name]
+    found = getattr(import_module(f".{module}", __package__), attribute)
+    if isinstance(found, typer.Typer):
+        command: Any = get_group(found)
+        command.name = name
+        return command
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name, short_help=short_help)(found)
+    return get_command(alone)
