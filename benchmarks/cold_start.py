@@ -3,9 +3,9 @@
     python benchmarks/cold_start.py                      # a dozen layers on eyeriss, and the commands that only show
     python benchmarks/cold_start.py --runs 11 --arch three_level
 
-Every command runs a few times in a process of its own, in turns; the store is not used. Printed are medians of processor
-time (user and system) and of wall time. PYTHONDONTWRITEBYTECODE is left out of the environment: an installed package
-has its bytecode beside it, and one that is used from its sources writes it in the first, unmeasured run.
+Every command runs a few times in a process of its own, in turns; the store is not used. Printed are medians of
+processor time (user and system) and of wall time. PYTHONDONTWRITEBYTECODE is left out of the environment: an installed
+package has its bytecode beside it, and one that is used from its sources writes it in the first, unmeasured run.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def main() -> None:
         print(f"{cpu:6.2f} {wall:6.2f}  {command}")
     for name, kind in (("CPU", 0), ("wall", 1)):
         times = [medians[search][kind] for search in searches]
-        print(f"{name} time of {len(times)} searches: median {statistics.median(times):.2f} s, worst {max(times):.2f} s")
+        print(
+            f"{name} time of {len(times)} searches: median {statistics.median(times):.2f} s, worst {max(times):.2f} s"
+        )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Worked figures of texts on accelerators, from our model: traffic of small nests, tiles and use of systolic arrays.
 
-Loop orders and counts of mappings are in `mapper/space/test_textbook.py`, intensities in `cost_models/test_intensity.py`.
+Loop orders and counts of mappings are in `mapper/space/test_textbook.py`, intensities in
+`cost_models/test_intensity.py`.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from tilewright.workloads import conv_from_text, einsum_from_text, gemm_from_tex
 ROOT = Path(__file__).parent.parent.parent
 ARCHS = [(ROOT / "arch" / "library" / f"{name}.yaml").read_text() for name in ("eyeriss", "simba", "systolic")]
 NETWORKS = [(ROOT / "workloads" / "networks" / f"{name}.yaml").read_text() for name in ("alexnet", "bert_base")]
-DATAFLOWS = [path.read_text() for path in sorted((ROOT / "mapper" / "dataflows").glob("*.yaml"))]
+DATAFLOWS = [path.read_text() for path in sorted((ROOT / "mapper" / "constraints" / "dataflows").glob("*.yaml"))]
 GPU = (ROOT / "cost_models" / "gpu" / "machines" / "a100.yaml").read_text()
 MAPPING = """\
 conv: K=4,C=4,P=6,Q=6,R=3,S=3
