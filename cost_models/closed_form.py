@@ -20,6 +20,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from ..arch import Architecture
 from ..ir import Digit, Loop, Problem, Tensor, digits_by_dimension
@@ -44,6 +45,7 @@ class Nest:
     loops: Mapping[int, Loop]
     accumulator: int
     split: dict[tuple[str, int], tuple[tuple[Digit, ...], int, frozenset[int]]] = field(default_factory=dict)
+    counted: dict[tuple[str, Steps, Group], tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, mapping: LoopMapping, arch: Architecture) -> Nest:
@@ -64,12 +66,13 @@ class Nest:
 
     def above(self, dim: str, position: int) -> tuple[tuple[Digit, ...], int, frozenset[int]]:
         """The loops of a dimension above a position, the tile below them, and where these loops stand."""
-        if (dim, position) not in self.split:
+        found = self.split.get((dim, position))
+        if found is None:
             digits = tuple(d for d in self.digits[dim] if d.position < position)
             tile = math.prod(d.trips for d in self.digits[dim] if d.position >= position)
             positions = frozenset(d.position for d in digits)
-            self.split[dim, position] = digits, min(tile, self.problem.sizes[dim]), positions
-        return self.split[dim, position]
+            found = self.split[dim, position] = digits, min(tile, self.problem.sizes[dim]), positions
+        return found
 
     def spatial_above(self, position: int) -> frozenset[int]:
         return frozenset(i for i in self.spatial if i < position)
@@ -80,8 +83,7 @@ class Nest:
         return max((i for i in above if self.arch.loop_moves(self.loops[i].dim, tensor)), default=FIRST.last)
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """How the instances at `position` are counted.
 
     joined    spatial loops whose instances are counted once together (multicast, or reduced)
@@ -148,7 +150,7 @@ def _passing(nest: Nest, boundary: Boundary, joined: frozenset[int]) -> int:
 
 def _in_use(nest: Nest, position: int) -> int:
     """Instances above a position that ever have work: those that have some when all temporal loops stand at 0."""
-    dims = nest.problem.dim_names
+    dims = {nest.loops[i].dim for i in nest.spatial_above(position)}
     return math.prod(sum(kind.count for kind in _kinds(nest, dim, FIRST, Group(position))) for dim in dims)
 
 
@@ -158,7 +160,7 @@ def _candidates(nest: Nest, tensor: Tensor, position: int) -> list[Place]:
     That is the first, all of whose blocks are full; but where a tile's words grow unevenly (2p + 3r), a smaller one
     at a ragged edge may have less overlap to keep, so then all places along that dimension are looked at.
     """
-    above = sorted(nest.spatial_above(position))
+    above = [i for i in nest.spatial if i < position]
     ranges = []
     for i in above:
         dim = nest.loops[i].dim
@@ -263,6 +265,13 @@ def sliding_loops(nest: Nest, tensor: Tensor, halo: str, innermost: int) -> list
 
 def words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> tuple[int, int]:
     """Words wanted in some steps, and of those the words that are held already."""
+    known = nest.counted.get((tensor.name, steps, group))
+    if known is None:
+        known = nest.counted[tensor.name, steps, group] = _count_words_in(nest, tensor, steps, group)
+    return known
+
+
+def _count_words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> tuple[int, int]:
     wanted = held = 1
     for rank in tensor.ranks:
         coefficients = tuple(c for _, c in rank)
@@ -280,11 +289,8 @@ def words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> tuple[in
 
 def _kinds(nest: Nest, dim: str, steps: Steps, group: Group) -> tuple[Kind, ...]:
     digits, tile, positions = nest.above(dim, group.position)
-    return kinds_of_move(
-        nest.problem.sizes[dim],
-        digits,
-        tile,
-        relative_steps(digits, steps),
-        group.joined & positions,
-        frozenset(place for place in group.only if place[0] in positions),
-    )
+    if not digits:
+        return kinds_of_move(tile, (), tile, EVERY, NOTHING, ALL)
+    joined = group.joined & positions
+    only = frozenset(place for place in group.only if place[0] in positions) if group.only else ALL
+    return kinds_of_move(nest.problem.sizes[dim], digits, tile, relative_steps(digits, steps), joined, only)

@@ -12,7 +12,7 @@ from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 
 from ..arch import Architecture, Footprint, Memory
-from ..ir import Mapping, MappingError, Node, Tensor, tile_below
+from ..ir import Mapping, MappingError, Node, Tensor
 from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
 from .fill import idle_cycles
@@ -208,10 +208,12 @@ def _networks(arch: Architecture, tensors: dict[str, Tensor], counts: Counts) ->
 def tile_words(mapping: Mapping, footprint: Footprint) -> dict[tuple[str, str], int]:
     """Words of the tile that one instance holds, by memory and tensor."""
     words = {}
-    for position, item in enumerate(mapping.nest.items):
+    tile = dict.fromkeys(mapping.problem.dim_names, 1)
+    for item in reversed(mapping.nest.items):
         if isinstance(item, Node):
-            tile = tile_below(mapping.problem, mapping.nest, position)
             words[item.memory, item.tensor] = tensor_tile_words(mapping.problem.tensor(item.tensor), tile, footprint)
+        else:
+            tile[item.dim] = min(mapping.problem.sizes[item.dim], tile[item.dim] * item.trips)
     return words
 
 

@@ -9,7 +9,7 @@ as are counted once less when its instances are taken together.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..arch import Architecture
 from ..ir import Mapping as LoopMapping
@@ -102,7 +102,7 @@ def _keeps_overlap(nest: Nest, boundary: Boundary, loop: int, innermost: int) ->
 def _words(nest: Nest, boundary: Boundary, steps: Steps, joined: frozenset[int], held: bool) -> Words:
     tensor, group = boundary.tensor, Group(boundary.inner_position)
     wanted, kept = words_in(nest, tensor, steps, group)
-    taken, shared = words_in(nest, tensor, steps, replace(group, joined=joined))
+    taken, shared = words_in(nest, tensor, steps, group._replace(joined=joined))
     return Words(wanted, wanted - kept * held, taken - shared * held)
 
 

@@ -48,7 +48,12 @@ class Bits:
         return self.collected + self.filled
 
     def __add__(self, other: Bits) -> Bits:
-        return Bits(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        return Bits(
+            self.supplied + other.supplied,
+            self.drained + other.drained,
+            self.collected + other.collected,
+            self.filled + other.filled,
+        )
 
     def in_blocks(self, block_bits: int, instances: int) -> Bits:
         """Rounded up to whole blocks, of every kind at each instance."""

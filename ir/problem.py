@@ -79,7 +79,7 @@ class Problem:
         """The sizes by dimension."""
         return self._sizes
 
-    @property
+    @cached_property
     def dim_names(self) -> tuple[str, ...]:
         """The names of the dimensions, in their order."""
         return tuple(name for name, _ in self.dims)
@@ -89,7 +89,7 @@ class Problem:
         """The tensors that are multiplied."""
         return tuple(t for t in self.tensors if not t.is_output)
 
-    @property
+    @cached_property
     def output(self) -> Tensor:
         """The tensor that is computed."""
         return next(t for t in self.tensors if t.is_output)
