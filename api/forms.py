@@ -18,12 +18,6 @@ Format: TypeAlias = Literal["numpy", "nest", "json", "yaml", "timeloop", "c", "m
 FORMS: tuple[Format, ...] = get_args(Format)
 
 
-def _numpy(mapping: Mapping, arch: Architecture) -> str:
-    from .mapper.emit import emit_numpy
-
-    return emit_numpy(mapping, arch)
-
-
 def _nest(mapping: Mapping, arch: Architecture) -> str:
     from .report.nest import nest_document
 
@@ -43,7 +37,6 @@ def _timeloop(mapping: Mapping, arch: Architecture) -> str:
 
 
 _EMITTERS: dict[str, Callable[[Mapping, Architecture], str]] = {
-    "numpy": _numpy,
     "nest": _nest,
     "yaml": _yaml,
     "timeloop": _timeloop,
@@ -65,9 +58,13 @@ def emit_mapping(
     certificate: Certificate | None = None,
     element: Element | None = None,
     copied: Collection[str] | None = None,
+    fast: bool | None = None,
 ) -> str:
-    """A mapping in one of the forms; `element` and `copied` are for C, MLIR and TVM, as `emit_c` has them."""
+    """A mapping in one of the forms; `element` and `copied` are for C, MLIR and TVM, as `emit_c` has them, and `fast`
+    for numpy, as `emit_numpy` has it."""
     check_form(form)
+    if form != "numpy" and fast is not None:
+        raise TilewrightError(f"steps can be run at once or one by one in numpy, and not in {form}")
     if form in ("c", "mlir", "tvm"):
         from .mapper import emit
 
@@ -75,6 +72,10 @@ def emit_mapping(
         return program(mapping, arch, element or "float", copied)
     if element is not None or copied is not None:
         raise TilewrightError(f"kinds of elements and copies can be chosen for c, mlir and tvm, and not for {form}")
+    if form == "numpy":
+        from .mapper.emit import emit_numpy
+
+        return emit_numpy(mapping, arch, fast)
     if form == "json":
         # The document's models take longer to build than a small search takes to run.
         from .report.documents import dump_mapping

@@ -51,7 +51,12 @@ class SearchResult:
     certificate: Certificate
 
     def emit(
-        self, form: Format = "numpy", *, element: Element | None = None, copied: Collection[str] | None = None
+        self,
+        form: Format = "numpy",
+        *,
+        element: Element | None = None,
+        copied: Collection[str] | None = None,
+        fast: bool | None = None,
     ) -> str:
         """The mapping as a text: `numpy` an executable program, `c` a C99 file (docs/c.md), `nest` the annotated loop
         nest, `json` mapping.json, `yaml` a mapping file (docs/mappings.md), `timeloop` Timeloop's problem, architecture
@@ -60,21 +65,25 @@ class SearchResult:
         element  of the arrays in C, MLIR and TVM: "float" (the default), "double", "int32"
         copied   what these programs copy into local buffers: memories such as "GLB", tensors in them such as "GLB.W";
                  by default all that the mapping keeps
+        fast     of numpy: whether steps that repeat others are run at once, as `verify` has it
 
         Raises TilewrightError for an unknown form, and MappingError for a mapping that the form cannot express.
         """
-        return emit_mapping(self.mapping, self.arch, form, self.cost, self.certificate, element, copied)
+        return emit_mapping(self.mapping, self.arch, form, self.cost, self.certificate, element, copied, fast)
 
-    def verify(self, seed: int = 0, *, floats: bool = False) -> Verification:
+    def verify(self, seed: int = 0, *, floats: bool = False, fast: bool | None = None) -> Verification:
         """Run the numpy program: does it compute the layer, and does it move the words that the model counts?
 
-        seed    of the random operands. The program runs on them tile by tile: of a large layer it takes minutes
+        seed    of the random operands
         floats  operands of single precision, and outputs equal but for what rounding explains; else whole numbers, and
                 outputs that are equal
+        fast    run a pass over the inner loops step by step where it differs from those before it, and at once where
+                it repeats one (docs/pipeline.md); else every step, which takes minutes for large layers. None: where
+                the program has more than 20,000 steps. The words of all steps are counted either way
         """
         from .mapper.emit import verify_numpy
 
-        return verify_numpy(self.mapping, self.arch, seed, floats)
+        return verify_numpy(self.mapping, self.arch, seed, floats, fast)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write mapping.json, nest.txt and reference.py, and return their paths; the folder is made, if need be.

@@ -10,7 +10,8 @@ import numpy as np
 
 from generators import memory, random_architecture, random_mapping, random_problem, tensor
 from point_by_point import computed, shape_of
-from tilewright.arch import Architecture, Keeps, Mac
+from tilewright.arch import Architecture, Keeps, Mac, Reuse
+from tilewright.cost_models import count_words
 from tilewright.ir import LoopNest, Mapping, MappingError, Problem, Tensor
 from tilewright.mapper.emit import Element
 from tilewright.mapper.emit.lowering import lower
@@ -81,3 +82,18 @@ def plain_cases() -> list[Case]:
         case(1, line, scalar),
         case(3, row, tensor("O", "output", "K"), "for K in 3"),
     ]
+
+
+def random_triple(seed: int, largest: int = 5) -> tuple[Problem, Architecture, Mapping]:
+    """A random mapping that the architecture allows; a seed without one is followed by another."""
+    for attempt in range(100):
+        rng = random.Random(seed * 100 + attempt)
+        reuse: Reuse = "at_node" if seed % 4 == 0 else "across_levels"
+        problem, arch = random_problem(rng, largest), random_architecture(rng, reuse=reuse)
+        try:
+            mapping = random_mapping(rng, problem, arch)
+            count_words(mapping, arch)
+        except MappingError:
+            continue
+        return problem, arch, mapping
+    raise AssertionError("no mapping found")

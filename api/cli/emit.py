@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .mappings import cost_of, load_on
-from .options import ConvOption, EinsumOption, GemmOption, MappingArgument, SetOption, names
+from .options import ConvOption, EinsumOption, FastOption, GemmOption, MappingArgument, SetOption, names
 from .problems import problem_named
 
 
@@ -35,6 +35,7 @@ def emit(
             "all.",
         ),
     ] = None,
+    fast: FastOption = None,
     arch: Annotated[
         str | None, typer.Option(metavar="NAME|PATH", help="For this architecture, not for the file's own.")
     ] = None,
@@ -70,6 +71,7 @@ def emit(
         loaded.recorded.certificate if loaded.recorded else None,
         element,  # type: ignore[arg-type]
         None if copied is None else [name for name in names(copied) if name != "none"],
+        fast,
     )
     if out is None:
         typer.echo(text, nl=False)

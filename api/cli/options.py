@@ -50,6 +50,14 @@ WidthsOption = Annotated[
     ),
 ]
 
+FastOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--fast/--every-step",
+        help="Run passes over inner loops that repeat others at once, or run every step. Else: by the number of steps.",
+    ),
+]
+
 MappingArgument = Annotated[
     str,
     typer.Argument(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 
 from ...ir import Problem, ProblemError, Rank, Tensor
@@ -16,8 +17,11 @@ def direct_lines(problem: Problem, names: Names) -> list[str]:
     looped = {dim: names.unique(dim) for dim in _looped(problem)}
     letters = _letters(problem, looped)
     operands = {t.name: names.unique(t.name) for t in problem.operands}
-    exact = LARGEST ** len(problem.operands) * problem.macs < 2**53
-    kind = "np.float64" if exact else "np.result_type(np.int64, *operands.values())"
+    products = math.prod(n for dim, n in problem.dims if dim not in problem.output.dims)
+    largest = LARGEST ** len(problem.operands) * products
+    kind = "np.float64" if largest < 2**53 else "np.result_type(np.int64, *operands.values())"
+    if largest < 2**24:
+        kind = 'np.float32 if np.result_type(*operands.values()).kind == "i" else np.float64'
     lines = [
         "def direct(operands: dict[str, np.ndarray]) -> np.ndarray:",
         '    """The same operation without a schedule: the reference that the output of `run` is compared with."""',

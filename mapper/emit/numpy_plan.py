@@ -9,6 +9,9 @@ them, and the loops of the innermost tile, which are axes of one contraction.
         for c1 in ...
             # spad keeps I W O
             (for r, s)        axes of the contraction
+
+A large layer has too many steps for Python. Its program has passes (`numpy_passes.py`): all that is inside some of the
+Python loops is a contraction too, on the buffers outside.
 """
 
 from __future__ import annotations
@@ -46,6 +49,35 @@ class Label:
     trips: int
     tile: int
     position: int
+
+
+@dataclass(frozen=True)
+class Core:
+    """What is inside the first `depth` Python loops, as one contraction.
+
+    position  of the first item of the nest that it has in it, but for nodes that nothing moves
+    buffers   of each tensor, the one that it works on: the innermost of those outside
+    labels    its axes
+    """
+
+    depth: int
+    position: int
+    buffers: dict[str, Buffer]
+    labels: tuple[Label, ...]
+
+    def axes(self, buffer: Buffer) -> tuple[int, ...]:
+        """Labels of the axes of its view of a buffer: the buffer's instances, then what moves its tensor below."""
+        of_loop = {label.position: i for i, label in enumerate(self.labels) if label.position >= 0}
+        instances = [of_loop[s.position] for s in buffer.spatial]
+        dims = buffer.tensor.dims
+        inner = [i for i, label in enumerate(self.labels) if label.dim in dims and i not in instances]
+        return (*instances, *inner)
+
+    @property
+    def elements(self) -> list[int]:
+        """Of its view of each buffer."""
+        trips = [label.trips for label in self.labels]
+        return [math.prod(trips[axis] for axis in self.axes(buffer)) for buffer in self.buffers.values()]
 
 
 @dataclass(frozen=True)
@@ -138,6 +170,11 @@ class Plan:
                 del kept[position]
         return tuple(kept.values())
 
+    @property
+    def steps_at_most(self) -> int:
+        """Trips of the Python loops; fewer run where ragged edges cut some of them short."""
+        return math.prod(step.trips for step in self.python_loops)
+
     @cached_property
     def spatial(self) -> tuple[Step, ...]:
         return tuple(s for s in self.steps if s.spatial)
@@ -167,20 +204,23 @@ class Plan:
             spatial=tuple(s for s in self.spatial if s.position < position),
         )
 
-    @cached_property
-    def innermost(self) -> dict[str, Buffer]:
-        """Of each tensor, the buffer next to the MAC."""
-        return {b.tensor.name: self.buffers[b.outer_position] for b in self.boundaries if b.inner is None}
+    def core(self, depth: int) -> Core:
+        """What is inside the first `depth` Python loops; inside all of them, the innermost tile."""
+        inside = self.python_loops[depth:]
+        position = inside[0].position if inside else len(self.mapping.nest.items)
+        buffers: dict[str, Buffer] = {}
+        for buffer in self.buffers.values():
+            if buffer.boundary is None or buffer.position < position:
+                buffers[buffer.tensor.name] = buffer
+        return Core(depth, position, buffers, self._labels(self.python_loops[:depth], buffers))
 
-    @cached_property
-    def labels(self) -> tuple[Label, ...]:
-        """The axes of the contraction."""
-        python = set(self.python_loops)
+    def _labels(self, outside: tuple[Step, ...], buffers: dict[str, Buffer]) -> tuple[Label, ...]:
+        last_node = max(buffer.position for buffer in buffers.values())
         found: list[Label] = []
         for step in sorted(self.steps, key=lambda s: (self.problem.dim_names.index(s.dim), -s.tile)):
-            if step in python:
+            if step in outside:
                 continue
-            above_node = step.spatial and step.position < self.last_node
+            above_node = step.spatial and step.position < last_node
             label = Label(step.dim, step.trips, step.tile, step.position if above_node else -1)
             last = found[-1] if found else None
             if last and last.position == label.position == -1 and last.dim == step.dim and last.tile == step.extent:

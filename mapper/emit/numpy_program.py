@@ -7,17 +7,18 @@ one), the runtime that every program has in common (`numpy_runtime.py`, pasted),
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 
 from ...arch import Architecture
 from ...cost_models import count_words
 from ...ir import Mapping
-from . import numpy_runtime
+from . import numpy_runtime, numpy_runtime_check, numpy_runtime_meters, numpy_runtime_passes
 from .direct import direct_lines, operand_shapes
 from .names import Names, comment, quoted
+from .numpy_loops import Loops
 from .numpy_meters import meter_lines
+from .numpy_passes import MANY_STEPS, checked_depths, pass_depths, pass_lines, steps_one_by_one
 from .numpy_plan import Plan
 from .numpy_schedule import Schedule
 
@@ -25,7 +26,7 @@ TITLE = '''"""One layer on one accelerator, executed by the schedule below, with
 
 Written by tilewright. It needs nothing but numpy. Run it:
 
-    python reference.py [seed] [--floats]
+    python reference.py [seed] [--floats] [--every-step]
 
 It computes the layer twice, by the schedule and directly, compares both, and compares the words moved with those that
 the cost model expects. Outputs of whole numbers must be equal; with --floats, operands are of single precision, and
@@ -50,21 +51,23 @@ MAIN = '''
 # ---- main ------------------------------------------------------------------------------------------------------------
 
 
-def check(seed: int = 0, floats: bool = False) -> tuple[str, dict[tuple[str, str], tuple[int, int]]]:
-    """Run on random operands: what is wrong with the output (nothing if all is well), and the words moved."""
+def check(seed: int = 0, floats: bool = False, every_step: bool = False) -> tuple[str, Words, tuple[int, int]]:
+    """Run on random operands: what is wrong with the output (nothing if all is well), the words moved, and the steps of
+    the schedule: all, and those that were run one by one."""
     operands = random_floats(OPERANDS, seed) if floats else random_operands(OPERANDS, seed)
-    output, moved = run(operands)
+    counted = meters()
+    output, moved = run(operands, every_step, counted)
     bound: np.ndarray | int = 0
     if floats:
         bound = rounding_bound(direct({name: np.abs(array) for name, array in operands.items()}), ROUNDINGS)
-    return difference(output, direct(operands), bound), moved
+    return difference(output, direct(operands), bound), moved, counted[-1].number()
 
 
 def main() -> int:
     """Print the check's result; 0 if output and words are as they should be."""
     begun = time.perf_counter()
-    seeds = [int(word) for word in sys.argv[1:] if word != "--floats"]
-    wrong, moved = check(seeds[0] if seeds else 0, "--floats" in sys.argv)
+    seeds = [int(word) for word in sys.argv[1:] if not word.startswith("--")]
+    wrong, moved, steps = check(seeds[0] if seeds else 0, "--floats" in sys.argv, "--every-step" in sys.argv)
     print("\\n".join(words_table(moved, EXPECTED)))
     if wrong:
         print(f"FAILED: {wrong}")
@@ -72,7 +75,7 @@ def main() -> int:
         print("FAILED: the words moved are not those expected")
     if wrong or moved != EXPECTED:
         return 1
-    print(f"OK: output and words moved agree ({time.perf_counter() - begun:.1f} s)")
+    print(f"OK: output and words moved agree{steps_note(*steps)} ({time.perf_counter() - begun:.1f} s)")
     return 0
 
 
@@ -80,12 +83,26 @@ if __name__ == "__main__":
     sys.exit(main())
 '''
 
-RUN_HEAD = '''def run(operands: dict[str, np.ndarray]) -> tuple[np.ndarray, dict[tuple[str, str], tuple[int, int]]]:
+RUN_HEAD = '''def run(
+    operands: dict[str, np.ndarray], every_step: bool = False, counted: tuple[Any, ...] | None = None
+) -> tuple[np.ndarray, Words]:
     """Execute the schedule: the output, and the words (read, written) by (memory, tensor).
+
+    every_step  run each step on its own; in a program without passes they are anyway
+    counted     what counts, `meters()`
 
     Loop variables are the first index of a tile, as the first instance sees it. Loops over instances (`parallel`) are
     axes of the buffers, so that one statement moves or computes for all instances.
     """'''
+
+PASSES_NOTE = [
+    "# The schedule has very many steps. A pass over its inner loops that begins like one before it (the same tiles",
+    "# held at the same places, as seen from there) is not run step by step again: it is one contraction on the",
+    "# buffers outside, and is counted as that one was. With --every-step, each step is run.",
+    "",
+]
+
+RUNTIME = (numpy_runtime, numpy_runtime_meters, numpy_runtime_passes, numpy_runtime_check)
 
 MODULE_NAMES = (
     "check",
@@ -103,17 +120,23 @@ MODULE_NAMES = (
 )
 
 
-def emit_numpy(mapping: Mapping, arch: Architecture) -> str:
+def emit_numpy(
+    mapping: Mapping, arch: Architecture, fast: bool | None = None, depths: Collection[int] | None = None
+) -> str:
     """The text of a program that executes `mapping`, counts the words it moves, and checks both.
+
+    fast    with passes (`numpy_passes.py`), of which equal ones are run step by step once; None: if it has many steps
+    depths  numbers of Python loops outside the passes, instead of those with which the fewest steps are run
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, or when the nest is
     deeper than Python and numpy can express.
     """
-    taken = (*MODULE_NAMES, *vars(numpy_runtime))
-    schedule = Schedule(mapping, arch, taken)
+    taken = [*MODULE_NAMES, *(name for module in RUNTIME for name in vars(module))]
+    schedule = Schedule(mapping, arch, taken, _depths(mapping, arch, fast, depths))
     direct_names = Names((*taken, "operands", "kind", "result", "np", "itertools"))
     parts = [
         [TITLE],
+        PASSES_NOTE if schedule.passes else [],
         _header_lines(mapping, arch),
         ["", IMPORTS],
         _table_lines(schedule),
@@ -125,24 +148,37 @@ def emit_numpy(mapping: Mapping, arch: Architecture) -> str:
         ["", ""],
         direct_lines(mapping.problem, direct_names),
         ["", ""],
-        [runtime_text(), MAIN],
+        [runtime_text(bool(schedule.passes)), MAIN],
     ]
     return "\n".join(line for part in parts for line in part)
 
 
-def program_steps(mapping: Mapping, arch: Architecture) -> int:
-    """How often the program's innermost statement runs, at most; a step takes tens of microseconds and more.
+def program_steps(mapping: Mapping, arch: Architecture, fast: bool | None = False) -> int:
+    """How often the program's innermost statement runs, at most; with passes, about how many steps and passes it has.
+    A step takes tens of microseconds and more.
 
     Raises MappingError when a node or loop stands where the architecture has no place for it.
     """
-    return math.prod(step.trips for step in Plan.of(mapping, arch).python_loops)
+    depths = _depths(mapping, arch, fast, None)
+    plan = Plan.of(mapping, arch)
+    return steps_one_by_one(plan, depths) if depths else plan.steps_at_most
+
+
+def _depths(mapping: Mapping, arch: Architecture, fast: bool | None, depths: Collection[int] | None) -> tuple[int, ...]:
+    plan = Plan.of(mapping, arch)
+    if depths is not None:
+        return checked_depths(plan, depths)
+    if fast is None:
+        fast = plan.steps_at_most > MANY_STEPS
+    return pass_depths(plan) if fast else ()
 
 
 @cache
-def runtime_text() -> str:
-    """What all programs share: the source of `numpy_runtime` below its imports."""
-    source = inspect.getsource(numpy_runtime)
-    return source[source.index("# ---- buffers") :]
+def runtime_text(passes: bool) -> str:
+    """What all programs share: the source of the `numpy_runtime` modules below their imports."""
+    modules = [module for module in RUNTIME if passes or module is not numpy_runtime_passes]
+    sources = [inspect.getsource(module) for module in modules]
+    return "\n\n".join(source[source.index("# ---- ") :] for source in sources)
 
 
 def _header_lines(mapping: Mapping, arch: Architecture) -> Iterator[str]:
@@ -181,12 +217,12 @@ def _run_lines(schedule: Schedule) -> Iterator[str]:
     yield from _indented(schedule.view_lines())
     yield ""
     names = (*schedule.meter.values(), "macs")
-    yield f"    counted = {', '.join(names)}{',' * (len(names) == 1)} = meters()"
+    yield "    counted = meters() if counted is None else counted"
+    yield f"    {', '.join(names)}{',' * (len(names) == 1)} = counted"
     yield from _indented(schedule.drain_lines())
     yield ""
-    loops = list(schedule.loop_lines())
-    schedule.check_depth(loops)
-    yield from _indented(loops)
+    yield from _indented(pass_lines(schedule))
+    yield from _indented(Loops(schedule).lines())
     yield ""
     yield from _indented(_final_drains(schedule))
     sizes = [f":{schedule.problem.sizes[rank[0][0]]}" for rank in output.ranks]

@@ -1,6 +1,7 @@
-"""The part of an emitted numpy program that is the same in every one: views of buffers, and meters that count words.
+"""The part of an emitted numpy program that is the same in every one: views of buffers, and how tiles move.
 
-`numpy_program.py` pastes everything below the imports into its output, so nothing here may import from tilewright.
+`numpy_program.py` pastes everything below the imports into its output, and after it that of `numpy_runtime_meters.py`,
+`numpy_runtime_passes.py` and `numpy_runtime_check.py`. So these may import nothing from tilewright but each other.
 """
 
 from __future__ import annotations
@@ -139,6 +140,16 @@ class Along:
         state = _number(tuple(after), self._state_ids, self._states)
         return state, _number(tuple(moves), self._move_ids, self.moves)
 
+    def held(self, start: int) -> tuple[tuple[int, int] | None, ...]:
+        """What every instance holds: where it begins, as seen from a start, and how far it goes."""
+        found = zip(self.offsets, self._states[self._state], strict=True)
+        return tuple([None if old is None else (old - start, min(self.tile, self.size - old - o)) for o, old in found])
+
+    def hold(self, held: tuple[tuple[int, int] | None, ...], start: int) -> None:
+        """Every instance holds this, as seen from a start."""
+        state = tuple([None if place is None else place[0] + start for place in held])
+        self._state = _number(state, self._state_ids, self._states)
+
     def groups(self, move: int, by: str) -> dict[Group, int]:
         """Instances at work that share a transfer (or a buffer), and how many groups look like that."""
         if (move, by) not in self._groups:
@@ -242,207 +253,3 @@ class Tensor:
                 wanted, held = wanted + number * found[0], held + number * found[1]
             self._known[key] = wanted, held
         return self._known[key]
-
-
-class Fills:
-    """Counts what enters the buffers of one operand: `outer` is read, `inner` is written."""
-
-    def __init__(self, outer: tuple[str, str], inner: tuple[str, str], halo: str, tensor: Tensor) -> None:
-        self.outer, self.inner, self.halo, self.tensor = outer, inner, halo, tensor
-        self.place: tuple[int, ...] | None = None
-        self.outside: tuple[int, ...] | None = None
-        self.reads = self.writes = 0
-        self._known: dict[tuple[tuple[int, ...], bool], tuple[int, int]] = {}
-
-    def fill(self, place: tuple[int, ...], others: tuple[int, ...] = (), outside: tuple[int, ...] = ()) -> bool:
-        """Whether the tile moves; if it does, count what the instances at work do not hold yet.
-
-        place    where the tile begins, per dimension of the tensor
-        others   where further dimensions stand
-        outside  where the loops outside the innermost moving one stand. If they stood still, that one moves the tile,
-                 and the tile slides; if they did not, the tile is transferred, whatever it was before
-        """
-        slides = outside == self.outside
-        if slides and place == self.place:
-            return False
-        self.place, self.outside = place, outside
-        moves = self.tensor.moves(place + others)
-        reuse = self.halo == "exact" or (self.halo == "innermost" and slides)
-        key = (moves, reuse)
-        words = self._known.get(key)
-        if words is None:
-            words = self.tensor.words(moves, "transfer", reuse), self.tensor.words(moves, "alone", reuse)
-            self._known[key] = words
-        self.reads += words[0]
-        self.writes += words[1]
-        return True
-
-    def totals(self) -> list[tuple[tuple[str, str], int, int]]:
-        """(memory and tensor, reads, writes)."""
-        return [(self.outer, self.reads, 0), (self.inner, 0, self.writes)]
-
-
-class Sums:
-    """Counts what enters and leaves the buffers of partial sums: `inner` are drained to `outer`, and come back.
-
-    drain_read  whether the inner read of a drain counts
-    first_read  whether sums are read at their first visit, too
-    """
-
-    def __init__(
-        self, outer: tuple[str, str], inner: tuple[str, str], drain_read: bool, first_read: bool, tensor: Tensor
-    ) -> None:
-        self.outer, self.inner, self.tensor = outer, inner, tensor
-        self.drain_read, self.first_read = drain_read, first_read
-        self.now: tuple[tuple[int, ...], tuple[int, ...]] | None = None
-        self.at: tuple[int, ...] = ()
-        self.visited: set[tuple[int, ...]] = set()
-        self.outer_reads = self.outer_writes = self.inner_reads = self.inner_writes = 0
-        self._holding: tuple[int, int, int] | None = None
-        self._known: dict[tuple[int, ...], tuple[int, int, int]] = {}
-
-    def moves(self, place: tuple[int, ...], outside: tuple[int, ...] = ()) -> bool:
-        """Whether the tile moves: its place changes, or a loop outside the innermost moving one steps."""
-        before, self.now = self.now, (place, outside)
-        return before != self.now
-
-    def enter(self, place: tuple[int, ...], others: tuple[int, ...], at: tuple[int, ...]) -> bool:
-        """Begin on a tile; whether it was here before, so that its sums come back. `at` is where it lies outside."""
-        self.at = at
-        moves = self.tensor.moves(place + others)
-        if moves not in self._known:
-            alone, arriving, distinct = (self.tensor.words(moves, by) for by in ("alone", "transfer", "outer"))
-            self._known[moves] = alone, arriving, distinct
-        self._holding = self._known[moves]
-        returns = place in self.visited
-        self.visited.add(place)
-        if returns or self.first_read:
-            self.inner_writes += self._holding[0]
-            self.outer_reads += self._holding[2]
-        return returns
-
-    def leave(self) -> bool:
-        """Count the drain of the tile; False if nothing is held."""
-        if self._holding is None:
-            return False
-        alone, arriving, distinct = self._holding
-        self._holding = None
-        self.inner_reads += alone * self.drain_read
-        self.outer_writes += arriving
-        self.outer_reads += arriving - distinct
-        return True
-
-    def totals(self) -> list[tuple[tuple[str, str], int, int]]:
-        """(memory and tensor, reads, writes)."""
-        return [(self.outer, self.outer_reads, self.outer_writes), (self.inner, self.inner_reads, self.inner_writes)]
-
-
-class Macs:
-    """Counts what the MACs read and update: every operand for every step, and the sums.
-
-    tensors  (memory and tensor, where its instances and steps stand, edges), the output last. The edges say which of
-             the starts given to `step` belong to the tensor's dimensions; None: it never ends within a tile
-    first_read  whether sums are read at their first update, too
-    """
-
-    def __init__(self, tensors: list[tuple[tuple[str, str], Tensor, list[int | None]]], first_read: bool) -> None:
-        self.operands, self.sums, self.first_read = tensors[:-1], tensors[-1], first_read
-        self.steps: dict[tuple[int, ...], int] = {}
-        self.first: dict[tuple[int, ...], int] = {}
-        self.updated: set[tuple[int, ...]] = set()
-
-    def step(self, edges: tuple[int, ...], place: tuple[int, ...]) -> None:
-        """One pass over the innermost tiles. The first update of a sum reads nothing."""
-        self.steps[edges] = self.steps.get(edges, 0) + 1
-        if place not in self.updated:
-            self.updated.add(place)
-            self.first[edges] = self.first.get(edges, 0) + 1
-
-    def totals(self) -> list[tuple[tuple[str, str], int, int]]:
-        """(memory and tensor, reads, writes)."""
-        found = [(name, _accesses(tensor, edges, self.steps, "transfer"), 0) for name, tensor, edges in self.operands]
-        name, tensor, edges = self.sums
-        updates = _accesses(tensor, edges, self.steps, "transfer")
-        first = 0 if self.first_read else _accesses(tensor, edges, self.first, "outer")
-        return [*found, (name, updates - first, updates)]
-
-
-def _accesses(tensor: Tensor, edges: list[int | None], steps: dict[tuple[int, ...], int], by: str) -> int:
-    """Words over all steps: alike steps are counted once and multiplied."""
-    alike: dict[tuple[int, ...], int] = {}
-    for starts, times in steps.items():
-        moves = tensor.moves(tuple(0 if i is None else starts[i] for i in edges))
-        alike[moves] = alike.get(moves, 0) + times
-    return sum(times * tensor.words(moves, by) for moves, times in alike.items())
-
-
-def words_moved(meters: tuple[Fills | Sums | Macs, ...]) -> dict[tuple[str, str], tuple[int, int]]:
-    """Words read and written, by memory and tensor."""
-    moved: dict[tuple[str, str], tuple[int, int]] = {}
-    for meter in meters:
-        for name, reads, writes in meter.totals():
-            before = moved.get(name, (0, 0))
-            moved[name] = before[0] + reads, before[1] + writes
-    return moved
-
-
-# ---- the check -------------------------------------------------------------------------------------------------------
-
-
-def random_operands(shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, np.ndarray]:
-    """Small integers, so that sums are exact and do not depend on their order."""
-    rng = np.random.default_rng(seed)
-    return {name: rng.integers(-4, 5, shape) for name, shape in shapes.items()}
-
-
-def random_floats(shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, np.ndarray]:
-    """Numbers of single precision, whose sums depend on their order."""
-    rng = np.random.default_rng(seed)
-    return {name: rng.standard_normal(shape, np.float32) for name, shape in shapes.items()}
-
-
-def rounding_bound(sizes: np.ndarray, roundings: int) -> np.ndarray:
-    """How far outputs of single precision may be from exact ones, in whatever order their products are added.
-
-    sizes      sum of the magnitudes of all products, of every output
-    roundings  that a product may go through; with n of them the bound is sizes * n u / (1 - n u), u = 2^-24
-               (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1)
-    """
-    error = roundings * 2.0**-24
-    if error >= 1:
-        raise ValueError(f"sums of {roundings} products say nothing in single precision; compare whole numbers")
-    return sizes * (error / (1 - error))
-
-
-def difference(output: np.ndarray, reference: np.ndarray, bound: np.ndarray | int = 0) -> str:
-    """What is wrong with the output, where it is further from the reference than a bound; nothing if all is well."""
-    if output.shape != reference.shape:
-        return f"the output has shape {output.shape}, expected {reference.shape}"
-    wrong = np.argwhere(~(np.abs(output - reference) <= bound))  # what is no number is wrong, too
-    if not len(wrong):
-        return ""
-    first = tuple(wrong[0].tolist())
-    return f"{len(wrong)} of {output.size} outputs differ; at {first}: {output[first]}, expected {reference[first]}"
-
-
-Words = dict[tuple[str, str], tuple[int, int]]
-
-
-def words_table(moved: Words, expected: Words) -> list[str]:
-    """One line per memory and tensor: words moved beside words expected."""
-    heads = ("memory", "tensor", "reads", "expected", "writes", "expected")
-    rows: list[tuple[str, ...]] = [heads]
-    for name in dict.fromkeys((*expected, *moved)):
-        got, want = moved.get(name, (0, 0)), expected.get(name, (0, 0))
-        labels = (ascii(part)[1:-1] for part in name)
-        rows.append(
-            (*labels, *(f"{n:,}" for n in (got[0], want[0], got[1], want[1])), "" if got == want else "  <-- differs")
-        )
-    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
-    return [
-        "  ".join(
-            [text.ljust(w) if i < 2 else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths, strict=False))]
-            + list(row[len(heads) :])
-        ).rstrip()
-        for row in rows
-    ]

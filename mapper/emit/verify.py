@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,8 @@ class Verification:
     moved         words (read, written) by (memory, tensor), as the program counted them
     expected      the same, as the cost model has them
     message       one line that says what disagrees, or that all agrees
+    steps         of the schedule
+    steps_run     of these, one by one; the others at once, in passes like one of those (`numpy_passes.py`)
     """
 
     agrees: bool
@@ -31,17 +34,27 @@ class Verification:
     moved: Words
     expected: Words
     message: str
+    steps: int = 0
+    steps_run: int = 0
 
     def __bool__(self) -> bool:
         """Whether output and words agree."""
         return self.agrees and self.words_agree
 
 
-def verify_numpy(mapping: Mapping, arch: Architecture, seed: int = 0, floats: bool = False) -> Verification:
+def verify_numpy(
+    mapping: Mapping,
+    arch: Architecture,
+    seed: int = 0,
+    floats: bool = False,
+    fast: bool | None = None,
+    depths: Collection[int] | None = None,
+) -> Verification:
     """Emit the program of a mapping, run it on random operands, and compare.
 
     floats  operands of single precision, and outputs equal but for rounding (`numpy_runtime.rounding_bound`), instead
             of small whole numbers and outputs that are equal
+    fast    as `emit_numpy` has it; so are the depths of the passes
 
     The text is executed in a namespace of its own, inside this process: a new interpreter would spend longer on
     importing numpy than most programs take to run. Nothing in the text comes from users but numbers and escaped names.
@@ -49,9 +62,9 @@ def verify_numpy(mapping: Mapping, arch: Architecture, seed: int = 0, floats: bo
     Raises MappingError when no program can be written for the mapping.
     """
     program: dict[str, Any] = {"__name__": "tilewright_reference"}
-    exec(compile(emit_numpy(mapping, arch), "<reference program>", "exec"), program)
+    exec(compile(emit_numpy(mapping, arch, fast, depths), "<reference program>", "exec"), program)
     begun = time.perf_counter()
-    wrong, moved = program["check"](seed, floats)
+    wrong, moved, (steps, ran) = program["check"](seed, floats)
     seconds = time.perf_counter() - begun
     expected: Words = program["EXPECTED"]
     differing = [name for name in {**expected, **moved} if expected.get(name) != moved.get(name)]
@@ -61,7 +74,9 @@ def verify_numpy(mapping: Mapping, arch: Architecture, seed: int = 0, floats: bo
         seconds=seconds,
         moved=moved,
         expected=expected,
-        message=_message(wrong, differing, moved, expected),
+        message=_message(wrong, differing, moved, expected) + program["steps_note"](steps, ran),
+        steps=steps,
+        steps_run=ran,
     )
 
 

@@ -238,6 +238,20 @@ def test_verify_warns_of_a_long_run(saved: Path, monkeypatch: pytest.MonkeyPatch
     assert "100,000,000 steps" in done.stderr
 
 
+def test_verify_runs_passes_at_once_or_every_step(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "gemm: M=16,N=16,K=16\narch: three_level\nlevels:\n"
+        "  - {memory: DRAM, keep: [A, W, O], loops: [M=16, N=16, K=16]}\n  - {memory: RF, keep: [A, W, O]}\n"
+    )
+    told = "of 4,096 steps were run one by one, the others at once, in passes like one of those"
+    assert told in run("verify", "--fast", path).stdout
+    assert told not in run("verify", "--every-step", path).stdout
+    assert "pass1.repeats(" in run("emit", "--to", "numpy", "--fast", path).stdout
+    assert "pass1.repeats(" not in run("emit", "--to", "numpy", path).stdout
+    assert "and not in c" in refused("emit", "--to", "c", "--every-step", path)
+
+
 def test_lists_are_one_name_a_line() -> None:
     lines = run("list", "archs").stdout.splitlines()
     assert [line.split()[0] for line in lines] == list(tw.list_archs())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -11,37 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generators import (
-    POISONS,
-    hostile_mapping,
-    memory,
-    random_architecture,
-    random_mapping,
-    random_problem,
-    tensor,
-)
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Reuse, load_arch
+from emitted import random_triple
+from generators import POISONS, hostile_mapping, memory, tensor
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_arch
 from tilewright.cost_models import count_words, simulate
 from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Node, Problem
 from tilewright.mapper.emit import emit_numpy, program_steps, verify_numpy
 from tilewright.workloads import conv2d, gemm
 
 MAY = Keeps(input="may", weight="may", output="may")
-
-
-def random_triple(seed: int) -> tuple[Problem, Architecture, Mapping]:
-    """A random mapping that the architecture allows; a seed without one is followed by another."""
-    for attempt in range(100):
-        rng = random.Random(seed * 100 + attempt)
-        reuse: Reuse = "at_node" if seed % 4 == 0 else "across_levels"
-        problem, arch = random_problem(rng), random_architecture(rng, reuse=reuse)
-        try:
-            mapping = random_mapping(rng, problem, arch)
-            count_words(mapping, arch)
-        except MappingError:
-            continue
-        return problem, arch, mapping
-    raise AssertionError("no mapping found")
 
 
 def machine(*levels: object, inner_drain_read: bool = True) -> Architecture:
@@ -299,7 +276,7 @@ def test_more_loops_than_python_nests() -> None:
 
 
 def test_loops_that_share_a_statement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.mapper.emit.numpy_schedule.DEEPEST", 4)
+    monkeypatch.setattr("tilewright.mapper.emit.numpy_loops.DEEPEST", 4)
     problem = gemm(M=7, N=6, K=5)
     names = [t.name for t in problem.tensors]
     loops = [Loop(dim, 2) for _ in range(3) for dim in "MNK"]
@@ -402,7 +379,7 @@ def test_verification_says_what_disagrees(monkeypatch: pytest.MonkeyPatch) -> No
     text = spoil_output(emit_numpy(mapping, arch)).replace(
         f"({words.reads}, {words.writes})", f"({words.reads}, {words.writes + 1})"
     )
-    monkeypatch.setattr("tilewright.mapper.emit.verify.emit_numpy", lambda mapping, arch: text)
+    monkeypatch.setattr("tilewright.mapper.emit.verify.emit_numpy", lambda *_: text)
     found = verify_numpy(mapping, arch)
     assert not found
     assert not found.agrees
