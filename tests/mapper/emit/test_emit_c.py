@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 import shutil
 import subprocess
@@ -10,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from generators import memory, random_architecture, random_mapping, random_problem, tensor
+from emitted import random_case
+from generators import memory, tensor
 from tilewright import search
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem
@@ -46,19 +46,6 @@ def write(folder: Path, text: str, name: str = "schedule.c") -> Path:
     return source
 
 
-def random_case(seed: int) -> tuple[Mapping, Architecture, random.Random]:
-    for attempt in range(100):
-        rng = random.Random(seed * 100 + attempt)
-        problem, arch = random_problem(rng), random_architecture(rng)
-        try:
-            mapping = random_mapping(rng, problem, arch)
-            emit_c(mapping, arch)
-        except MappingError:
-            continue
-        return mapping, arch, rng
-    raise AssertionError("no mapping found")
-
-
 OWN = "run direct main random_element seconds difference ELEMENTS MACS ARRAYS LARGEST RUN DIRECT".split()  # noqa: SIM905
 
 
@@ -83,10 +70,8 @@ def test_random_mappings_compute_the_layer(block: int, tmp_path: Path, monkeypat
     monkeypatch.setattr("tilewright.mapper.emit.loop_program.LEAST_PARALLEL_MACS", 1 if block >= 2 else 10**9)
     programs = []
     for seed in range(block * 12, block * 12 + 12):
-        mapping, arch, rng = random_case(seed)
-        names = [m.name for m in arch.memories]
-        copied = None if seed % 3 else rng.sample(names, rng.randint(0, len(names)))
-        programs.append(emit_c(mapping, arch, element, copied))  # type: ignore[arg-type]
+        case = random_case(seed)
+        programs.append(emit_c(case.mapping, case.arch, element, case.copied))  # type: ignore[arg-type]
     assert any("#pragma omp parallel" in text for text in programs) == (block >= 2)
     sanitized = [f"-O{block % 2}", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     threads = ["-fopenmp"] if block >= 2 else []
@@ -174,7 +159,8 @@ def test_little_work_is_not_shared() -> None:
 
 @needs_gcc
 def test_a_wrong_schedule_fails(tmp_path: Path) -> None:
-    mapping, arch, _ = random_case(3)
+    case = random_case(3)
+    mapping, arch = case.mapping, case.arch
     text = emit_c(mapping, arch)
     head, end = text.split("/* The same operation", 1)
     at = head.rindex(" += ")
@@ -258,5 +244,6 @@ def test_sums_that_no_check_can_hold_are_refused() -> None:
 
 
 def test_emission_is_deterministic() -> None:
-    mapping, arch, _ = random_case(5)
+    case = random_case(5)
+    mapping, arch = case.mapping, case.arch
     assert emit_c(mapping, arch) == emit_c(mapping, arch)
