@@ -273,6 +273,11 @@ def _spatial(fanout: Fanout, loops: list[Loop], mapping: Mapping) -> Iterator[st
     """The permutation is split: what comes first runs along x."""
     x = [loop for loop in loops if loop.axis and loop.axis.index == 0]
     y = [loop for loop in loops if loop.axis and loop.axis.index == 1]
+    for dim in dict.fromkeys(loop.dim for loop in x if loop.dim in {other.dim for other in y}):
+        on_x, on_y = (math.prod(loop.trips for loop in axis if loop.dim == dim) for axis in (x, y))
+        message = f"{dim} is spread over both axes of {fanout.name}, {on_x} x {on_y}; they have one factor for it"
+        one_less = f"{fanout.name}.{'x' if on_x < on_y else 'y'}.trips.{dim}=1"
+        raise MappingError(message, where=_FILES, hint=f'search with --constraint "{one_less}"')
     yield from _factors(spatial_name(fanout.name), "spatial", [*y, *x], mapping, len(x))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from generators import memory
+from tilewright import search
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_arch
 from tilewright.cost_models import count_words, evaluate
 from tilewright.ir import LoopNest, Mapping, MappingError
@@ -212,6 +213,20 @@ BEYOND = [
 def test_what_the_files_cannot_say_is_named(nest: str, changes: dict[str, object], message: str) -> None:
     with pytest.raises(MappingError, match=message):
         emit_timeloop(Mapping(gemm(M=2, N=4, K=3), LoopNest.parse(nest)), machine(**changes))
+
+
+def test_one_dimension_on_both_axes_names_the_constraint_that_helps() -> None:
+    axes = (ArrayAxis(size=4), ArrayAxis(size=4))
+    dram, array, registers = machine().levels
+    arch = machine(levels=(dram, array.model_copy(update={"axes": axes}), registers))
+    problem = gemm(M=1, N=16, K=1)
+    nest = "DRAM keeps A W O\nparallel N in 4 on array.x\nparallel N in 2 on array.y\nL1 keeps W O\nfor N in 2"
+    with pytest.raises(MappingError, match="N is spread over both axes of array, 4 x 2") as raised:
+        emit_timeloop(Mapping(problem, LoopNest.parse(nest)), arch)
+    assert raised.value.hint == 'search with --constraint "array.y.trips.N=1"'
+    found = search(problem, arch, "edp", constraints="array.y.trips.N=1")
+    assert "array.y" not in str(found.mapping.nest)
+    assert "N=4" in emit_timeloop(found.mapping, arch)
 
 
 def test_levels_that_the_files_cannot_say() -> None:
