@@ -58,9 +58,11 @@ size per cycle or per second. Unknown keys, keys given twice, aliases and tags a
 
 from __future__ import annotations
 
+import contextlib
+import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -180,8 +182,20 @@ def load_arch(name_or_path: str | os.PathLike[str], set: Mapping[str, Setting] |
             f"no architecture is named {name!r}, expected a library name or a path that ends in .yaml",
             hint=did_you_mean(name, known),
         )
-    hint = f"library names are {', '.join(known)}"
-    return parse_arch(read_text(Path(name), name, hint=hint), name, set)
+    text = read_text(Path(name), name, hint=_instead_of(Path(name), known))
+    if text.lstrip().startswith("{") and '"schema_version"' in text:
+        hint = f"its own architecture is in it: `tilewright evaluate {name}` needs no --arch"
+        raise ArchitectureError("this is a mapping.json, expected an architecture file", where=name, hint=hint)
+    return parse_arch(text, name, set)
+
+
+def _instead_of(path: Path, known: Sequence[str]) -> str:
+    """A hint for a path that is not there: the nearest file beside it or name of the library, or all these names."""
+    stems = {name: name for name in known}
+    with contextlib.suppress(OSError, ValueError):  # a folder that is not there, or not to be read
+        stems |= {other.stem: str(other) for other in path.parent.iterdir() if other.suffix in (".yaml", ".yml")}
+    near = difflib.get_close_matches(path.stem, stems, n=1)
+    return f"did you mean {stems[near[0]]!r}?" if near else f"library names are {', '.join(known)}"
 
 
 def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | None = None) -> Architecture:

@@ -362,6 +362,27 @@ class TestFiles:
         with pytest.raises(ArchitectureError, match=re.escape(f"{path}: no such file, expected an architecture file")):
             load_arch(path)
 
+    def test_nearest_to_a_missing_file(self, tmp_path: Path) -> None:
+        (tmp_path / "my_chip.yaml").write_text(GOOD)
+        for name, hint in (
+            ("my_chp.yaml", f"did you mean '{tmp_path / 'my_chip.yaml'}'?"),
+            ("eyerris.yaml", "did you mean 'eyeriss'?"),
+            ("nothing/eyerris.yaml", "did you mean 'eyeriss'?"),
+            ("none.yaml", "library names are a100, ascend_like, "),
+        ):
+            with pytest.raises(ArchitectureError) as caught:
+                load_arch(tmp_path / name)
+            assert (caught.value.hint or "").startswith(hint)
+
+    def test_a_mapping_for_an_architecture(self, tmp_path: Path) -> None:
+        path = tmp_path / "mapping.json"
+        path.write_bytes((Path(__file__).parents[1] / "golden/mapping-1/another-machine.json").read_bytes())
+        with pytest.raises(
+            ArchitectureError, match=r"this is a mapping\.json, expected an architecture file"
+        ) as caught:
+            load_arch(path)
+        assert caught.value.hint == f"its own architecture is in it: `tilewright evaluate {path}` needs no --arch"
+
     def test_directory(self, tmp_path: Path) -> None:
         with pytest.raises(ArchitectureError, match=re.escape(f"{tmp_path}: this is a directory")):
             load_arch(tmp_path)
