@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .arch import Architecture, list_archs, load_arch
     from .comparisons import compare, search_many
     from .cost_models import simulate
+    from .explanations import explain
     from .explorations import explore
     from .ir import LoopNest, Mapping, Problem, TilewrightError
     from .report.documents import load_mapping
@@ -37,6 +38,7 @@ __all__ = [
     "conv2d",
     "einsum",
     "evaluate",
+    "explain",
     "explore",
     "gemm",
     "list_archs",
@@ -64,6 +66,7 @@ _HOME = {
     "conv2d": "workloads",
     "einsum": "workloads",
     "evaluate": "results",
+    "explain": "explanations",
     "explore": "explorations",
     "gemm": "workloads",
     "list_archs": "arch",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from .arch import Architecture, load_arch
+from .arch import Architecture, list_archs, load_arch
 from .arch.document import read_text
 from .ir import Mapping, MappingError, Problem, TilewrightError
 from .mapper.mapping_files import MappingFile, read_mapping_file
@@ -34,7 +34,7 @@ def load_any(
 
     source  a path; or a text: of a mapping.json if it starts with `{`, of a mapping file if it has several lines
     where   what messages call it; by default its path
-    settings  fields of the architecture that a mapping file names
+    settings  fields of the architecture that the source names or holds
     returns the mapping; and the figures that were recorded with it, unless another architecture is asked for
 
     Raises MappingError, with file, line and field, for what cannot be read or does not cover its layer.
@@ -43,11 +43,10 @@ def load_any(
     is_text = "\n" in text or text.lstrip().startswith("{")
     path = Path(source)
     if text.lstrip().startswith("{") or (not is_text and path.suffix not in (".yaml", ".yml")):
-        if settings:
-            hint = "name an architecture as well, with --arch"
-            raise MappingError("its architecture is finished: no field of it can be set", where=where, hint=hint)
-        loaded = load_mapping(source, where)
-        _check_same(loaded.mapping.problem, layer, where or ("<text>" if is_text else os.fspath(source)))
+        loaded, place = load_mapping(source, where), where or ("<text>" if is_text else os.fspath(source))
+        _check_same(loaded.mapping.problem, layer, place)
+        if arch is None and settings:
+            arch = _changed(loaded.arch, settings, place)
         if arch is None or (machine := _machine(arch)) == loaded.arch:
             return AnyMapping(loaded.mapping, loaded.arch, loaded.recorded)
         return AnyMapping(loaded.mapping, machine, None)
@@ -56,6 +55,15 @@ def load_any(
     problem = layer if isinstance(layer, Problem) else load_layer(layer) if layer else _layer_of(file, place)
     machine = _machine(arch) if arch is not None else load_arch(_named(file, place), settings)
     return AnyMapping(file.mapping(problem, machine), machine, None)
+
+
+def _changed(arch: Architecture, settings: dict[str, str], place: str) -> Architecture:
+    """The architecture of a mapping.json, with fields set. It is there as a finished machine; fields are those of the
+    file that it is from."""
+    if arch.name not in list_archs() or load_arch(arch.name, arch.settings) != arch:
+        message = f"its architecture, {arch.name}, is not that of the library: no field of it can be set"
+        raise MappingError(message, where=place, hint="give its file as well, with --arch")
+    return load_arch(arch.name, {**arch.settings, **settings})
 
 
 def _check_same(problem: Problem, layer: Problem | str | None, place: str) -> None:

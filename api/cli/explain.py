@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -11,7 +10,7 @@ import typer
 from ..ir import Problem, TilewrightError
 from .constraint_options import constraint_sources
 from .machines import architecture_named
-from .mappings import cost_of, load
+from .mappings import cost_of, load_on
 from .options import (
     ConstraintOption,
     ConstraintsOption,
@@ -28,7 +27,6 @@ from .problems import problem_named
 from .terminal import noting_interrupts, progress, say
 
 if TYPE_CHECKING:
-    from ..arch import Architecture
     from ..explanations import Found, Searching
     from ..mapper.space import Space
     from ..mapper.tilings import Tiling
@@ -92,7 +90,6 @@ def explain(
     """
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
-    machine = architecture_named(arch, set_fields) if arch is not None or set_fields else None
     sources = constraint_sources(dataflow, constraints, constraint or ())
     from ..explanations import Searching, explain_found
     from ..report.explain.page import explanation_page
@@ -105,12 +102,15 @@ def explain(
     kind, place = cast("Tiling | None", tiling), cast("Space | None", space)
     with noting_interrupts() as interrupts, progress("searching") as watch:
         how = Searching(objective, kind, place, sources, time_limit, store, not no_cache, watch, say)
-        found = _read(mapping, problem, machine) if mapping is not None else _searched(problem, machine, how)
+        if mapping is not None:
+            found = _read(mapping, problem, arch, set_fields)
+        else:
+            found = _searched(problem, arch, set_fields, how)
         result = explain_found(found, how, not no_changes)
     if interrupts:
         say("interrupted: changes that were not searched are left out")
     if as_json:
-        typer.echo(json.dumps(result.as_dict(), indent=2, allow_nan=False))
+        typer.echo(result.to_json())
     else:
         write(explanation_page(result))
     if svg is not None:
@@ -119,21 +119,21 @@ def explain(
             typer.echo(f"\nFiles\n  {svg}")
 
 
-def _read(source: str, layer: Problem | None, arch: Architecture | None) -> Found:
+def _read(source: str, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> Found:
     """The mapping of a file, or of standard input."""
     from ..explanations import Found
 
     if ":" in source and not Path(source).exists():
         raise TilewrightError(f"found {source!r}, expected the file of a mapping", hint=f"write --layer {source}")
-    loaded = load(source, layer, arch)
+    loaded = load_on(source, layer, arch, set_fields)
     cost_of(source, loaded)
     return Found(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
 
 
-def _searched(layer: Problem | None, arch: Architecture | None, how: Searching) -> Found:
+def _searched(layer: Problem | None, arch: str | None, set_fields: list[str] | None, how: Searching) -> Found:
     """The best mapping of a layer."""
     from ..explanations import searched_for
 
     if layer is None:
         raise TilewrightError("expected a mapping or a layer, found neither", hint="give a mapping.json, or --layer")
-    return searched_for(layer, arch or architecture_named(None), how)
+    return searched_for(layer, architecture_named(arch, set_fields), how)

@@ -17,7 +17,7 @@ _FEWEST = 2
 
 
 @dataclass(frozen=True)
-class EnergyPart:
+class EnergyShare:
     """One part of the energy.
 
     kind      what it is spent on: words of a tensor at a memory, words on their way through a fanout, MACs, leakage
@@ -34,21 +34,21 @@ class EnergyPart:
     words_written: int = 0
 
 
-def energy_parts(cost: Cost) -> tuple[EnergyPart, ...]:
+def energy_parts(cost: Cost) -> tuple[EnergyShare, ...]:
     """All parts, largest first; they add up to the energy of the mapping."""
     whole = cost.energy_pj or 1.0
     parts = [
-        EnergyPart("memory", t.memory, t.tensor, t.energy_pj, t.energy_pj / whole, t.reads, t.writes)
+        EnergyShare("memory", t.memory, t.tensor, t.energy_pj, t.energy_pj / whole, t.reads, t.writes)
         for t in cost.traffic
     ]
-    parts += [EnergyPart("hops", n.fanout, n.tensor, n.energy_pj, n.energy_pj / whole) for n in cost.networks]
-    parts.append(EnergyPart("mac", "MAC", "", cost.mac_energy_pj, cost.mac_energy_pj / whole))
+    parts += [EnergyShare("hops", n.fanout, n.tensor, n.energy_pj, n.energy_pj / whole) for n in cost.networks]
+    parts.append(EnergyShare("mac", "MAC", "", cost.mac_energy_pj, cost.mac_energy_pj / whole))
     if cost.leakage_pj:
-        parts.append(EnergyPart("leakage", "", "", cost.leakage_pj, cost.leakage_pj / whole))
+        parts.append(EnergyShare("leakage", "", "", cost.leakage_pj, cost.leakage_pj / whole))
     return tuple(sorted(parts, key=lambda part: -part.energy_pj))
 
 
-def energy_sentences(parts: Sequence[EnergyPart], macs: int) -> Iterator[str]:
+def energy_sentences(parts: Sequence[EnergyShare], macs: int) -> Iterator[str]:
     """What moves and what computes, then the parts one by one, then the rest of them."""
     whole = sum(part.energy_pj for part in parts)
     if not whole:
@@ -70,7 +70,7 @@ def energy_sentences(parts: Sequence[EnergyPart], macs: int) -> Iterator[str]:
         yield f"The rest, {percent(whole - said, whole)}, is {names}."
 
 
-def _sentence(part: EnergyPart, macs: int) -> str:
+def _sentence(part: EnergyShare, macs: int) -> str:
     head = f"{percent(part.share, 1)}: {_name(part)}, {energy(part.energy_pj)}"
     if part.kind == "mac":
         return f"{head}: {count(macs)} MACs of {energy(part.energy_pj / macs)}."
@@ -84,7 +84,7 @@ def _sentence(part: EnergyPart, macs: int) -> str:
     return f"{head}: {', '.join(ways)}, {significant(words / macs)} per MAC, {each} each."
 
 
-def _name(part: EnergyPart) -> str:
+def _name(part: EnergyShare) -> str:
     names = {
         "memory": f"{part.tensor} in {part.place}",
         "hops": f"{part.tensor} on its way through {part.place}",

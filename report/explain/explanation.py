@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any
@@ -11,11 +12,11 @@ from ...cost_models import Cost, Objective
 from ...cost_models.crossings import crossings_of
 from ...ir import Mapping
 from .distance import Distance, distance_of
-from .energy import EnergyPart, energy_parts
-from .latency import Latency, latency_of
+from .energy import EnergyShare, energy_parts
+from .latency import LatencyBound, latency_of
 from .loops import LoopRole, loops_of
 from .ranking import Tried, best_changes
-from .reuse import Reuse, reuse_of
+from .reuse import WordReuse, reuse_of
 from .utilization import Utilization, utilization_of
 
 
@@ -42,15 +43,28 @@ class Improvement:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a mapping costs what it costs, and what would help."""
+    """Why a mapping costs what it costs, and what would help; docs/explain.md goes through it.
+
+    mapping, arch, cost  what is explained
+    energy       who spends the energy: memories by tensor, networks, MACs, leakage; the largest first
+    latency      what bounds it, and how busy everything else is
+    utilization  share of the MACs at work, and what the rest is lost to
+    reuse        how often each word is used between two memories
+    loops        what every loop of the nest is for
+    distance     how far energy, latency and words are from what no mapping can go below
+    improvement  what searching again has found; None, if nothing was searched for
+
+    `as_dict` has all of it as plain data, in base units, and `to_json` writes that; `text` is what
+    `tilewright explain` prints.
+    """
 
     mapping: Mapping
     arch: Architecture
     cost: Cost
-    energy: tuple[EnergyPart, ...]
-    latency: Latency
+    energy: tuple[EnergyShare, ...]
+    latency: LatencyBound
     utilization: Utilization
-    reuse: tuple[Reuse, ...]
+    reuse: tuple[WordReuse, ...]
     loops: tuple[LoopRole, ...]
     distance: Distance
     improvement: Improvement | None = None
@@ -71,17 +85,25 @@ class Explanation:
             "improvement": None if self.improvement is None else _improvement(self.improvement),
         }
 
+    def to_json(self) -> str:
+        """`as_dict` as JSON: what `tilewright explain --json` prints."""
+        return json.dumps(self.as_dict(), indent=2, allow_nan=False)
+
     def svg(self) -> str:
         """The picture of the nest: memories with their tiles, and the loops between them (picture.py)."""
         from .picture import nest_svg
 
         return nest_svg(self.mapping, self.arch, self.loops)
 
-    def __str__(self) -> str:
+    def text(self) -> str:
+        """All of it in sentences and tables; so is `str` of it."""
         from ..text import plain_text
         from .page import explanation_page
 
         return plain_text(explanation_page(self))
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 def explain_mapping(mapping: Mapping, arch: Architecture, cost: Cost) -> Explanation:

@@ -36,7 +36,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Latency:
+class LatencyBound:
     """The limits of the latency, those that overlap first, longest first.
 
     fill_cycles  that the first tiles in and the last ones out add
@@ -60,7 +60,7 @@ class Latency:
         return beside[1] if len(beside) > 1 else None
 
 
-def latency_of(cost: Cost, arch: Architecture) -> Latency:
+def latency_of(cost: Cost, arch: Architecture) -> LatencyBound:
     """What bounds the latency of a mapping that costs `cost`."""
     overlaps = {memory.name: memory.overlaps for memory in arch.memories}
     limits = [Limit(COMPUTE, "", cost.compute_cycles)]
@@ -71,7 +71,7 @@ def latency_of(cost: Cost, arch: Architecture) -> Latency:
     ]
     limits = _one_of_those_that_add(limits)
     order = sorted(limits, key=lambda limit: (not limit.overlaps, -limit.cycles))
-    return Latency(cost.latency_cycles, cost.fill_cycles, cost.limited_by, tuple(order))
+    return LatencyBound(cost.latency_cycles, cost.fill_cycles, cost.limited_by, tuple(order))
 
 
 def _one_of_those_that_add(limits: Sequence[Limit]) -> list[Limit]:
@@ -83,7 +83,7 @@ def _one_of_those_that_add(limits: Sequence[Limit]) -> list[Limit]:
     return [limit for limit in limits if limit.overlaps or limit is longest[limit.memory]]
 
 
-def latency_sentences(latency: Latency) -> Iterator[str]:
+def latency_sentences(latency: LatencyBound) -> Iterator[str]:
     """What binds, what comes next and how near it is, then what adds."""
     binding, following = latency.binding, latency.next
     yield f"{_named(binding)} bounds the latency: {count(binding.cycles)} of {_cycles(latency.cycles)}."

@@ -27,7 +27,7 @@ _MORE = 1.0005
 
 
 @dataclass(frozen=True)
-class Reuse:
+class WordReuse:
     """One tensor in one memory.
 
     filled   words that come in from outside; of an output, those that leave outwards
@@ -51,9 +51,9 @@ class Reuse:
         return self.used / self.filled
 
 
-def reuse_of(problem: Problem, crossings: Sequence[Crossing]) -> tuple[Reuse, ...]:
+def reuse_of(problem: Problem, crossings: Sequence[Crossing]) -> tuple[WordReuse, ...]:
     """Every tensor in every memory that keeps it, tensor by tensor, from the outside in."""
-    found: list[Reuse] = []
+    found: list[WordReuse] = []
     words = compulsory_words(problem)
     for tensor in problem.tensors:
         filled, halo = words[tensor.name], 1.0
@@ -62,7 +62,7 @@ def reuse_of(problem: Problem, crossings: Sequence[Crossing]) -> tuple[Reuse, ..
                 continue
             total, inner = crossing.total, crossing.boundary.inner
             found.append(
-                Reuse(
+                WordReuse(
                     tensor=tensor.name,
                     is_output=tensor.is_output,
                     memory=crossing.boundary.outer.name,
@@ -77,7 +77,7 @@ def reuse_of(problem: Problem, crossings: Sequence[Crossing]) -> tuple[Reuse, ..
     return tuple(found)
 
 
-def reuse_sentences(problem: Problem, reuse: Sequence[Reuse]) -> Iterator[str]:
+def reuse_sentences(problem: Problem, reuse: Sequence[WordReuse]) -> Iterator[str]:
     """One sentence a tensor: the MACs that a word takes part in, and the product that they come from."""
     words = compulsory_words(problem)
     for tensor in problem.tensors:
@@ -88,14 +88,14 @@ def reuse_sentences(problem: Problem, reuse: Sequence[Reuse]) -> Iterator[str]:
         yield f"A word of {tensor.name} {role} {each} {'MAC' if each == '1' else 'MACs'} = {product}."
 
 
-def _factors(reuse: Reuse) -> Iterator[str]:
+def _factors(reuse: WordReuse) -> Iterator[str]:
     if reuse.factor > _MORE:
         yield f"{significant(reuse.factor)} {reuse.memory}"
     if reuse.network > _MORE:
         yield f"{significant(reuse.network)} {'reduced' if reuse.is_output else 'multicast'}"
 
 
-def reuse_rows(reuse: Sequence[Reuse]) -> list[tuple[str, ...]]:
+def reuse_rows(reuse: Sequence[WordReuse]) -> list[tuple[str, ...]]:
     """Tensor, memory; words in, words used, times used, network, halo: as texts."""
     rows: list[tuple[str, ...]] = []
     last = ""

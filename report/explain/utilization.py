@@ -18,7 +18,7 @@ from ...arch import Architecture, ArrayAxis
 from ...cost_models import Cost
 from ...ir import Axis, Digit, Mapping, Problem, digits_by_dimension
 from ..units import percent, significant
-from .latency import Latency
+from .latency import LatencyBound
 
 _FULL = 1 - 1e-9
 
@@ -118,7 +118,7 @@ def _steps(digits: Sequence[Digit], left: int) -> int:
     return whole * _steps(rest, first.tile) + (_steps(rest, over) if over else 0)
 
 
-def utilization_sentences(utilization: Utilization, latency: Latency) -> Iterator[str]:
+def utilization_sentences(utilization: Utilization, latency: LatencyBound) -> Iterator[str]:
     """How busy the MACs are; and, where they are not, why."""
     if utilization.utilization > _FULL:
         yield "All MACs are busy all the time: utilization 100%."
@@ -150,7 +150,7 @@ def _axis_sentence(axis: AxisUse) -> str:
     return f"{head}, the most for loops that divide their dimensions."
 
 
-def _waits(latency: Latency) -> str:
+def _waits(latency: LatencyBound) -> str:
     binding = latency.binding
     reasons = [f"waiting for the port of {binding.name}"] if binding.memory else []
     reasons += [f"while {limit.name} moves words" for limit in latency.limits if not limit.overlaps and limit.cycles]

@@ -70,6 +70,22 @@ def test_from_python_in_all_ways(mapping: Path) -> None:
     assert str(expected).startswith("Layer")
 
 
+def test_fields_of_the_machine_in_a_document_can_be_set(mapping: Path) -> None:
+    given = ("--no-changes", "--set", "DRAM.read=900 pJ", "--json")
+    done = run(mapping, *given)
+    assert done.exit_code == 0, done.output
+    name = tw.load_mapping(mapping).arch.name
+    assert done.stdout == run(mapping, "--arch", name, *given).stdout
+    assert json.loads(done.stdout)["energy_pj"] > tw.evaluate(mapping).energy_pj
+
+
+def test_what_is_public_prints_what_the_command_does(mapping: Path) -> None:
+    why = tw.explain(mapping, changes=False)
+    assert run(mapping, "--no-changes", "--json").stdout == why.to_json() + "\n"
+    assert why.text() == str(why)
+    assert why.svg().startswith("<svg")
+
+
 def test_searches_are_recalled_from_the_store(mapping: Path, tmp_path: Path) -> None:
     store = tmp_path / "results.sqlite3"
     first = run(mapping, "--store", store)

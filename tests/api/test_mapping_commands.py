@@ -63,10 +63,22 @@ def test_fields_of_the_machine_that_a_file_names_can_be_set(mine: Path, tmp_path
     done = run("evaluate", mine, "--set", "DRAM.read=400 pJ", "--json")
     assert json.loads(done.stdout)["cost"]["energy_pj"] == tw.evaluate(mine, None, dear).energy_pj
     (tmp_path / "mapping.json").write_text(run("emit", mine, "--to", "json", "--set", "GLB.size=64 KiB").stdout)
-    done = run("evaluate", tmp_path / "mapping.json", "--set", "GLB.size=1 MiB")
-    assert done.exit_code == 2
-    assert "mapping.json: its architecture is finished" in done.stderr
-    assert "--arch" in done.stderr
+    dear = tw.load_arch("three_level", set={"GLB.size": "64 KiB", "DRAM.read": "400 pJ"})
+    done = run("evaluate", tmp_path / "mapping.json", "--set", "DRAM.read=400 pJ", "--json")
+    document = json.loads(done.stdout)
+    assert document["cost"]["energy_pj"] == tw.evaluate(mine, None, dear).energy_pj
+    assert document["architecture"]["settings"] == {"GLB.size": "64 KiB", "DRAM.read": "400 pJ"}
+
+
+def test_fields_of_a_machine_that_is_not_in_the_library_cannot_be_set(mine: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mapping.json"
+    for name in ("three_level", "mine"):
+        arch = tw.load_arch("three_level").model_copy(update={"name": name, "clock_hz": 123.0})
+        path.write_text(tw.search(tw.gemm(16, 16, 16), arch).emit("json"))
+        done = run("evaluate", path, "--set", "GLB.size=1 MiB")
+        assert done.exit_code == 2
+        assert f"mapping.json: its architecture, {name}, is not that of the library" in done.stderr
+        assert "--arch" in done.stderr
 
 
 def test_a_result_becomes_a_file_of_ones_own(tmp_path: Path) -> None:
