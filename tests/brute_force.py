@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 from tilewright.arch import Architecture, Fanout, Memory
@@ -53,16 +54,17 @@ def structure(arch: Architecture, placement: list[tuple[Memory, list[str]]]) -> 
     return parts + pending
 
 
-def chains(size: int, slots: int, ragged: bool) -> Iterator[tuple[int, ...]]:
+@cache
+def chains(size: int, slots: int, ragged: bool) -> tuple[tuple[int, ...], ...]:
     """Trip counts of one dimension over some slots, innermost first, that cover its size."""
     if slots == 0:
-        if size == 1:
-            yield ()
-        return
-    for trips in range(1, size + 1):
-        if ragged or size % trips == 0:
-            for rest in chains(ceil_div(size, trips), slots - 1, ragged):
-                yield (trips, *rest)
+        return ((),) if size == 1 else ()
+    return tuple(
+        (trips, *rest)
+        for trips in range(1, size + 1)
+        if ragged or size % trips == 0
+        for rest in chains(ceil_div(size, trips), slots - 1, ragged)
+    )
 
 
 def all_mappings(problem: Problem, arch: Architecture, ragged: bool) -> Iterator[Mapping]:
@@ -70,7 +72,7 @@ def all_mappings(problem: Problem, arch: Architecture, ragged: bool) -> Iterator
     for placement in placements(problem, arch):
         parts = structure(arch, placement)
         slots = [i for i, part in enumerate(parts) if not isinstance(part, list)][::-1]
-        per_dim = [list(chains(size, len(slots), ragged)) for _, size in problem.dims]
+        per_dim = [chains(size, len(slots), ragged) for _, size in problem.dims]
         for chosen in itertools.product(*per_dim):
             yield from _nests(problem, parts, slots, chosen)
 
@@ -97,13 +99,12 @@ def count(problem: Problem, arch: Architecture, ragged: bool, limit: int) -> int
     for placement in placements(problem, arch):
         parts = structure(arch, placement)
         slots = [part for part in reversed(parts) if not isinstance(part, list)]
-        per_dim = [list(chains(size, len(slots), ragged)) for _, size in problem.dims]
+        per_dim = [chains(size, len(slots), ragged) for _, size in problem.dims]
         if math.prod(map(len, per_dim)) > limit:
             return limit
+        in_time = [i for i, slot in enumerate(slots) if slot == "time"]
         for chosen in itertools.product(*per_dim):
-            total += math.prod(
-                math.factorial(sum(chain[i] > 1 for chain in chosen)) for i, slot in enumerate(slots) if slot == "time"
-            )
+            total += math.prod(math.factorial(sum(chain[i] > 1 for chain in chosen)) for i in in_time)
             if total >= limit:
                 return limit
     return total

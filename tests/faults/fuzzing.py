@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import yaml
 from hypothesis import settings
 
+from longer import TIMES
 from tilewright import TilewrightError
-
-TIMES = int(os.environ.get("TILEWRIGHT_FUZZ", "1"))
 
 
 def some(examples: int) -> settings:

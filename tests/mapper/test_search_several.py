@@ -19,9 +19,9 @@ from tilewright.cost_models import ENERGY, evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError, Problem
 from tilewright.mapper.several import search_best, search_front, search_in_turn
 
-PAIRS = 32
+PAIRS = 24
 COUNT = 4
-MOST_MAPPINGS = 400
+MOST_MAPPINGS = 250
 
 Point = tuple[float, float]
 """Energy and latency."""
@@ -73,7 +73,7 @@ def front(points: list[Point]) -> list[Point]:
 
 
 @pytest.mark.parametrize("objective", ["energy", "edp"])
-@pytest.mark.parametrize("start", range(0, 32, 8))
+@pytest.mark.parametrize("start", range(0, PAIRS, 8))
 def test_the_best_few_of_brute_force(start: int, objective: str) -> None:
     for number, (problem, arch) in enumerate(pairs()[start : start + 8], start):
         value = {"energy": lambda p: p[0], "edp": lambda p: p[0] * p[1]}[objective]

@@ -7,6 +7,7 @@ import pytest
 
 import brute_force
 from generators import memory, random_architecture, random_problem
+from longer import blocks
 from tilewright.arch import Architecture, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, Objective, evaluate
 from tilewright.ir import InfeasibleError, Problem, TilewrightError
@@ -19,11 +20,11 @@ from tilewright.mapper.cpsat.solver import Solver
 from tilewright.mapper.exact.search import search_exact
 from tilewright.workloads import conv2d, gemm
 
-SEEDS = 96
+SEEDS = 64
 LONG_SEARCHES = {10, 12, 14, 16, 25, 33, 35, 41, 58}
 """Seeds for which the exact search takes longer than for all the others together."""
 BLOCK = 8
-MOST_MAPPINGS = 800
+MOST_MAPPINGS = 400
 """Mappings that brute force tries per pair at most."""
 
 
@@ -98,10 +99,10 @@ def modelled(problem: Problem, arch: Architecture, objective: Objective) -> floa
 # ---- optima ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("start", range(0, SEEDS, BLOCK))
-def test_optimum_of_the_exact_search(start: int) -> None:
+@pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
+def test_optimum_of_the_exact_search(seeds: range) -> None:
     """Two ways to prove an optimum that share no code."""
-    for seed in range(start, start + BLOCK):
+    for seed in seeds:
         rng = random.Random(seed)
         problem, arch, objective = random_layer(rng), random_machine(rng), OBJECTIVES[seed % 3]
         if seed not in LONG_SEARCHES:
@@ -126,10 +127,10 @@ def test_library_machines(problem: Problem, arch: str, objective: Objective) -> 
     assert modelled(problem, machine, objective) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("start", range(0, 75, 25))
-def test_optimum_of_brute_force(start: int) -> None:
+@pytest.mark.parametrize("seeds", blocks(60, 15))
+def test_optimum_of_brute_force(seeds: range) -> None:
     """Small pairs, where capacities bind and every order of every loop is tried."""
-    for seed in range(start, start + 25):
+    for seed in seeds:
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 4), random_machine(rng)
         if brute_force.count(problem, arch, False, MOST_MAPPINGS) < MOST_MAPPINGS:

@@ -19,8 +19,8 @@ from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import TILINGS
 from tilewright.workloads import conv2d
 
-SEEDS = 28
-MOST_MAPPINGS = 400
+SEEDS = 24
+MOST_MAPPINGS = 250
 
 
 @cache

@@ -214,7 +214,7 @@ def test_never_better_than_the_proven_best(strategy: str, seed: int) -> None:
     objective = ("energy", "latency", "edp")[seed % 3]
     proven = search(problem, arch, objective, tiling).certificate
     assert proven.proven
-    result = search_heuristic(problem, arch, objective, tiling, strategy, seed, evaluations=150)
+    result = search_heuristic(problem, arch, objective, tiling, strategy, seed, evaluations=90)
     assert evaluate(result.mapping, arch) == result.cost
     assert result.cost.objective(objective) >= proven.value * (1 - 1e-9)
     values = [step.value for step in result.trajectory]
@@ -244,9 +244,9 @@ LAYER = conv2d(K=8, C=6, P=6, Q=5, R=3, S=3)
 @pytest.mark.parametrize("tiling", TILINGS)
 def test_same_seed_same_mapping(strategy: str, tiling: Tiling) -> None:
     first, again = (
-        search_heuristic(LAYER, load_arch("eyeriss"), "edp", tiling, strategy, seed=7, evaluations=60) for _ in range(2)
+        search_heuristic(LAYER, load_arch("eyeriss"), "edp", tiling, strategy, seed=7, evaluations=30) for _ in range(2)
     )
-    other = search_heuristic(LAYER, load_arch("eyeriss"), "edp", tiling, strategy, seed=8, evaluations=60)
+    other = search_heuristic(LAYER, load_arch("eyeriss"), "edp", tiling, strategy, seed=8, evaluations=30)
     assert (str(first.mapping), first.evaluated, first.rejected) == (
         str(again.mapping),
         again.evaluated,
@@ -254,14 +254,14 @@ def test_same_seed_same_mapping(strategy: str, tiling: Tiling) -> None:
     )
     assert [step[1:] for step in first.trajectory] == [step[1:] for step in again.trajectory]
     assert first.mapping != other.mapping
-    assert first.evaluated == 60
+    assert first.evaluated == 30
 
 
 def test_same_seed_same_mapping_under_any_hash_seed() -> None:
     program = (
         "import tilewright as tw; from tilewright.mapper.heuristics import STRATEGIES, search_heuristic as find\n"
         "problem, arch = tw.conv2d(K=8, C=6, P=6, Q=5, R=3, S=3), tw.load_arch('three_level')\n"
-        "for s in STRATEGIES: print(find(problem, arch, strategy=s, tiling='ragged', seed=5, evaluations=60).mapping)\n"
+        "for s in STRATEGIES: print(find(problem, arch, strategy=s, tiling='ragged', seed=5, evaluations=25).mapping)\n"
     )
     printed = [
         subprocess.run(
@@ -276,7 +276,7 @@ def test_same_seed_same_mapping_under_any_hash_seed() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_larger_budget_begins_like_a_smaller_one(strategy: str) -> None:
     small, large = (
-        search_heuristic(LAYER, load_arch("eyeriss"), strategy=strategy, evaluations=budget) for budget in (60, 150)
+        search_heuristic(LAYER, load_arch("eyeriss"), strategy=strategy, evaluations=budget) for budget in (30, 75)
     )
     steps = [[step[1:] for step in result.trajectory] for result in (small, large)]
     assert steps[1][: len(steps[0])] == steps[0]
@@ -285,8 +285,8 @@ def test_a_larger_budget_begins_like_a_smaller_one(strategy: str) -> None:
 
 def test_any_function_of_the_cost_may_be_minimized() -> None:
     arch = load_arch("three_level")
-    found = search_heuristic(LAYER, arch, lambda cost: cost.latency_cycles, "perfect", "anneal", evaluations=120)
-    named = search_heuristic(LAYER, arch, "latency", "perfect", "anneal", evaluations=120)
+    found = search_heuristic(LAYER, arch, lambda cost: cost.latency_cycles, "perfect", "anneal", evaluations=60)
+    named = search_heuristic(LAYER, arch, "latency", "perfect", "anneal", evaluations=60)
     assert found.mapping == named.mapping
     assert found.trajectory[-1].value == found.cost.latency_cycles
 

@@ -11,6 +11,7 @@ import pytest
 
 import brute_force
 from generators import memory, random_architecture, random_problem
+from longer import TIMES, blocks
 from paths import Step, growth_of, random_uneven, steps_to
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
@@ -114,15 +115,13 @@ def mappings_that_fit(mappings: Iterator[Mapping], arch: Architecture) -> Iterat
             continue
 
 
-SEEDS = 160
-BLOCK = 20
 MOST_MAPPINGS = 120
 
 
-@pytest.mark.parametrize("start", range(0, SEEDS, BLOCK))
-def test_every_mapping_of_small_spaces(start: int) -> None:
+@pytest.mark.parametrize("seeds", blocks(100, 20))
+def test_every_mapping_of_small_spaces(seeds: range) -> None:
     found: Counter[str] = Counter()
-    for seed in range(start, start + BLOCK):
+    for seed in seeds:
         rng = random.Random(seed)
         original, machine = random_problem(rng, 3), random_architecture(rng, rng.randint(0, 2), capacity=24)
         ragged, space, rate = rng.random() < 0.5, rng.choice(SPACES), rng.choice([None, 0.3, 3.0, 30.0])
@@ -164,7 +163,7 @@ def windows_below_arrays(rng: random.Random) -> tuple[Problem, Architecture]:
 def test_groups_at_once_are_bounded_as_one_by_one() -> None:
     """Tables of several groups of arrays in one go are those of each group, bit for bit."""
     compared = 0
-    for seed in range(40):
+    for seed in range(20 * TIMES):
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 8), random_architecture(rng)
         growth = growth_of(problem, arch, TILINGS[seed % 2], SPACES[seed % 3 > 0], rng.choice([None, 3.0]))
@@ -179,16 +178,16 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
                 assert (bounds.table(state) == alone.table(state)).all(), seed
                 assert (bounds.beyond(state, 0) == alone.beyond(state, 0)).all(), seed
                 compared += 1
-    assert compared > 60
+    assert compared > 30
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("seeds", blocks(48, 12))
 @pytest.mark.parametrize("most_cells", [30, 100_000])
-def test_random_mappings_of_larger_spaces(block: int, most_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lattices whose cells hold several tiles, too."""
     monkeypatch.setattr("tilewright.mapper.exact.bounds.lattice.GROUP_CELLS", (20, 80))
     checked = coarse = 0
-    for seed in range(block * 12, block * 12 + 12):
+    for seed in seeds:
         rng = random.Random(seed)
         problem, arch = windows_below_arrays(rng)
         if rng.random() < 0.3:
