@@ -23,8 +23,17 @@ from .report.batch.processes import Processes
 from .report.batch.run import BatchResult, Each, Watch, Workers, run_batch
 from .report.comparison import Comparison, comparison_of
 from .report.documents import written_by
-from .report.store import Question, Solution, Store, store_path
-from .results import ArchitectureLike, ConstraintsLike, SearchResult, as_architecture, check_choice, check_time_limit
+from .report.store import Question, Solution
+from .report.store.opening import opened_for_many
+from .results import (
+    ArchitectureLike,
+    ConstraintsLike,
+    SearchResult,
+    as_architecture,
+    check_choice,
+    check_time_limit,
+    warn,
+)
 from .workloads import Network, load_layer, load_network
 from .workloads.networks import Widths, is_onnx
 
@@ -63,7 +72,7 @@ class Running:
         """Answer the questions, as `run_batch` does."""
         if self.workers is not None and self.workers < 1:
             raise TilewrightError(f"the number of workers is {self.workers}, expected 1 or more", where="--workers")
-        with Store(store_path(self.store)) if self.cache else nullcontext() as store:
+        with opened_for_many(self.store, warn) if self.cache else nullcontext() as store:
             return run_batch(questions, store, self._workers(), self.time_limit, self.watch, each, cancel)
 
     def _workers(self) -> Callable[[], Workers]:
@@ -101,7 +110,8 @@ def compare(
     workers     processes; None: one for each core
     scheduler   address of a Dask cluster that runs the searches instead, such as tcp://host:8786
     store       path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
-    cache       whether results are taken from the store, and kept there
+    cache       whether results are taken from the store, and kept there; with a RuntimeWarning they are not, where the
+                cache folder cannot be written
     watch       called with the progress, several times a second
 
     A layer without a mapping is a row with the reason. Raises TilewrightError for what cannot be understood, for a
@@ -155,7 +165,8 @@ def search_many(
     workers     processes; None: one for each core
     scheduler   address of a Dask cluster that runs the searches instead, such as tcp://host:8786
     store       path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
-    cache       whether results are taken from the store, and kept there
+    cache       whether results are taken from the store, and kept there; with a RuntimeWarning they are not, where the
+                cache folder cannot be written
     watch       called with the progress, several times a second
     each        called with the number of a layer, counted from 0, and its result, once for each layer, as soon as it is
                 known; in the thread of the caller, like `watch`

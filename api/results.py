@@ -146,7 +146,7 @@ def search(
         from .stored import search_stored
 
         return search_stored(
-            asked.problem, asked.arch, wanted, tiling, space, asked.constraints, time_limit, store, _warn
+            asked.problem, asked.arch, wanted, tiling, space, asked.constraints, time_limit, store, warn
         ).result
     found = search_by(strategy, asked.problem, asked.arch, wanted, tiling, space, asked.constraints, time_limit, seed)
     return SearchResult(asked.problem, asked.arch, *found)
@@ -197,13 +197,14 @@ def search_pareto(
     if store is not None:
         from .stored import front_stored
 
-        return front_stored(problem, arch, tiling, space, constraints, time_limit, store, _warn)
+        return front_stored(problem, arch, tiling, space, constraints, time_limit, store, warn)
     asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
     found = search_front(asked.problem, asked.arch, tiling, space, asked.constraints, time_limit)
     return [SearchResult(asked.problem, asked.arch, *answer) for answer in found]
 
 
-def _warn(text: str) -> None:
+def warn(text: str) -> None:
+    """A warning for those that call from Python."""
     import warnings
 
     warnings.warn(text, RuntimeWarning, stacklevel=2)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .cost_models import Objective
-from .ir import StoreError, UnwritableStoreError
+from .ir import StoreError
 from .mapper.certificate import Certificate
 from .mapper.several import Answer as Found
 from .mapper.several import search_front
 from .report.batch.job import Job, run_job
-from .report.store import Answer, NoMapping, Question, Record, Store, store_path
-from .report.store.location import is_default
+from .report.store import Answer, NoMapping, Question, Record, Store
+from .report.store.opening import not_kept, opened
 from .results import SearchResult, asked_for
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def search_stored(
     written. Where nobody chose a store, that is a note: the search does not need it.
     """
     asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
-    with _opened(store, note) as keeper:
+    with opened(store, note) as keeper:
         question = Question(asked.problem, asked.arch, objective, tiling, space, asked.constraints)
         return _answered(question, time_limit, keeper, note)
 
@@ -74,7 +73,7 @@ def front_stored(
     store, note, errors  as of `search_stored`
     """
     asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
-    with _opened(store, note) as keeper:
+    with opened(store, note) as keeper:
 
         def search(*question: Any) -> Found:
             *parts, limit = question
@@ -83,21 +82,6 @@ def front_stored(
 
         front = search_front(asked.problem, asked.arch, tiling, space, asked.constraints, time_limit, search)
         return [SearchResult(asked.problem, asked.arch, *point) for point in front]
-
-
-@contextmanager
-def _opened(store: str | os.PathLike[str] | None, note: Callable[[str], None]) -> Iterator[Store | None]:
-    """The store; None, with a note, for one that nobody chose and that cannot be written."""
-    try:
-        keeper = Store(store_path(store))
-    except UnwritableStoreError as error:
-        if not is_default(store):
-            raise
-        note(_not_kept(error))
-        yield None
-        return
-    with keeper:
-        yield keeper
 
 
 def _answered(
@@ -111,12 +95,8 @@ def _answered(
         try:
             keeper.keep(question, done.answer, time_limit, done.seconds)
         except StoreError as error:  # the result is there, and must not be lost with it
-            note(_not_kept(error))
+            note(not_kept(error))
     return Stored(_result(question, done.answer), None)
-
-
-def _not_kept(error: StoreError) -> str:
-    return f"note: {error.where}: {error.message}; the result is not kept"
 
 
 def _may_be_kept(certificate: Certificate) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -48,8 +49,10 @@ class Remembered:
 
 @contextmanager
 def remembering_progress() -> Iterator[Remembered]:
-    """As `showing_progress`; what was shown last can be asked for afterwards."""
-    with showing_progress() as show:
+    """As `showing_progress`; what was shown last can be asked for afterwards. Warnings are said as notes are."""
+    with showing_progress() as show, warnings.catch_warnings():
+        warnings.simplefilter("always", RuntimeWarning)
+        warnings.showwarning = lambda message, *_: say(str(message))
         yield Remembered(show)
 
 

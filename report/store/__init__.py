@@ -5,6 +5,7 @@ answer.py      what a search came to
 record.py      an answer as a row of the database, with its checksum
 database.py    the database: opening, reading, writing, removing
 location.py    where it is
+opening.py     opening it, or going on without it where nobody asked for one
 """
 
 from .answer import Answer, NoMapping, Solution

@@ -130,6 +130,46 @@ def test_a_search_needs_no_store_that_nobody_chose(tmp_path: Path, monkeypatch: 
     assert "cannot be made" in refused("search", *GEMM, "--store", tmp_path / "file" / "x.sqlite3")
 
 
+def test_a_batch_needs_no_store_that_nobody_chose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("x")
+    monkeypatch.delenv("TILEWRIGHT_STORE")
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda *names, **options: tmp_path / "file" / "cache")
+    layers = [tw.gemm(4, 4, 4), tw.gemm(8, 4, 4)]
+    with pytest.warns(RuntimeWarning, match="cannot be made: a file is in its place; results are not kept"):
+        found = tw.search_many(layers, "eyeriss", workers=1)
+    assert [result.certificate.proven for result in found] == [True, True]
+    (tmp_path / "two.yaml").write_text(
+        "network: two\nlayers:\n  - {name: a, op: gemm, M: 4, N: 4, K: 4, weight: true}\n"
+    )
+    batch = ("compare", "--networks", tmp_path / "two.yaml", "--archs", "eyeriss", "--dataflows", "free")
+    done = run(*batch, "--workers", "1")
+    assert done.exit_code == 0, done.output
+    assert "results are not kept" in done.stderr
+    assert "RuntimeWarning" not in done.stderr
+    assert "cannot be made" in refused(*batch, "--store", tmp_path / "file" / "x.sqlite3")
+
+
+def test_a_batch_goes_on_where_the_store_that_nobody_chose_fills_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tilewright.ir import UnwritableStoreError
+    from tilewright.report.store import Store
+
+    def full(*arguments: object) -> None:
+        raise UnwritableStoreError("no room", where="s.sqlite3")
+
+    monkeypatch.setattr(Store, "keep", full)
+    layers = [tw.gemm(4, 4, 4), tw.gemm(8, 4, 4)]
+    with pytest.raises(UnwritableStoreError):
+        tw.search_many(layers, "eyeriss", workers=1, store=tmp_path / "s.sqlite3")
+    monkeypatch.delenv("TILEWRIGHT_STORE")
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda *names, **options: tmp_path / "cache")
+    with pytest.warns(RuntimeWarning, match="no room; further results are not kept") as warned:
+        found = tw.search_many(layers, "eyeriss", workers=1)
+    assert [result.certificate.proven for result in found] == [True, True]
+    assert len(warned) == 1
+
+
 def test_a_store_that_fills_up_costs_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.report.store import Store
 
