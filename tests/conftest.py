@@ -18,6 +18,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that take long come first, so that in the end no process is left alone with one."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _store_of_the_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What fixtures share between tests is not answered by the store of whoever runs them."""

@@ -35,6 +35,7 @@ def test_the_main_output_is_real() -> None:
     assert agree(marked(BLOCKS, "output: main"), done.stdout), message
 
 
+@pytest.mark.long
 def test_every_command_works() -> None:
     """In order and in one folder, since later ones read what earlier ones write."""
     for block in BLOCKS:

@@ -171,6 +171,7 @@ def complaints_of(page: Any) -> list[str]:
 
 @built_by_mkdocs
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+@pytest.mark.long
 def test_it_opens_without_a_network(site: Path) -> None:
     """On a desk and on a phone: no page is wider than the window, and the search finds something."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")

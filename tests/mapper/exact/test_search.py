@@ -338,7 +338,7 @@ def test_smallest_memory_that_fits(objective: Objective, tiling: Tiling) -> None
 
 
 def test_a_time_limit_gives_a_mapping_and_an_honest_gap() -> None:
-    problem, arch = load_layer("resnet50:layer2.0.conv2"), load_arch("eyeriss")
+    problem, arch = load_layer("alexnet:conv3"), load_arch("eyeriss")
     mapping, cost, stopped = search_exact(problem, arch, "edp", "ragged", time_limit=0.0)
     _, _, proven = search_exact(problem, arch, "edp", "ragged")
     assert not stopped.proven

@@ -163,9 +163,9 @@ def windows_below_arrays(rng: random.Random) -> tuple[Problem, Architecture]:
 def test_groups_at_once_are_bounded_as_one_by_one() -> None:
     """Tables of several groups of arrays in one go are those of each group, bit for bit."""
     compared = 0
-    for seed in range(20 * TIMES):
+    for seed in range(24 * TIMES):
         rng = random.Random(seed)
-        problem, arch = random_problem(rng, 8), random_architecture(rng)
+        problem, arch = random_problem(rng, 8), random_architecture(rng, rng.randint(1, 2))
         growth = growth_of(problem, arch, TILINGS[seed % 2], SPACES[seed % 3 > 0], rng.choice([None, 3.0]))
         plans = Plans(growth)
         for holders in list(growth.hierarchy.placements())[:2] if arch.fanouts else ():
@@ -178,7 +178,7 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
                 assert (bounds.table(state) == alone.table(state)).all(), seed
                 assert (bounds.beyond(state, 0) == alone.beyond(state, 0)).all(), seed
                 compared += 1
-    assert compared > 30
+    assert compared > 100
 
 
 @pytest.mark.parametrize("seeds", blocks(48, 12))
