@@ -39,13 +39,13 @@ TRIED_FIRST = 4
 LOOKED_AT_ONCE = 200_000
 """Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
 
-DIVES = 4
+DIVES = 2
 """Placements that are dived into before the search proper."""
 
 LATER_DIVES: dict[Tiling, int] = {"perfect": 4, "ragged": 12}
 """Times that the search dives again, once better bounds are known."""
 
-DIVE_WIDTH = 64
+DIVE_WIDTH = 16
 """Rows carried along in a dive."""
 
 
