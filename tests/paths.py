@@ -17,12 +17,12 @@ from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.exact.batch import Growth
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.bounds.lattice import MOST_CELLS, Lattice
+from tilewright.mapper.exact.charge import Charge
 from tilewright.mapper.exact.footprints import Footprints
 from tilewright.mapper.exact.hierarchy import MAC, Block, Crossing, Hierarchy, Path, State
 from tilewright.mapper.exact.ledger import CrossingCosts, Ledger
 from tilewright.mapper.exact.limits import SearchLimits
 from tilewright.mapper.exact.rows import Floats, Ints, Rows
-from tilewright.mapper.exact.traffic import Charge
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling, even_growth
 
@@ -154,7 +154,7 @@ def _looped(step: Step, growth: Growth, d: int, trips: int) -> Step:
         slide = (d, above[:, d]) if d in growth.bounds.moves.sliding(crossing) else None
         charges.append((crossing, Charge(step.path.gap, step.tile, slide)))
     still = tuple(c for c in step.state.waiting if c not in moved)
-    state = replace(step.state, waiting=still)
+    state = step.state._replace(waiting=still)
     return replace(step, state=state, tile=above, charges=tuple(charges), stage=above if moved else step.stage)
 
 

@@ -13,13 +13,14 @@ from ...cost_models import Objective
 from ..tilings import Tiling
 from .bounds.bounds import Bounds
 from .bounds.groups import GroupBounds
+from .charge import Charge
 from .footprints import Footprints
 from .hierarchy import Crossing, Hierarchy, Path, State
 from .ledger import CrossingCosts
 from .limits import SearchLimits
 from .rows import Floats, Ints, Rows
 from .symmetry import Mirror
-from .traffic import Charge, TrafficModel
+from .traffic import TrafficModel
 
 LEAST_GAIN = 0.1
 """Part of the way to the cutoff by which finer tables have to raise bounds for still finer ones to be made."""

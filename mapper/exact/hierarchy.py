@@ -13,9 +13,10 @@ memories of one tensor from the inside out.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from ...arch import Architecture, Fanout, Memory
 from ...ir import Problem
@@ -28,8 +29,7 @@ Holders = tuple[tuple[int, ...], ...]
 """One placement: per tensor, the memories that keep it, inside out; the outermost memory is always the last."""
 
 
-@dataclass(frozen=True, order=True)
-class Crossing:
+class Crossing(NamedTuple):
     """A boundary: a tensor passes between two of its holders.
 
     tensor  index into the problem's tensors
@@ -42,16 +42,14 @@ class Crossing:
     outer: int
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Storage nodes that stand together: the tiles of some tensors end here, in one memory."""
 
     memory: int
     tensors: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """What a growing mapping has still to do: all that its future costs depend on, besides its tile.
 
     passed   fanouts passed
@@ -62,6 +60,10 @@ class State:
     passed: int
     ahead: Holders
     waiting: tuple[Crossing, ...]
+
+    def charging(self, moved: Sequence[Crossing]) -> State:
+        """The state when some of the crossings that wait have been charged."""
+        return State(self.passed, self.ahead, tuple(c for c in self.waiting if c not in moved))
 
 
 @dataclass(frozen=True, eq=False)

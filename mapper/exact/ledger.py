@@ -19,9 +19,10 @@ from ...arch import Architecture, Memory
 from ...cost_models import EDP, ENERGY, Objective
 from ...cost_models.hops import hops
 from ..tilings import Tiling
+from .charge import Charge
 from .hierarchy import MAC, Crossing, Hierarchy
 from .rows import Floats, Rows
-from .traffic import Charge, TrafficModel
+from .traffic import TrafficModel
 
 
 @dataclass(frozen=True)

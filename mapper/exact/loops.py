@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,11 +29,11 @@ from ..tilings import factors, grow
 from .batch import Batch, Growth, Pending, merged
 from .bounds.bounds import at
 from .bounds.moves import Move
+from .charge import Charge
 from .dominance import undominated
 from .first_tiles import first_tiles
 from .hierarchy import Block, Crossing, State
 from .rows import Flags, Floats, Ints, Rows, distinct
-from .traffic import Charge
 
 
 def expand_loops(growth: Growth, batch: Batch, below: float) -> Iterator[Batch]:
@@ -68,6 +68,21 @@ class _Stage:
 
     def __len__(self) -> int:
         return len(self.parents)
+
+
+@dataclass(frozen=True)
+class _Charging:
+    """A stage that some loop is to charge.
+
+    rows    what the rows of the stage have grown from
+    charge  at their tiles
+    booked  what crossings cost that have been charged so
+    """
+
+    stage: _Stage
+    rows: Rows
+    charge: Charge
+    booked: dict[Crossing, Floats] = field(default_factory=dict)
 
 
 class _Gap:
@@ -122,11 +137,8 @@ class _Gap:
             return
         for block in self.blocks:
             self._place(stage, block)
-        booked: dict[Crossing, Floats] = {}
-        for move in self.bounds.moves.of(stage.state.waiting):
-            dims = tuple(d for d in move.dims if self._may_loop(stage, d))
-            for together in [(d,) for d in dims] if self.growth.every_mapping else [dims] if dims else []:
-                self._move(stage, replace(move, dims=together), booked)
+        if stage.state.waiting:
+            self._charge_next(stage)
         if stage.group:
             outwards = replace(stage, group=stage.group - 1)
             self._continue(outwards)
@@ -237,49 +249,63 @@ class _Gap:
 
     # ---- charges -------------------------------------------------------------------------------------------
 
-    def _move(self, stage: _Stage, move: Move, booked: dict[Crossing, Floats]) -> None:
-        """Charge what a loop moves, then go on to the next stage.
+    def _charge_next(self, stage: _Stage) -> None:
+        """Every loop that may charge something next, each followed by its next stage."""
+        here = _Charging(stage, self.batch.rows.take(stage.parents), Charge(self.path.gap, stage.tiles))
+        for move in self.bounds.moves.of(stage.state.waiting):
+            dims = tuple(d for d in move.dims if self._may_loop(stage, d))
+            for together in [(d,) for d in dims] if self.growth.every_mapping else [dims] if dims else []:
+                self._move(here, move._replace(dims=together))
 
-        booked  what crossings cost that other loops have charged at the same tiles
-        """
-        still = tuple(c for c in stage.state.waiting if c not in move.moved)
-        state = State(stage.state.passed, stage.state.ahead, still)
-        if move.sliding:
-            which, grown = self._followed(stage, move.dims[0])
-            real = grown > stage.tiles[which, move.dims[0]]
-            if not real.any():
-                return
-            below, above = stage.take(which[real]), grown[real]
-            still_known = {c: booked[c][:, which[real]] for c in move.moved if c in booked and c not in move.sliding}
-            charged = self._charge(below, move, above, still_known)
-            charged.tiles[:, move.dims[0]] = above
-            charged = replace(charged, state=state, order=(*stage.order, move.dims[0]))
-            charged = self._hopeful(charged, self.bounds.table(state), None)
-            self._continue(charged)
+    def _move(self, here: _Charging, move: Move) -> None:
+        """Charge what a loop moves, then go on to the next stage."""
+        stage = self._charged(here, move)
+        if not len(stage):
             return
-        charged = replace(self._charge(stage, move, None, booked), state=state)
-        charged = self._hopeful(charged, self.bounds.table(state), None)
-        if not len(charged):
+        if move.sliding:
+            self._continue(self._slid(stage, move))
             return
         # Dimensions whose loop would charge just this come first: where none of them grows, nothing is charged.
-        above_loop = self._grown(charged, move.dims)
+        above_loop = self._grown(stage, move.dims)
         moved = (above_loop.tiles > self.start[above_loop.parents])[:, move.dims].any(axis=1)
         self._continue(above_loop.take(np.flatnonzero(moved)))
 
-    def _charge(self, stage: _Stage, move: Move, above: Ints | None, booked: dict[Crossing, Floats]) -> _Stage:
-        """Charge the crossings of a move at the tile; those that slide, up to the tile above the loop."""
-        rows, costs, charged = self.batch.rows.take(stage.parents), stage.costs.copy(), list(stage.charged)
-        for crossing in move.moved:
-            slide = (move.dims[0], above) if crossing in move.sliding and above is not None else None
-            charge = Charge(self.path.gap, stage.tiles.copy(), slide)
-            known = None if slide else booked.get(crossing)
-            amount = self.growth.book(self.path, rows, crossing, charge) if known is None else known
-            if not slide:
-                booked[crossing] = amount
-            costs += amount
+    def _charged(self, here: _Charging, move: Move) -> _Stage:
+        """The rows for which a loop may lead to something below the cutoff, with the crossings charged that it moves
+        and that do not slide along it."""
+        stage, costs = here.stage, here.stage.costs
+        for crossing in move.fixed:
+            if crossing not in here.booked:
+                here.booked[crossing] = self.growth.book(self.path, here.rows, crossing, here.charge)
+            costs = costs + here.booked[crossing]
+        ahead = at(self.bounds.after_fixed(stage.state, move), self.bounds.lattice.place(stage.tiles))
+        bound = self.growth.value(costs + ahead, self.batch.steps[stage.parents])
+        index = np.flatnonzero(self.growth.below(bound, self.below))
+        pending = [
+            Pending(crossing, here.charge, here.booked[crossing]).take(index)
+            for crossing in move.fixed
+            if self.growth.unsettled(crossing, stage.state.passed)
+        ]
+        kept = stage.take(index)
+        return replace(
+            kept, state=stage.state.charging(move.moved), costs=costs[:, index], charged=[*kept.charged, *pending]
+        )
+
+    def _slid(self, stage: _Stage, move: Move) -> _Stage:
+        """The rows with the crossings charged that slide along a loop, for every length of it."""
+        (along,) = move.dims
+        which, grown = self._followed(stage, along)
+        real = grown > stage.tiles[which, along]
+        stage, above = stage.take(which[real]), grown[real]
+        rows, charge = self.batch.rows.take(stage.parents), Charge(self.path.gap, stage.tiles.copy(), (along, above))
+        for crossing in move.sliding:
+            amount = self.growth.book(self.path, rows, crossing, charge)
+            stage.costs += amount
             if self.growth.unsettled(crossing, stage.state.passed):
-                charged.append(Pending(crossing, charge, amount))
-        return replace(stage, tiles=stage.tiles.copy(), costs=costs, charged=charged)
+                stage.charged.append(Pending(crossing, charge, amount))
+        stage.tiles[:, along] = above
+        stage = replace(stage, order=(*stage.order, along))
+        return self._hopeful(stage, self.bounds.table(stage.state), None)
 
     # ---- blocks --------------------------------------------------------------------------------------------
 

@@ -12,40 +12,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
-from ...arch import Footprint
 from ...cost_models.cost import tensor_tile_words
-from ...cost_models.moves import rank_words
-from ...ir import Digit, Rank, Tensor, ceil_div
+from ...ir import Rank, Tensor
+from .charge import Charge
 from .hierarchy import MAC, Crossing, Path
 from .rows import Floats, Ints, Rows, ceil_div_array, count_active, per_distinct_row
+from .windows import every_step_total, fewest_sums, rank_total
 
 Digits = list[tuple[Ints, Ints]]
 """Loops as (trips, tile), outermost first."""
 
 Skip = Callable[[int], bool]
 """Whether a fanout's instances share, so that they are not counted one by one."""
-
-
-@dataclass(frozen=True)
-class Charge:
-    """Where a crossing is charged.
-
-    gap    the gap whose loop moves the tensor
-    tile   (rows, dims) elements below that loop, loops that the tensor stays over included
-    slide  dimension index of that loop if the tile slides along it, and (rows,) the tile above the loop
-    """
-
-    gap: int
-    tile: Ints
-    slide: tuple[int, Ints] | None = None
-
-    def take(self, index: np.ndarray) -> Charge:
-        slide = None if self.slide is None else (self.slide[0], self.slide[1][index])
-        return Charge(self.gap, self.tile[index], slide)
 
 
 @dataclass(frozen=True)
@@ -234,9 +215,10 @@ class TrafficModel:
         repeats = np.ones(len(rows), dtype=np.int64)
         for dim, index in self.dim_index.items():
             if dim not in tensor.dims:
-                spread = [s for s in self.spreads(rows, index, inner, charge.gap) if not joins(s.fanout)]
-                digits = [*self._above(rows, index, charge, joins), *((s.trips, s.tile) for s in spread)]
-                repeats = repeats * count_active(int(self.sizes[index]), digits)
+                kinds = charge.kinds(rows, (index,))
+                spread = [s for s in self.spreads(kinds.rows, index, inner, charge.gap) if not joins(s.fanout)]
+                digits = [*self._above(kinds.rows, index, kinds.charge, joins), *((s.trips, s.tile) for s in spread)]
+                repeats = repeats * count_active(int(self.sizes[index]), digits)[kinds.which]
         slid = self._sliding_rank(tensor, charge)
         words = np.ones(len(rows), dtype=np.int64)
         kept = np.ones(len(rows), dtype=np.int64)
@@ -289,24 +271,25 @@ class TrafficModel:
         if len(dims) <= 1:
             total = self.sizes[dims[0]] if dims else np.int64(1)
             return np.broadcast_to(total, len(rows)), np.zeros(len(rows), dtype=np.int64)
+        kinds = charge.kinds(rows, dims)
         columns: list[Ints] = []
         for index in dims:
-            held = rows.tiles[inner][:, index] if inner != MAC else np.ones(len(rows), dtype=np.int64)
-            below = charge.tile[:, index]
+            held = kinds.rows.tiles[inner][:, index] if inner != MAC else np.ones(len(kinds.rows), dtype=np.int64)
+            below = kinds.charge.tile[:, index]
             columns += [held, below]
-            columns += [x for s in self.spreads(rows, index, inner, charge.gap) for x in (s.trips, s.tile)]
+            columns += [x for s in self.spreads(kinds.rows, index, inner, charge.gap) for x in (s.trips, s.tile)]
             moves = slides and charge.slide is not None and charge.slide[0] == index
-            columns.append(charge.slide[1] if moves and charge.slide else below)
-        joined = tuple(joins(s.fanout) for s in self.spreads(rows, dims[0], inner, charge.gap))
+            columns.append(kinds.charge.slide[1] if moves and kinds.charge.slide else below)
+        joined = tuple(joins(s.fanout) for s in self.spreads(kinds.rows, dims[0], inner, charge.gap))
         moving = dims.index(charge.slide[0]) if slides and charge.slide else None
         sizes = tuple(int(self.sizes[i]) for i in dims)
         coefficients = tuple(c for _, c in rank)
         footprint = self.hierarchy.arch.footprint
 
         def count(key: tuple[int, ...]) -> tuple[int, int]:
-            return _rank_total(coefficients, sizes, key, joined, moving, footprint)
+            return rank_total(coefficients, sizes, key, joined, moving, footprint)
 
-        values = per_distinct_row(columns, count)
+        values = per_distinct_row(columns, count)[kinds.which]
         return values[:, 0], values[:, 1]
 
     def _computed_along(self, rows: Rows, rank: Rank, joins: Skip) -> Ints:
@@ -348,75 +331,6 @@ class TrafficModel:
         sizes = tuple(int(self.sizes[i]) for i in dims)
 
         def count(key: tuple[int, ...]) -> tuple[int, int]:
-            return _every_step_total(coefficients, sizes, key, tuple(shapes)), 0
+            return every_step_total(coefficients, sizes, key, tuple(shapes)), 0
 
         return per_distinct_row(columns, count)[:, 0]
-
-
-@lru_cache(maxsize=1 << 14)
-def fewest_sums(coefficients: tuple[int, ...], sizes: tuple[int, ...], counts: tuple[int, ...]) -> int:
-    """The fewest distinct sums of two arithmetic progressions with so many elements, for any tile that stands between
-    neighbours.
-
-    Sums a*i + b*j are equal along one direction only: (b, -a) / gcd(a, b).
-    """
-    one, other = counts
-    apart = [
-        [c * tile for tile in range(1, (size - 1) // max(n - 1, 1) + 1)] or [c]
-        for c, size, n in zip(coefficients, sizes, counts, strict=True)
-    ]
-    equal = 0
-    for a in apart[0]:
-        for b in apart[1]:
-            common = math.gcd(a, b)
-            equal = max(equal, max(one - b // common, 0) * max(other - a // common, 0))
-    return one * other - equal
-
-
-@lru_cache(maxsize=1 << 17)
-def _rank_total(
-    coefficients: tuple[int, ...],
-    sizes: tuple[int, ...],
-    key: tuple[int, ...],
-    joined: tuple[bool, ...],
-    moving: int | None,
-    footprint: Footprint,
-) -> tuple[int, int]:
-    """Words wanted along a rank by the instances below a charge, in all their places; and held when it slides.
-
-    key  per dimension: tile of the inner block, tile below the charge, (trips, tile) of each fanout outermost first,
-         tile above the charging loop
-    """
-    width = 3 + 2 * len(joined)
-    positions = range(2, 2 + len(joined))
-    digits, tiles = [], []
-    for d, size in enumerate(sizes):
-        tile, below, *spread, above = key[d * width : (d + 1) * width]
-        spatial = [Digit(p, spread[2 * i], spread[2 * i + 1], True) for i, p in enumerate(positions)]
-        if moving == d:
-            time = [Digit(0, ceil_div(size, above), above, False), Digit(1, ceil_div(above, below), below, False)]
-        else:
-            time = [Digit(0, ceil_div(size, below), below, False)]
-        digits.append(tuple(x for x in (*time, *spatial) if x.trips > 1))
-        tiles.append(tile)
-    shared = frozenset(p for p, join in zip(positions, joined, strict=True) if join)
-    wanted, _ = rank_words(coefficients, sizes, tuple(digits), tuple(tiles), None, shared, footprint)
-    if moving is None or not any(x.position == 1 for x in digits[moving]):
-        return wanted, 0
-    return wanted, rank_words(coefficients, sizes, tuple(digits), tuple(tiles), 1, shared, footprint)[1]
-
-
-@lru_cache(maxsize=1 << 16)
-def _every_step_total(
-    coefficients: tuple[int, ...], sizes: tuple[int, ...], key: tuple[int, ...], shapes: tuple[tuple[bool, ...], ...]
-) -> int:
-    values = iter(key)
-    digits, shared = [], set()
-    for flags in shapes:
-        found = []
-        for position, joined in enumerate(flags):
-            found.append(Digit(position, next(values), next(values), joined))
-            shared |= {position} if joined else set()
-        digits.append(tuple(x for x in found if x.trips > 1))
-    # A single element is its own box.
-    return rank_words(coefficients, sizes, tuple(digits), (1,) * len(sizes), None, frozenset(shared), "exact")[0]

@@ -107,6 +107,7 @@ class Bounds:
         self._ends: dict[tuple[State, Block, tuple[Crossing, ...]], Floats] = {}
         self._beyond: dict[State, Floats] = {}
         self._stops: dict[State, Floats] = {}
+        self._slid: dict[tuple[State, Move], Floats] = {}
         self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
 
     def prepare(self, state: State) -> None:
@@ -158,16 +159,27 @@ class Bounds:
         return known[state]
 
     def _moved(self, state: State, move: Move) -> Floats:
-        still = tuple(c for c in state.waiting if c not in move.moved)
-        after = self.table(State(state.passed, state.ahead, still))
-        if move.sliding:
-            for crossing in move.sliding:
-                after = after + self.crossings.cost(crossing, state.passed)
-            after = self.lattice.around(after, move.dims)
-        for crossing in move.moved:
-            if crossing not in move.sliding:
-                after = after + self.crossings.cost(crossing, state.passed)
+        after = self._after_slide(state, move)
+        for crossing in move.fixed:
+            after = after + self.crossings.cost(crossing, state.passed)
         return after
+
+    def _after_slide(self, state: State, move: Move) -> Floats:
+        after = self.table(state.charging(move.moved))
+        if not move.sliding:
+            return after
+        for crossing in move.sliding:
+            after = after + self.crossings.cost(crossing, state.passed)
+        return self.lattice.around(after, move.dims)
+
+    def after_fixed(self, state: State, move: Move) -> Floats:
+        """(columns, lattice) least cost of all that follows the charges of a loop whose tiles do not slide along it."""
+        if not move.sliding:
+            return self.table(state.charging(move.moved))
+        key, known = (state, move), self._shares(state)._slid
+        if key not in known:
+            known[key] = self._after_slide(state, move)
+        return known[key]
 
     def growing(self, state: State, dims: tuple[int, ...], later: tuple[int, ...] = ()) -> Growing:
         """Bounds for a tile that grows along some dimensions, one after the other, before the next charge.

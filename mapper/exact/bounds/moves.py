@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..hierarchy import Crossing, Hierarchy
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(NamedTuple):
     """What a loop can charge at once.
 
     dims     dimensions whose loop does just that; where something slides, one
@@ -19,6 +18,11 @@ class Move:
     dims: tuple[int, ...]
     moved: tuple[Crossing, ...]
     sliding: tuple[Crossing, ...]
+
+    @property
+    def fixed(self) -> tuple[Crossing, ...]:
+        """The moved ones that do not slide: what they cost is known, however long the loop is."""
+        return tuple(c for c in self.moved if c not in self.sliding)
 
 
 class Moves:

@@ -16,7 +16,7 @@ from tilewright.cost_models.closed_form import count_words
 from tilewright.ir import Mapping
 from tilewright.mapper.exact.batch import Growth
 from tilewright.mapper.exact.hierarchy import MAC
-from tilewright.mapper.exact.traffic import fewest_sums
+from tilewright.mapper.exact.windows import fewest_sums
 from tilewright.mapper.tilings import TILINGS
 
 SEEDS = 480
