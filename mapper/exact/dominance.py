@@ -23,7 +23,8 @@ def undominated(growth: Growth, batch: Batch) -> Batch:
         return batch
     columns = [column for column in _future(growth, batch) if column.max() > 1]
     _, alike = distinct(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]))
-    costs = np.concatenate([batch.costs, *(used[None].astype(np.float64) for used in _room_taken(growth, batch))])
+    room = (used[None].astype(np.float64) for used in _room_taken(growth, batch))
+    costs = np.concatenate([batch.costs, batch.steps[None], *room])
     order = np.lexsort((batch.costs[0], alike))
     alike, costs = alike[order], costs[:, order]
     keep = np.ones(len(order), dtype=bool)
@@ -37,16 +38,38 @@ def undominated(growth: Growth, batch: Batch) -> Batch:
 
 
 def _future(growth: Growth, batch: Batch) -> list[Ints]:
-    """Columns on which depends what everything further out costs.
+    """Columns on which depends what everything further out costs."""
+    return _waiting_on(batch) if _is_settled(growth, batch) else _everything(growth, batch)
 
-    With perfect tiling that is the tile and the arrays; and where tiles overlap, along the dimensions of windows, all
-    tiles inside. Ragged edges, words of memories with an exact halo, and times of first tiles, which are only bounded
-    until the mapping is complete, depend on all tiles. So do costs that are not settled, and they depend on where they
-    were charged too.
+
+def _is_settled(growth: Growth, batch: Batch) -> bool:
+    """Whether all that has been charged is known for good, and time steps with it; and whether no constraint asks what
+    loops there have been."""
+    if batch.pending or batch.state.passed < len(growth.hierarchy.fanouts):
+        return False
+    exact = any(memory.halo == "exact" for memory in growth.hierarchy.memories[:-1])
+    filling = growth.hierarchy.arch.latency == "with_fill"
+    limited = not batch.complete and growth.limits.bounded(batch.path.memory_at(batch.path.gap))
+    return not (exact or filling or limited)
+
+
+def _waiting_on(batch: Batch) -> list[Ints]:
+    """The tile; and of crossings that wait since blocks further inside, the tiles there, and the arrays."""
+    tiles, arrays, top = batch.rows.tiles, batch.rows.arrays, len(batch.rows.tiles) - 1
+    since = {batch.path.block_of(crossing.inner, crossing.tensor) for crossing in batch.state.waiting} - {top}
+    parts = [tiles[top], *(tiles[block] for block in sorted(since)), *(arrays if since else ())]
+    return [column for part in parts for column in part.T]
+
+
+def _everything(growth: Growth, batch: Batch) -> list[Ints]:
+    """The tile and the arrays; and where tiles overlap, along the dimensions of windows, all tiles inside.
+
+    Ragged edges, words of memories with an exact halo, and times of first tiles, which are only bounded until the
+    mapping is complete, depend on all tiles. So do costs that are not settled, and they depend on where they were
+    charged too.
     """
     charges = [p.charge for p in batch.pending if p.charge is not None]
     tiles, arrays = batch.rows.tiles, batch.rows.arrays
-    charges = [p.charge for p in batch.pending if p.charge is not None]
     found = [column for part in (*tiles[-1:], *arrays, *(c.tile for c in charges)) for column in part.T]
     found += [c.slide[1] for c in charges if c.slide is not None]
     windows = {
@@ -60,8 +83,6 @@ def _future(growth: Growth, batch: Batch) -> list[Ints]:
     filling = growth.hierarchy.arch.latency == "with_fill"
     every_tile = exact or charges or filling or growth.tiling == "ragged"
     inner = range(len(growth.sizes)) if every_tile else sorted(windows)
-    found += [charge.slide[1] for charge in charges if charge.slide is not None]
-    found += [column for charge in charges for column in charge.tile.T]
     return [*found, *(tile[:, d] for tile in tiles[:-1] for d in inner)]
 
 

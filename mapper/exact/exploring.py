@@ -19,7 +19,7 @@ from .frontier import Frontier, Open
 from .hierarchy import Holders
 from .loops import expand_loops
 
-ROWS_AT_ONCE = 96
+ROWS_AT_ONCE = 1000
 """Rows expanded together: enough to fill vectors, few enough to stop early."""
 
 NEAR = 0.1
