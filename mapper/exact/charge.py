@@ -1,4 +1,4 @@
-"""Where crossings are charged, and which rows differ in what a count along some dimensions looks at."""
+"""Where crossings are charged."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .rows import Ints, Rows, distinct, row_codes
+from .rows import MANY_ROWS, Ints, Kinds, Rows, distinct, row_codes
 
 
 @dataclass(frozen=True)
-class Kinds:
-    """Rows, one for each of those that differ along some dimensions.
+class ChargedKinds(Kinds):
+    """Rows, one for each of those that differ in something, with the charge of each."""
 
-    which  (all rows,) which of them each row is like
-    """
-
-    rows: Rows
     charge: Charge
-    which: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,21 +29,22 @@ class Charge:
     gap: int
     tile: Ints
     slide: tuple[int, Ints] | None = None
-    _kinds: list[tuple[Rows, dict[tuple[int, ...], Kinds]]] = field(default_factory=list, repr=False)
+    _kinds: list[tuple[Rows, dict[tuple[int, ...], ChargedKinds]]] = field(default_factory=list, repr=False)
 
     def take(self, index: np.ndarray) -> Charge:
         slide = None if self.slide is None else (self.slide[0], self.slide[1][index])
         return Charge(self.gap, self.tile[index], slide)
 
-    def kinds(self, rows: Rows, dims: Sequence[int]) -> Kinds:
-        """The rows that differ along some dimensions. Many rows are combinations of few tiles and instances along each
-        dimension, so that counts are made for few of them."""
+    def kinds(self, rows: Rows, dims: Sequence[int]) -> ChargedKinds:
+        """The rows that differ along some dimensions, in what they are or where they are charged."""
+        if len(rows) < MANY_ROWS:
+            return ChargedKinds(rows, np.arange(len(rows)), self)
         if not self._kinds or self._kinds[-1][0] is not rows:
             self._kinds[:] = [(rows, {})]
         known, key = self._kinds[-1][1], tuple(dims)
         if key not in known:
             first, which = distinct(self._codes(rows, key))
-            known[key] = Kinds(rows.take(first), self.take(first), which)
+            known[key] = ChargedKinds(rows.take(first), which, self.take(first))
         return known[key]
 
     def _codes(self, rows: Rows, dims: tuple[int, ...]) -> Ints:
@@ -56,7 +52,7 @@ class Charge:
         if len(dims) > 1:
             return row_codes([self.kinds(rows, (d,)).which for d in dims])
         (d,) = dims
-        columns = [every[:, d] for every in (*rows.tiles, *rows.arrays, self.tile)]
+        columns = [rows.kinds(d).which, self.tile[:, d]]
         if self.slide is not None and self.slide[0] == d:
             columns.append(self.slide[1])
         return row_codes(columns)

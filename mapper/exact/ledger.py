@@ -21,7 +21,7 @@ from ...cost_models.hops import hops
 from ..tilings import Tiling
 from .charge import Charge
 from .hierarchy import MAC, Crossing, Hierarchy
-from .rows import Floats, Rows
+from .rows import Floats, Ints, Rows
 from .traffic import TrafficModel
 
 
@@ -128,14 +128,25 @@ class Ledger:
         value: Floats = objective.value(energy + self.leaked(latency), latency)
         rate = self.exchange_rate
         if objective == EDP and rate is not None:
-            # The least product with energy + rate * latency >= joint lies at one of the two ends, whatever leaks.
-            with np.errstate(invalid="ignore"):  # infinite where nothing fits: `value` says so already
-                for joint in costs[1 + len(self.ports) :]:
-                    longest, most = (joint - energy) / rate, joint - rate * latency
-                    ends = (energy + self.leaked(longest)) * longest, (most + self.leaked(latency)) * latency
-                    end = np.minimum(*ends)
-                    value = np.where(energy + rate * latency < joint, np.maximum(value, end), value)
+            value = np.maximum(value, 0.0)  # a new array, to be raised in place
+            total = energy + rate * latency
+            for joint in costs[1 + len(self.ports) :]:
+                self._raise_product(value, energy, latency, joint, np.flatnonzero(total < joint))
         return value
+
+    def _raise_product(self, value: Floats, energy: Floats, latency: Floats, joint: Floats, rows: Ints) -> None:
+        """Raise bounds on a product of energy and latency, in some rows whose weighted sum is known to be larger.
+
+        The least product with energy + rate * latency >= joint lies at one of the two ends, whatever leaks.
+        """
+        rate = self.exchange_rate
+        if not len(rows) or rate is None:
+            return
+        least, shortest, joint = energy[rows], latency[rows], joint[rows]
+        with np.errstate(invalid="ignore"):  # infinite where nothing fits: the value says so already
+            longest, most = (joint - least) / rate, joint - rate * shortest
+            ends = (least + self.leaked(longest)) * longest, (most + self.leaked(shortest)) * shortest
+            value[rows] = np.fmax(value[rows], np.minimum(*ends))
 
 
 def rounds_unevenly(arch: Architecture, tiling: Tiling) -> bool:

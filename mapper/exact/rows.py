@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+
+MANY_ROWS = 400
+"""Rows from which on finding those that differ takes less time than counting for them all."""
 
 
 @dataclass
@@ -24,12 +27,35 @@ class Rows:
     count: int
     tiles: list[Ints]
     arrays: list[Ints]
+    _kinds: dict[int, Kinds] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return self.count
 
     def take(self, index: npt.NDArray[np.intp]) -> Rows:
         return Rows(len(index), [t[index] for t in self.tiles], [a[index] for a in self.arrays])
+
+    def kinds(self, d: int) -> Kinds:
+        """The rows that differ along a dimension. Many rows are combinations of few tiles and instances along each
+        dimension, so that counts are made for few of them."""
+        if len(self) < MANY_ROWS:
+            return Kinds(self, np.arange(len(self)))
+        if d not in self._kinds:
+            columns = [every[:, d] for every in (*self.tiles, *self.arrays)]
+            first, which = distinct(row_codes(columns))
+            self._kinds[d] = Kinds(self.take(first), which)
+        return self._kinds[d]
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Rows, one for each of those that differ in something.
+
+    which  (all rows,) which of them each row is like
+    """
+
+    rows: Rows
+    which: Ints
 
 
 def ceil_div_array(size: int | Ints, tile: Ints) -> Ints:

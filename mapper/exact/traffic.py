@@ -64,11 +64,16 @@ class TrafficModel:
 
     def array_tile(self, rows: Rows, gap: int) -> Ints:
         """(rows, dims) elements that all instances of a gap's fanouts cover together."""
-        tile = rows.tiles[gap - 1] if gap else np.ones((len(rows), len(self.sizes)), dtype=np.int64)
+        return self._covered(rows, gap, slice(None))
+
+    def _covered(self, rows: Rows, gap: int, dims: int | slice) -> Ints:
+        """The same along some of the dimensions."""
+        one = np.ones((len(rows), len(self.sizes)), dtype=np.int64)
+        tile = (rows.tiles[gap - 1] if gap else one)[:, dims]
         for fanout, place in enumerate(self.path.gaps):
             if place == gap:
-                tile = tile * rows.arrays[fanout]
-        return np.minimum(tile, self.sizes)
+                tile = tile * rows.arrays[fanout][:, dims]
+        return np.minimum(tile, self.sizes[dims])
 
     def instances(self, rows: Rows, memory: int) -> Floats:
         """(rows,) instances of a memory in use."""
@@ -100,7 +105,9 @@ class TrafficModel:
         words = np.ones(len(rows), dtype=np.int64)
         for dim, index in self.dim_index.items():
             if dim not in tensor.dims:
-                words = words * count_active(int(self.sizes[index]), self._every_step(rows, index, joins))
+                kinds = rows.kinds(index)
+                active = count_active(int(self.sizes[index]), self._every_step(kinds.rows, index, joins))
+                words = words * active[kinds.which]
         for rank in tensor.ranks:
             words = words * self._computed_along(rows, rank, joins)
         tile = self.array_tile(rows, self.path.gap)
@@ -124,7 +131,9 @@ class TrafficModel:
         steps = np.ones(len(rows), dtype=np.float64)
         later = rows.arrays[len(self.path.gaps) :]
         for dim, size in enumerate(self.sizes.tolist()):
-            steps_along = count_active(size, self._every_step(rows, dim, lambda fanout: True)).astype(np.float64)
+            kinds = rows.kinds(dim)
+            active = count_active(size, self._every_step(kinds.rows, dim, lambda fanout: True))
+            steps_along = active.astype(np.float64)[kinds.which]
             if later:
                 spread = np.prod([a[:, dim] for a in later], axis=0)
                 all_spread = np.prod([a[:, dim] for a in rows.arrays], axis=0)
@@ -233,11 +242,11 @@ class TrafficModel:
         tile, size = charge.tile[:, dim], int(self.sizes[dim])
         if not any(gap > charge.gap and joins(fanout) for fanout, gap in enumerate(self.path.gaps)):
             return [(ceil_div_array(size, tile), tile)]
-        top = self.array_tile(rows, self.path.gap)[:, dim]
+        top = self._covered(rows, self.path.gap, dim)
         digits = [(ceil_div_array(size, top), top)]
         for level in range(self.path.gap, charge.gap, -1):
             digits += self._spread_digits(rows, dim, level, joins)
-            below = self.array_tile(rows, level - 1)[:, dim] if level - 1 > charge.gap else tile
+            below = self._covered(rows, level - 1, dim) if level - 1 > charge.gap else tile
             digits.append((ceil_div_array(rows.tiles[level - 1][:, dim], below), below))
         return digits
 
@@ -246,12 +255,12 @@ class TrafficModel:
 
     def _every_step(self, rows: Rows, dim: int, skipped: Skip) -> Digits:
         """All loops of a dimension, without the skipped fanouts."""
-        top = self.array_tile(rows, self.path.gap)[:, dim]
+        top = self._covered(rows, self.path.gap, dim)
         digits = [(ceil_div_array(int(self.sizes[dim]), top), top)]
         for level in range(self.path.gap, -1, -1):
             digits += self._spread_digits(rows, dim, level, skipped)
             if level:
-                below = self.array_tile(rows, level - 1)[:, dim]
+                below = self._covered(rows, level - 1, dim)
                 digits.append((ceil_div_array(rows.tiles[level - 1][:, dim], below), below))
         return digits
 
@@ -318,7 +327,7 @@ class TrafficModel:
         for index in dims:
             flags: list[bool] = []
             for level in range(self.path.gap, -1, -1):
-                below = self.array_tile(rows, level)[:, index]
+                below = self._covered(rows, level, index)
                 whole = np.full(len(rows), self.sizes[index])
                 above = rows.tiles[level][:, index] if level < self.path.gap else whole
                 columns += [ceil_div_array(above, below), below]
