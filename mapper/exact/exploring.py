@@ -19,8 +19,9 @@ from .frontier import Frontier, Open
 from .hierarchy import Holders
 from .loops import expand_loops
 
-ROWS_AT_ONCE = 1000
-"""Rows expanded together: enough to fill vectors, few enough to stop early."""
+ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 96, "ragged": 1000}
+"""Rows expanded together: enough to fill vectors, few enough to stop early. A ragged search starts from the best
+perfect mapping, so that most rows have to be looked at in any case."""
 
 NEAR = 0.1
 """Rows are expanded together, however many, whose bound is nearer to the best one's than this part of the way to the
@@ -133,7 +134,7 @@ class Exploring:
             return TRIED_FIRST
         each = self._made.get(depth, 0.0)
         near = batch.bound[0] + NEAR * (min(self._cutoff, batch.bound[-1]) - batch.bound[0])
-        alike = max(ROWS_AT_ONCE, int(np.searchsorted(batch.bound, near, side="right")))
+        alike = max(ROWS_AT_ONCE[self.growth.tiling], int(np.searchsorted(batch.bound, near, side="right")))
         return min(alike, max(1, int(LOOKED_AT_ONCE / (each + 1))))
 
     def _measured(self, head: Batch) -> list[Batch]:
@@ -169,7 +170,7 @@ class Exploring:
     def _refine(self, batch: Batch) -> None:
         """Give better bounds to the best rows of a batch of arrays."""
         if batch.bounds.level < 0:
-            self._group(self._head(batch, ROWS_AT_ONCE))
+            self._group(self._head(batch, ROWS_AT_ONCE[self.growth.tiling]))
         else:
             self.frontier.push_batch(finer(self.growth, self._head(batch, 8), self._cutoff))
 
