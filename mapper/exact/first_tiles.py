@@ -140,6 +140,7 @@ def _pairs(
         # What not even the least of all these rows could add to is not looked at row by row.
         least = batch.costs[:, rows].min(axis=1, keepdims=True)
         alive = growth.value(least + flat, np.full(flat.shape[1], batch.steps[rows].min())) < below
+        alive[never] = False  # even where the objective does not look at any column that is infinite there
         cells = np.zeros((len(rows), count), dtype=np.int32)
         for dim in along:
             cells += np.take(dim.cells[dim.instances[rows]], dim.picks, axis=1)

@@ -11,10 +11,11 @@ from functools import cache
 import pytest
 
 import brute_force
-from generators import random_architecture, random_problem
-from tilewright.arch import Architecture, load_arch
+from generators import memory, random_architecture, random_problem
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac, load_arch
 from tilewright.cost_models import Cost, Objective, evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError, Problem
+from tilewright.ir.problem import ROLES
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.heuristics import search_heuristic
 from tilewright.mapper.tilings import Tiling
@@ -114,3 +115,21 @@ def test_heuristics_take_every_objective_with_one_value() -> None:
     problem, arch = gemm(M=4, N=4, K=4), load_arch("three_level")
     found = search_heuristic(problem, arch, "energy + 3*latency", evaluations=50)
     assert found.trajectory[-1].value == found.cost.energy_pj + 3 * found.cost.latency_cycles
+
+
+@pytest.mark.parametrize("tiling", ["perfect", "ragged"])
+@pytest.mark.parametrize("size", [1, 3, 6, 16])
+def test_latency_where_nothing_but_compute_takes_time(size: int, tiling: Tiling) -> None:
+    """Columns without any cycles say nothing of what does not fit, or of arrays that tiles leave no room for."""
+    array, inner = Fanout(name="array", axes=(ArrayAxis(size=4),)), memory("L1", keeps=dict.fromkeys(ROLES, "may"))
+    levels = memory("DRAM"), array, inner
+    arch = Architecture(name="free", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
+    assert searched(gemm(M=size, N=size, K=1), arch, "latency", tiling) == best_use(size, tiling)
+
+
+def best_use(size: int, tiling: Tiling) -> int:
+    """Time steps of size x size MACs on four instances: divisors of both, or any numbers with ragged tiles."""
+    fine = [(m, n) for m in range(1, 5) for n in range(1, 4 // m + 1)]
+    if tiling == "perfect":
+        fine = [(m, n) for m, n in fine if size % m == 0 and size % n == 0]
+    return min(math.ceil(size / m) * math.ceil(size / n) for m, n in fine)
