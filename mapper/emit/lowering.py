@@ -39,7 +39,7 @@ from .loop_program import (
     Variable,
     Zero,
 )
-from .numpy_plan import Plan, Step, span
+from .numpy_program.plan import Plan, Step, span
 
 
 def lower(mapping: Mapping, arch: Architecture, copied: Collection[str] | None = None) -> LoopProgram:

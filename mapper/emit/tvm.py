@@ -33,7 +33,7 @@ from .loop_program import (
 )
 from .lowering import lower
 from .names import Names, comment, printable
-from .numpy_loops import DEEPEST
+from .numpy_program.loops import DEEPEST
 from .offsets import Offsets, Spelling, copied_axes, heading, spelled, tile_index
 
 LANES = range(4, 65)

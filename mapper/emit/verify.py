@@ -25,7 +25,7 @@ class Verification:
     expected      the same, as the cost model has them
     message       one line that says what disagrees, or that all agrees
     steps         of the schedule
-    steps_run     of these, one by one; the others at once, in passes like one of those (`numpy_passes.py`)
+    steps_run     of these, one by one; the others at once, in passes like one of those (`numpy_program/passes.py`)
     """
 
     agrees: bool
@@ -52,7 +52,7 @@ def verify_numpy(
 ) -> Verification:
     """Emit the program of a mapping, run it on random operands, and compare.
 
-    floats  operands of single precision, and outputs equal but for rounding (`numpy_runtime.rounding_bound`), instead
+    floats  operands of single precision, and outputs equal but for rounding (`runtime.rounding_bound`), instead
             of small whole numbers and outputs that are equal
     fast    as `emit_numpy` has it; so are the depths of the passes
 

@@ -276,7 +276,7 @@ def test_more_loops_than_python_nests() -> None:
 
 
 def test_loops_that_share_a_statement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.mapper.emit.numpy_loops.DEEPEST", 4)
+    monkeypatch.setattr("tilewright.mapper.emit.numpy_program.loops.DEEPEST", 4)
     problem = gemm(M=7, N=6, K=5)
     names = [t.name for t in problem.tensors]
     loops = [Loop(dim, 2) for _ in range(3) for dim in "MNK"]

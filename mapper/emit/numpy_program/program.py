@@ -1,7 +1,7 @@
 """A mapping as a self-contained numpy program: it executes the schedule, counts what moves, and checks itself.
 
 The program is text: a header, the tables of the layer, `run` (the schedule), `direct` (the same operation without
-one), the runtime that every program has in common (`numpy_runtime.py`, pasted), and `main`.
+one), the runtime that every program has in common (`runtime.py`, pasted), and `main`.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import inspect
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 
-from ...arch import Architecture
-from ...cost_models import count_words
-from ...ir import Mapping
-from . import numpy_runtime, numpy_runtime_check, numpy_runtime_meters, numpy_runtime_passes
-from .direct import direct_lines, operand_shapes
-from .names import Names, comment, quoted
-from .numpy_loops import Loops
-from .numpy_meters import meter_lines
-from .numpy_passes import MANY_STEPS, checked_depths, pass_depths, pass_lines, steps_one_by_one
-from .numpy_plan import Plan
-from .numpy_schedule import Schedule
+from ....arch import Architecture
+from ....cost_models import count_words
+from ....ir import Mapping
+from ..direct import direct_lines, operand_shapes
+from ..names import Names, comment, quoted
+from . import runtime, runtime_check, runtime_meters, runtime_passes
+from .loops import Loops
+from .meters import meter_lines
+from .passes import MANY_STEPS, checked_depths, pass_depths, pass_lines, steps_one_by_one
+from .plan import Plan
+from .schedule import Schedule
 
 TITLE = '''"""One layer on one accelerator, executed by the schedule below, with the words that it moves counted.
 
@@ -102,7 +102,7 @@ PASSES_NOTE = [
     "",
 ]
 
-RUNTIME = (numpy_runtime, numpy_runtime_meters, numpy_runtime_passes, numpy_runtime_check)
+RUNTIME = (runtime, runtime_meters, runtime_passes, runtime_check)
 
 MODULE_NAMES = (
     "check",
@@ -125,7 +125,7 @@ def emit_numpy(
 ) -> str:
     """The text of a program that executes `mapping`, counts the words it moves, and checks both.
 
-    fast    with passes (`numpy_passes.py`), of which equal ones are run step by step once; None: if it has many steps
+    fast    with passes (`passes.py`), of which equal ones are run step by step once; None: if it has many steps
     depths  numbers of Python loops outside the passes, instead of those with which the fewest steps are run
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, or when the nest is
@@ -175,8 +175,8 @@ def _depths(mapping: Mapping, arch: Architecture, fast: bool | None, depths: Col
 
 @cache
 def runtime_text(passes: bool) -> str:
-    """What all programs share: the source of the `numpy_runtime` modules below their imports."""
-    modules = [module for module in RUNTIME if passes or module is not numpy_runtime_passes]
+    """What all programs share: the source of the `runtime` modules below their imports."""
+    modules = [module for module in RUNTIME if passes or module is not runtime_passes]
     sources = [inspect.getsource(module) for module in modules]
     return "\n\n".join(source[source.index("# ---- ") :] for source in sources)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...cost_models.boundaries import Boundary
-from ...ir import Tensor
-from .names import printable, quoted
-from .numpy_plan import Step
-from .numpy_schedule import Schedule, place_of
+from ....cost_models.boundaries import Boundary
+from ....ir import Tensor
+from ..names import printable, quoted
+from .plan import Step
+from .schedule import Schedule, place_of
 
 
 def meter_lines(schedule: Schedule) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .numpy_runtime import Tensor
+from .runtime import Tensor
 
 # ---- meters ----------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .numpy_runtime_meters import Words
+from .runtime_meters import Words
 
 # ---- the check -------------------------------------------------------------------------------------------------------
 

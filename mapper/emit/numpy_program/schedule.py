@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...arch import Architecture
-from ...ir import Mapping, Rank, Tensor
-from .direct import operand_shapes
-from .names import Names, comment, quoted
-from .numpy_plan import Buffer, Core, Plan, Step
+from ....arch import Architecture
+from ....ir import Mapping, Rank, Tensor
+from ..direct import operand_shapes
+from ..names import Names, comment, quoted
+from .plan import Buffer, Core, Plan, Step
 
 LOCALS = (
     "operands",

@@ -2,7 +2,7 @@
 
 A *pass* is everything inside some of the Python loops. Passes that begin alike, with the same tiles held at the same
 places as seen from where they stand, go on alike. So the first of each kind is run step by step, and the others as one
-contraction on the buffers outside, counted as that first one (`numpy_runtime_passes.py`):
+contraction on the buffers outside, counted as that first one (`runtime_passes.py`):
 
     for k0 in ...
         # GLB keeps I
@@ -21,9 +21,9 @@ import itertools
 import math
 from collections.abc import Collection, Iterator
 
-from ...ir import Tensor
-from .numpy_plan import Buffer, Plan, Step
-from .numpy_schedule import Contracted, Schedule, place_of, tuple_text
+from ....ir import Tensor
+from .plan import Buffer, Plan, Step
+from .schedule import Contracted, Schedule, place_of, tuple_text
 
 MANY_STEPS = 20_000
 """Of programs with more steps, passes are made. A step takes tens of microseconds and more."""

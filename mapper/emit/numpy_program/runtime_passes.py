@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from .numpy_runtime_meters import Fills, Macs, Sums, Visits
+from .runtime_meters import Fills, Macs, Sums, Visits
 
 # ---- passes ----------------------------------------------------------------------------------------------------------
 #

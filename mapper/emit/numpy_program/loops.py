@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...ir import Loop, MappingError
+from ....ir import Loop, MappingError
+from ..names import comment, printable
 from .contraction import Factor, contraction
-from .names import comment, printable
-from .numpy_passes import pass_ends, pass_repeats
-from .numpy_plan import Step
-from .numpy_schedule import Contracted, Schedule, bare, place_of
+from .passes import pass_ends, pass_repeats
+from .plan import Step
+from .schedule import Contracted, Schedule, bare, place_of
 
 DEEPEST = 20
 """Python allows as many blocks inside each other; in nests with more loops, neighbouring ones share one."""

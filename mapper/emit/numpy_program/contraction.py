@@ -7,7 +7,7 @@ import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...ir import MappingError
+from ....ir import MappingError
 
 Axes = tuple[int, ...]
 

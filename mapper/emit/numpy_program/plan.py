@@ -10,7 +10,7 @@ them, and the loops of the innermost tile, which are axes of one contraction.
             # spad keeps I W O
             (for r, s)        axes of the contraction
 
-A large layer has too many steps for Python. Its program has passes (`numpy_passes.py`): all that is inside some of the
+A large layer has too many steps for Python. Its program has passes (`passes.py`): all that is inside some of the
 Python loops is a contraction too, on the buffers outside.
 """
 
@@ -21,9 +21,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...arch import Architecture
-from ...cost_models.boundaries import Boundary, boundaries_of
-from ...ir import Digit, Loop, Mapping, Problem, Rank, Tensor, digits_by_dimension
+from ....arch import Architecture
+from ....cost_models.boundaries import Boundary, boundaries_of
+from ....ir import Digit, Loop, Mapping, Problem, Rank, Tensor, digits_by_dimension
 
 
 @dataclass(frozen=True)

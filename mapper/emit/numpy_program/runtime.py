@@ -1,7 +1,7 @@
 """The part of an emitted numpy program that is the same in every one: views of buffers, and how tiles move.
 
-`numpy_program.py` pastes everything below the imports into its output, and after it that of `numpy_runtime_meters.py`,
-`numpy_runtime_passes.py` and `numpy_runtime_check.py`. So these may import nothing from tilewright but each other.
+`program.py` pastes everything below the imports into its output, and after it that of `runtime_meters.py`,
+`runtime_passes.py` and `runtime_check.py`. So these may import nothing from tilewright but each other.
 """
 
 from __future__ import annotations
