@@ -19,22 +19,27 @@ MOST_COMPARED = 64
 
 def undominated(growth: Growth, batch: Batch) -> Batch:
     """The batch without rows that another one stands for."""
+    return batch.take(np.flatnonzero(standing_for(growth, batch) < 0))
+
+
+def standing_for(growth: Growth, batch: Batch) -> Ints:
+    """(rows,) a row that stands for each, which another one may stand for in turn; -1: none does."""
+    found = np.full(len(batch), -1, dtype=np.int64)
     if len(batch) < 2 or rounds_unevenly(growth.hierarchy.arch, growth.tiling):
-        return batch
+        return found
     columns = [column for column in _future(growth, batch) if column.max() > 1]
     _, alike = distinct(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]))
     room = (used[None].astype(np.float64) for used in _room_taken(growth, batch))
     costs = np.concatenate([batch.costs, batch.steps[None], *room])
     order = np.lexsort((batch.costs[0], alike))
     alike, costs = alike[order], costs[:, order]
-    keep = np.ones(len(order), dtype=bool)
     for shift in range(1, min(int(np.bincount(alike).max()), MOST_COMPARED + 1)):
         same = np.flatnonzero(alike[shift:] == alike[:-shift])
         if not len(same):
             break
-        # The earlier row may itself be left aside, for a row that serves as well as it does.
-        keep[same + shift] &= ~(costs[:, same] <= costs[:, same + shift]).all(axis=0)
-    return batch.take(np.sort(order[keep]))
+        beaten = same[(costs[:, same] <= costs[:, same + shift]).all(axis=0)]
+        found[order[beaten + shift]] = order[beaten]
+    return found
 
 
 def _future(growth: Growth, batch: Batch) -> list[Ints]:

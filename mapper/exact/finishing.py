@@ -41,7 +41,7 @@ class Finishing:
             columns = batch.costs[:, row].tobytes() + batch.steps[row].tobytes()
             if columns in self._known:
                 continue
-            for reduced in self._mappings(batch, row):
+            for reduced in self.mappings(batch, row):
                 mapping = self.reduction.restore(on_both_axes(reduced))
                 if not self.constraints.is_free and violations(mapping, self.machine, self.constraints):
                     self.growth.pruned["constraint"] += 1
@@ -58,7 +58,7 @@ class Finishing:
         steady = arch.latency == "steady"
         return self.growth.tiling == "perfect" and every_port and steady and not self._has_exact_halo(batch)
 
-    def _mappings(self, batch: Batch, row: int) -> Iterator[Mapping]:
+    def mappings(self, batch: Batch, row: int) -> Iterator[Mapping]:
         """The mapping of a complete row; all its loop orders, where an exact halo makes every order count."""
         mapping = build_mapping(
             batch.path,

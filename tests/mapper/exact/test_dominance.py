@@ -1,0 +1,118 @@
+"""A row that another one stands for leads to no better mapping: all that grow from either of the two are compared."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from generators import random_architecture, random_problem
+from longer import blocks
+from paths import growth_of
+from tilewright.arch import Architecture
+from tilewright.cost_models import ENERGY, evaluate
+from tilewright.ir import Problem
+from tilewright.mapper.constraints import Constraints
+from tilewright.mapper.exact.batch import Batch, Growth
+from tilewright.mapper.exact.dominance import standing_for, undominated
+from tilewright.mapper.exact.fanouts import Plans, pass_fanout
+from tilewright.mapper.exact.finishing import Finishing
+from tilewright.mapper.exact.found import BestFound
+from tilewright.mapper.exact.loops import expand_loops
+from tilewright.mapper.exact.reduction import Reduction, reduce_problem
+from tilewright.mapper.space import SPACES
+from tilewright.mapper.tilings import TILINGS
+
+ANY = float("inf")
+MOST_BATCHES = 40
+"""Batches of one search that are looked at."""
+MOST_ROWS = 300
+"""Rows of a batch that are grown, at most."""
+
+
+@dataclass
+class Watched:
+    """The steps of searches that leave nothing aside but what other rows stand for."""
+
+    problem: Problem
+    arch: Architecture
+    growth: Growth
+    reduction: Reduction
+    compared: list[tuple[Batch, np.ndarray]] = field(default_factory=list)
+
+    def undominated(self, growth: Growth, batch: Batch) -> Batch:
+        """What `dominance.undominated` does, and a note of it."""
+        standing = standing_for(growth, batch)
+        if (standing >= 0).any():
+            self.compared.append((batch, standing))
+        return undominated(growth, batch)
+
+    def grown(self, batch: Batch) -> Iterator[Batch]:
+        """What grows from a batch by the fanouts that come next, and a block."""
+        while self.growth.hierarchy.at_fanout(batch.state):
+            batch = pass_fanout(self.growth, batch, ANY)
+        if len(batch):
+            yield from expand_loops(self.growth, batch, ANY)
+
+    def explore(self, rng: random.Random) -> None:
+        """Grow some rows of some placements."""
+        plans = Plans(self.growth)
+        placements = list(self.growth.hierarchy.placements())
+        queue = [plans.start(holders, ANY) for holders in rng.sample(placements, min(3, len(placements)))]
+        for _ in range(MOST_BATCHES):
+            queue = [batch for batch in queue if len(batch) and not batch.complete]
+            if not queue:
+                return
+            batch = queue.pop(rng.randrange(len(queue)))
+            rows = rng.sample(range(len(batch)), min(MOST_ROWS, len(batch)))
+            queue += self.grown(batch.take(np.array(sorted(rows), dtype=np.int64)))
+
+    def least(self, batch: Batch) -> tuple[float, float]:
+        """The least energy and the least latency of all mappings that grow from a batch."""
+        finishing = Finishing(self.growth, BestFound(ENERGY, self.arch, 1), self.reduction, self.arch, Constraints())
+        energy = latency = ANY
+        open_batches = [batch]
+        while open_batches:
+            batch = open_batches.pop()
+            if not batch.complete:
+                open_batches += self.grown(batch)
+                continue
+            for row in range(len(batch)):
+                for mapping in finishing.mappings(batch, row):
+                    cost = evaluate(mapping, self.arch)
+                    energy, latency = min(energy, cost.energy_pj), min(latency, cost.latency_cycles)
+        return energy, latency
+
+
+def watched(rng: random.Random) -> Watched:
+    while True:
+        original, machine = random_problem(rng, 4), random_architecture(rng, rng.randint(1, 2), capacity=24)
+        if 4 <= original.macs <= 72:
+            break
+    tiling, space = rng.choice(TILINGS), rng.choice(SPACES)
+    reduction = reduce_problem(original, machine, tiling)
+    growth = growth_of(reduction.problem, reduction.arch, tiling, space)
+    return Watched(reduction.problem, reduction.arch, growth, reduction)
+
+
+@pytest.mark.parametrize("seeds", blocks(120, 15))
+def test_a_row_left_aside_leads_to_nothing_better(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        rng = random.Random(seed)
+        search = watched(rng)
+        monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", search.undominated)
+        search.explore(rng)
+        monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", lambda growth, batch: batch)
+        for batch, standing in rng.sample(search.compared, min(4, len(search.compared))):
+            row = rng.choice(np.flatnonzero(standing >= 0).tolist())
+            aside, stands = (search.least(batch.take(np.array([r]))) for r in (row, int(standing[row])))
+            assert all(s <= a * (1 + 1e-9) for s, a in zip(stands, aside, strict=True)), (seed, aside, stands)
+            found["pairs"] += 1
+            found["undecided"] += not batch.complete
+    assert found["pairs"] >= 2 * len(seeds)
+    assert found["undecided"] >= len(seeds) // 2
