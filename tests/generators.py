@@ -151,6 +151,23 @@ def random_architecture(
     return Architecture(name="random", clock_hz=1e9, word_bits=8, reuse=reuse, levels=tuple(levels), mac=mac)
 
 
+def windows_below_arrays(rng: random.Random, most: int = 9) -> tuple[Problem, Architecture]:
+    """Convolutions on machines whose tensors are charged below arrays: two memories in a region; dimensions up to
+    `most`."""
+    may = Keeps(input="may", weight="may", output="may")
+    levels: list[Memory | Fanout] = [memory("DRAM", shared_bits_per_cycle=8.0)]
+    for name in ("L1", "L2"):
+        axes = (ArrayAxis(size=rng.randint(2, 4)), ArrayAxis(size=rng.randint(2, 4)))
+        if name == "L1" or rng.random() < 0.3:
+            levels.append(Fanout(name=f"array{name}", axes=axes, multicast=rng.random() < 0.8))
+        levels.append(memory(name, rng, keeps=may, write_bits_per_cycle=8.0))
+    arch = Architecture(name="arrays", clock_hz=1e9, word_bits=8, levels=tuple(levels), mac=Mac(energy_pj=0.0))
+    while True:
+        problem = random_problem(rng, most)
+        if any(len(rank) > 1 for t in problem.tensors for rank in t.ranks):
+            return problem, arch
+
+
 def with_extras(rng: random.Random, arch: Architecture, *extras: str) -> Architecture:
     """The architecture with random figures for some of: leakage, block, hop, fill, ports (a port for each direction at
     some memories), serial (some memories that do not overlap), widths (partial sums are wider)."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from generators import random_architecture, random_problem
+from generators import random_architecture, random_problem, windows_below_arrays
 from longer import blocks
 from paths import growth_of
 from tilewright.arch import Architecture
@@ -71,6 +71,13 @@ class Watched:
             rows = rng.sample(range(len(batch)), min(MOST_ROWS, len(batch)))
             queue += self.grown(batch.take(np.array(sorted(rows), dtype=np.int64)))
 
+    def chosen(self, rng: random.Random) -> list[tuple[Batch, np.ndarray]]:
+        """Some batches with rows left aside: where crossings wait, whose costs depend on rows most, and others."""
+        rng.shuffle(self.compared)
+        waiting = [found for found in self.compared if found[0].state.waiting]
+        others = [found for found in self.compared if not found[0].state.waiting and not found[0].complete]
+        return [*waiting[:3], *others[:2]]
+
     def least(self, batch: Batch) -> tuple[float, float]:
         """The least energy and the least latency of all mappings that grow from a batch."""
         finishing = Finishing(self.growth, BestFound(ENERGY, self.arch, 1), self.reduction, self.arch, Constraints())
@@ -88,18 +95,27 @@ class Watched:
         return energy, latency
 
 
-def watched(rng: random.Random) -> Watched:
+def random_pair(rng: random.Random) -> tuple[Problem, Architecture]:
+    """Small enough to grow everything; some with windows that are charged below arrays, some that count fill times."""
     while True:
-        original, machine = random_problem(rng, 4), random_architecture(rng, rng.randint(1, 2), capacity=24)
-        if 4 <= original.macs <= 72:
-            break
+        if rng.random() < 0.5:
+            problem, arch = windows_below_arrays(rng, 4)
+        else:
+            problem, arch = random_problem(rng, 4), random_architecture(rng, rng.randint(1, 2), capacity=24)
+        if 4 <= problem.macs <= 72:
+            filling = rng.random() < 0.2
+            return problem, arch.model_copy(update={"latency": "with_fill"}) if filling else arch
+
+
+def watched(rng: random.Random) -> Watched:
+    original, machine = random_pair(rng)
     tiling, space = rng.choice(TILINGS), rng.choice(SPACES)
     reduction = reduce_problem(original, machine, tiling)
     growth = growth_of(reduction.problem, reduction.arch, tiling, space)
     return Watched(reduction.problem, reduction.arch, growth, reduction)
 
 
-@pytest.mark.parametrize("seeds", blocks(120, 15))
+@pytest.mark.parametrize("seeds", blocks(80, 10))
 def test_a_row_left_aside_leads_to_nothing_better(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     found: Counter[str] = Counter()
     for seed in seeds:
@@ -108,11 +124,11 @@ def test_a_row_left_aside_leads_to_nothing_better(seeds: range, monkeypatch: pyt
         monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", search.undominated)
         search.explore(rng)
         monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", lambda growth, batch: batch)
-        for batch, standing in rng.sample(search.compared, min(4, len(search.compared))):
+        for batch, standing in search.chosen(rng):
             row = rng.choice(np.flatnonzero(standing >= 0).tolist())
             aside, stands = (search.least(batch.take(np.array([r]))) for r in (row, int(standing[row])))
             assert all(s <= a * (1 + 1e-9) for s, a in zip(stands, aside, strict=True)), (seed, aside, stands)
             found["pairs"] += 1
-            found["undecided"] += not batch.complete
-    assert found["pairs"] >= 2 * len(seeds)
-    assert found["undecided"] >= len(seeds) // 2
+            found["waiting"] += bool(batch.state.waiting)
+    assert found["pairs"] >= len(seeds)
+    assert found["waiting"] >= len(seeds) // 3

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import brute_force
-from generators import memory, random_architecture, random_problem
+from generators import random_architecture, random_problem, windows_below_arrays
 from longer import TIMES, blocks
 from paths import Step, growth_of, random_uneven, steps_to
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
+from tilewright.arch import Architecture
 from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Mapping, MappingError, Problem
 from tilewright.mapper.exact.batch import Growth
@@ -26,7 +26,6 @@ from tilewright.mapper.space import SPACES
 from tilewright.mapper.tilings import TILINGS
 
 SLACK = 1 + 1e-9
-MAY = Keeps(input="may", weight="may", output="may")
 
 
 def columns_of(cost: Cost, growth: Growth) -> Floats:
@@ -143,21 +142,6 @@ def test_every_mapping_of_small_spaces(seeds: range) -> None:
             found["planned"] += listed
     assert found["mappings"] > 40
     assert found["planned"] > 0.7 * found["mappings"]
-
-
-def windows_below_arrays(rng: random.Random) -> tuple[Problem, Architecture]:
-    """Convolutions on machines whose tensors are charged below arrays: two memories in a region."""
-    levels: list[Memory | Fanout] = [memory("DRAM", shared_bits_per_cycle=8.0)]
-    for name in ("L1", "L2"):
-        axes = (ArrayAxis(size=rng.randint(2, 4)), ArrayAxis(size=rng.randint(2, 4)))
-        if name == "L1" or rng.random() < 0.3:
-            levels.append(Fanout(name=f"array{name}", axes=axes, multicast=rng.random() < 0.8))
-        levels.append(memory(name, rng, keeps=MAY, write_bits_per_cycle=8.0))
-    arch = Architecture(name="arrays", clock_hz=1e9, word_bits=8, levels=tuple(levels), mac=Mac(energy_pj=0.0))
-    while True:
-        problem = random_problem(rng, 9)
-        if any(len(rank) > 1 for t in problem.tensors for rank in t.ranks):
-            return problem, arch
 
 
 def test_groups_at_once_are_bounded_as_one_by_one() -> None:
