@@ -46,8 +46,8 @@ _MISSING = """\
   apart; in llama3_8b_decode_block:qk the lanes run along an axis that is not contiguous.
 - **The compiler.** It makes vectors of steps that the mapping does one after the other: mappings that leave lanes empty
   in the model are the points far to the right that are fast (resnet18:layer4.0.conv1: predicted 11.6 ms with one lane,
-  measured 3.4 ms). And partial sums stay in registers only if gcc unrolls all loops of the register tile, which it is
-  asked to up to 64 iterations.
+  measured less than a third of that). And partial sums stay in registers only if gcc unrolls all loops of the register
+  tile, which it is asked to up to 64 iterations.
 - **Chains of additions.** A multiply-add takes four cycles, so eight independent sums are needed to fill two units. A
   mapping with fewer in its innermost tile waits, and the model sees full units.
 - **Caches choose by themselves** what they keep, and prefetch; the model lets every level hold the tile that the
