@@ -18,10 +18,13 @@ arrays.py        instances that a fanout's axes can realize
 first_tiles.py   the innermost tiles, for many arrays at once
 symmetry.py      dimensions that may change places
 loops.py         step: the temporal loops up to the next block of storage nodes, and its tile
+gap.py           the rows of a stage of these loops, and how their tiles grow
 dominance.py     rows that another one stands for
 bounds/          what all that is still to come costs at least
 ledger.py        from words to cost columns: energy, and cycles of every port
+charge.py        where a crossing is charged
 traffic.py       words that cross between memories, for many partial mappings at once
+windows.py       words along a rank of several dimensions
 footprints.py    tiles in words, and whether a memory has room for them
 rows.py          partial mappings as arrays, and counting over them
 nest_builder.py  from a complete row to a mapping

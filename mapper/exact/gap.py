@@ -1,0 +1,165 @@
+"""A gap between two blocks: the rows of a stage of its loops, and how their tiles grow.
+
+Tiles grow dimension by dimension. A partial tile is dropped when the memory cannot hold it even if it grows no
+further, or when the bound over all that may follow (`bounds/`) reaches the cutoff.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...ir import ceil_div
+from ..tilings import factors, grow
+from .batch import Batch, Growth, Pending
+from .bounds.bounds import at
+from .first_tiles import first_tiles
+from .hierarchy import Block, State
+from .rows import Flags, Floats, Ints, distinct
+
+
+@dataclass
+class Stage:
+    """Rows of a gap in which the same crossings have been charged, in the same order.
+
+    parents  (rows,) the batch's row that each grew from
+    tiles    (rows, dims) the tile so far
+    costs    (columns, rows) everything charged so far
+    charged  crossings charged in this gap whose costs are not settled, with where and at what
+    order    dimensions of the gap so far, innermost first
+    group    the group of dimensions that loops may now come from, where constraints order them; else 0
+    """
+
+    state: State
+    parents: Ints
+    tiles: Ints
+    costs: Floats
+    charged: list[Pending]
+    order: tuple[int, ...]
+    group: int
+
+    def take(self, index: np.ndarray) -> Stage:
+        charged = [p.take(index) for p in self.charged]
+        parents, tiles, costs = self.parents[index], self.tiles[index], self.costs[:, index]
+        return replace(self, parents=parents, tiles=tiles, costs=costs, charged=charged)
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+
+class Gap:
+    """One batch, and the gap above it.
+
+    below   the cutoff
+    start   (rows, dims) tiles below the first loop
+    blocks  those that the gap may end with
+    last    whether that is the outermost memory's
+    room    (rows, dims) instances of the fanouts to come
+    memory  whose loops these are
+    """
+
+    def __init__(self, growth: Growth, batch: Batch, below: float) -> None:
+        self.growth, self.batch, self.below = growth, batch, below
+        self.bounds, self.hierarchy, self.path = batch.bounds, growth.hierarchy, batch.path
+        self.model = growth.model(batch.path)
+        self.sizes = np.array(growth.sizes, dtype=np.int64)
+        self.start = self.model.array_tile(batch.rows, batch.path.gap)
+        self.blocks = self.hierarchy.next_blocks(batch.state)
+        self.last = self.hierarchy.is_last(self.blocks[0])
+        later = batch.rows.arrays[batch.state.passed :]
+        self.room = np.prod(later, axis=0, dtype=np.int64) * np.ones_like(self.start)
+        self.memory = batch.path.memory_at(batch.path.gap)
+
+    def first(self, stage: Stage, dims: tuple[int, ...]) -> Stage | None:
+        """The innermost tiles of all rows at once, where nothing stands inside them; None: one dimension after the
+        other."""
+        if self.path.blocks or self.path.gaps or self.last:
+            return None
+        if len(dims) < len(self.sizes) or len(stage) < len(self.batch):
+            return None
+        found = first_tiles(self.growth, self.batch, self.blocks, self.memory, self.below)
+        if found is None:
+            return None
+        grown = stage.take(found[0])
+        return replace(grown, tiles=found[1], order=dims)
+
+    def grown(self, stage: Stage, dims: tuple[int, ...]) -> Stage:
+        """The rows with all tiles that some dimensions may grow to, one dimension after the other."""
+        later = tuple(d for d in self.bounds.moves.free(stage.state.waiting) if d not in (*stage.order, *dims))
+        tables = self.bounds.growing(stage.state, dims, later)
+        for done, d in enumerate(dims, 1):
+            if not len(stage):
+                break
+            which, grown = self.followed(stage, d)
+            stage = stage.take(which)
+            stage.tiles[:, d] = grown
+            stage = self.hopeful(stage, tables.near[done], tables.far[done])
+        return replace(stage, order=(*stage.order, *dims))
+
+    def hopeful(self, stage: Stage, near: Floats | None, far: Floats | None) -> Stage:
+        """The rows that may lead to something below the cutoff, and that fit.
+
+        near, far  bounds on what follows, by the tile, and by what the arrays that follow make of it
+        """
+        costs = stage.costs
+        if near is not None:
+            costs = costs + at(near, self.bounds.lattice.place(stage.tiles))
+        if far is not None:
+            costs = costs + at(far, self._places_above(stage))
+        keep = self.growth.below(self.growth.value(costs, self.batch.steps[stage.parents]), self.below)
+        stage = stage.take(np.flatnonzero(keep))
+        if self.last or not len(stage):
+            return stage
+        fits = np.zeros(len(stage), dtype=bool)
+        for block in self.blocks:
+            fits |= self.fits(stage, block)
+        self.growth.pruned["capacity"] += int(np.count_nonzero(~fits))
+        return stage.take(np.flatnonzero(fits))
+
+    def fits(self, stage: Stage, block: Block) -> Flags:
+        """Whether a block's memory holds the tiles, besides those that blocks inside it hold there already."""
+        tenants = self.hierarchy.tenants(self.batch.state, block)
+        earlier = [
+            (t, self.batch.rows.tiles[k][stage.parents])
+            for k, inner in enumerate(self.path.blocks)
+            if inner.memory == block.memory
+            for t in inner.tensors
+        ]
+        return self.growth.footprints.leaves_room(tenants, block, earlier, stage.tiles)
+
+    def _places_above(self, stage: Stage) -> tuple[Ints, ...]:
+        """Cells of the tiles, grown by the arrays of the fanouts that follow the block directly."""
+        tiles, passed = stage.tiles, self.batch.state.passed
+        for array in self.batch.rows.arrays[passed : passed + self.bounds.fanouts_after(stage.state)]:
+            tiles = np.minimum(tiles * array[stage.parents], self.sizes)
+        return self.bounds.lattice.place(tiles)
+
+    def followed(self, stage: Stage, d: int) -> tuple[Ints, Ints]:
+        """All tiles that may follow along one dimension: (index of the row grown from, new tile)."""
+        if self.last:
+            return np.arange(len(stage)), np.full(len(stage), self.sizes[d])
+        tiles, room = stage.tiles[:, d], self.room[stage.parents, d]
+        radix = int(room.max(initial=0)) + 1
+        codes = tiles * radix + room
+        first, which = distinct(codes)
+        known = codes[first]
+        lists = [np.array(self._followers(*divmod(int(code), radix), d), dtype=np.int64) for code in known]
+        counts = np.array([len(x) for x in lists], dtype=np.int64)
+        starts = np.cumsum(counts) - counts
+        rows = np.repeat(np.arange(len(tiles)), counts[which])
+        offsets = np.arange(len(rows)) - np.repeat(np.cumsum(counts[which]) - counts[which], counts[which])
+        return rows, np.concatenate(lists)[starts[which][rows] + offsets] if len(rows) else rows
+
+    def _followers(self, tile: int, room: int, d: int) -> list[int]:
+        """Tiles grown from one that leave room for the instances of the fanouts to come."""
+        size, tiling = self.growth.sizes[d], self.growth.tiling
+        found = []
+        for factor in factors(ceil_div(size, tile), tiling, self.growth.even[d]):
+            grown = grow(tile, factor, size)
+            left = ceil_div(size, grown)
+            if factor > self.growth.limits.most_trips(self.memory, d):
+                break
+            if left % room == 0 if tiling == "perfect" else left >= room:
+                found.append(grown)
+        return found
