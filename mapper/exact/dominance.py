@@ -1,8 +1,8 @@
 """Which partial mappings need not be grown, since another one serves at least as well.
 
 Of two rows of a batch, which have taken the same steps and wait for the same crossings, one can stand for both when
-everything further out costs both the same, and when it has cost no more so far in every column, and takes no more room
-in a memory that is still to hold something.
+everything further out costs both the same, and when it has cost no more so far in every column, takes no more time
+steps, and no more room in any memory that is still to hold something.
 """
 
 from __future__ import annotations
@@ -92,14 +92,10 @@ def _everything(growth: Growth, batch: Batch) -> list[Ints]:
 
 
 def _room_taken(growth: Growth, batch: Batch) -> list[Ints]:
-    """(rows,) bits taken in the memory of the last block, where it is still to hold something."""
-    memory = batch.path.blocks[-1].memory
-    if not any(memory in ahead for ahead in batch.state.ahead):
-        return []
-    held = [
-        (t, batch.rows.tiles[k])
-        for k, block in enumerate(batch.path.blocks)
-        if block.memory == memory
-        for t in block.tensors
-    ]
-    return growth.footprints.used(memory, held)
+    """(rows,) bits taken in every memory that is still to hold something besides: in the uneven space the nodes of
+    several memories may alternate."""
+    found, blocks = [], batch.path.blocks
+    for memory in sorted({b.memory for b in blocks if any(b.memory in ahead for ahead in batch.state.ahead)}):
+        held = [(t, batch.rows.tiles[k]) for k, b in enumerate(blocks) if b.memory == memory for t in b.tensors]
+        found += growth.footprints.used(memory, held)
+    return found

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from generators import random_architecture, random_problem, windows_below_arrays
+from generators import memory, random_architecture, random_problem, windows_below_arrays
 from longer import blocks
 from paths import growth_of
-from tilewright.arch import Architecture
+from tilewright.arch import Architecture, Mac
 from tilewright.cost_models import ENERGY, evaluate
 from tilewright.ir import Problem
+from tilewright.ir.problem import ROLES
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.exact.batch import Batch, Growth
 from tilewright.mapper.exact.dominance import standing_for, undominated
@@ -28,6 +29,8 @@ from tilewright.mapper.space import SPACES
 from tilewright.mapper.tilings import TILINGS
 
 ANY = float("inf")
+ALTERNATING = (27, 28, 30, 33, 34, 47)
+"""Seeds of `alternating`: in three, a row that takes less room in one memory leads to nothing."""
 MOST_BATCHES = 40
 """Batches of one search that are looked at."""
 MOST_ROWS = 300
@@ -113,6 +116,44 @@ def watched(rng: random.Random) -> Watched:
     reduction = reduce_problem(original, machine, tiling)
     growth = growth_of(reduction.problem, reduction.arch, tiling, space)
     return Watched(reduction.problem, reduction.arch, growth, reduction)
+
+
+def alternating(rng: random.Random) -> Watched:
+    """Two small memories without an array between them: their nodes may alternate, and take room in both."""
+    keeps = dict.fromkeys(ROLES, "may")
+    while not 8 <= (problem := random_problem(rng, 4)).macs <= 64:
+        pass
+    inner = [
+        memory(name, rng, keeps=keeps, size_bits=8 * rng.randint(4, most)) for name, most in (("L1", 20), ("L2", 12))
+    ]
+    arch = Architecture(
+        name="alternating", clock_hz=1e9, word_bits=8, levels=(memory("DRAM", rng), *inner), mac=Mac(energy_pj=0.0)
+    )
+    tiling = rng.choice(TILINGS)
+    reduction = reduce_problem(problem, arch, tiling)
+    growth = growth_of(reduction.problem, reduction.arch, tiling, "uneven")
+    return Watched(reduction.problem, reduction.arch, growth, reduction)
+
+
+def test_room_is_compared_in_all_memories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In each of these cases, of two rows that take as much room in the memory of the last block, one takes more in
+    another memory, and nothing can be grown from it."""
+    pairs = 0
+    for seed in ALTERNATING:
+        rng = random.Random(seed)
+        search = alternating(rng)
+        monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", search.undominated)
+        search.explore(rng)
+        monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", lambda growth, batch: batch)
+        for batch, standing in search.compared:
+            last = batch.path.blocks[-1].memory
+            others = {block.memory for block in batch.path.blocks} - {last}
+            if any(other in ahead for other in others for ahead in batch.state.ahead):
+                for row in rng.sample(np.flatnonzero(standing >= 0).tolist(), 1):
+                    aside, stands = (search.least(batch.take(np.array([r]))) for r in (row, int(standing[row])))
+                    assert all(s <= a * (1 + 1e-9) for s, a in zip(stands, aside, strict=True)), (seed, aside, stands)
+                    pairs += 1
+    assert pairs > 20
 
 
 @pytest.mark.parametrize("seeds", blocks(80, 10))
