@@ -58,6 +58,7 @@ class Batch:
     """Rows of one path, sorted by bound.
 
     bounds  tables that hold for the rows' arrays
+    member  (rows,) the group of arrays that each row belongs to, of those that `bounds` hold for
     costs   (columns, rows) of everything charged
     steps   (rows,) time steps, with fanouts further out in full use
     bound   (rows,) objective that no completion undercuts
@@ -68,6 +69,7 @@ class Batch:
     path: Path
     state: State
     bounds: Bounds
+    member: Ints
     rows: Rows
     costs: Floats
     steps: Floats
@@ -81,6 +83,7 @@ class Batch:
             self.path,
             self.state,
             self.bounds,
+            self.member[index],
             self.rows.take(index),
             self.costs[:, index],
             self.steps[index],
@@ -116,6 +119,7 @@ def merged(pieces: Sequence[Batch]) -> Batch:
         first.path,
         first.state,
         first.bounds,
+        np.concatenate([p.member for p in pieces]),
         rows,
         np.concatenate([p.costs for p in pieces], axis=1),
         np.concatenate([p.steps for p in pieces]),

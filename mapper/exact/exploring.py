@@ -13,7 +13,8 @@ import numpy as np
 from ..space import Space
 from ..tilings import Tiling
 from .batch import Batch, Growth
-from .fanouts import Plans, finer, grouped, pass_fanout, refined_groups
+from .bounds.array_groups import alike
+from .fanouts import Plans, finer, grouped, pass_fanout
 from .finishing import Finishing
 from .frontier import Frontier, Open
 from .hierarchy import Holders
@@ -158,7 +159,7 @@ class Exploring:
         which bound them better, are made in less time than it takes to look at them all."""
         if self.growth.tiling == "ragged" or not _undecided(head) or head.bounds.level >= 0:
             return False
-        groups = sum(1 for _ in grouped(self.growth, head))
+        groups = sum(1 for _ in alike(self.growth.hierarchy, self.growth.tiling, head.rows))
         return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.growth.hierarchy.space] * groups
 
     @property
@@ -176,7 +177,7 @@ class Exploring:
 
     def _group(self, batch: Batch) -> None:
         """Put the rows back in groups of alike arrays, with bounds by tables of each group."""
-        groups = list(refined_groups(self.growth, list(grouped(self.growth, batch)), self._cutoff))
+        groups = list(grouped(self.growth, batch, self._cutoff))
         for group in groups:
             self.frontier.push_batch(group)
         self._dive_again(groups)

@@ -17,7 +17,7 @@ import numpy as np
 from .arrays import array_vectors, realizable
 from .batch import Batch, Growth, Pending
 from .bounds.array_groups import alike, group_of
-from .bounds.bounds import Bounds, at
+from .bounds.bounds import Bounds
 from .hierarchy import MAC, Crossing, Holders, Path
 from .rows import Floats, Ints, Rows, ceil_div_array
 from .symmetry import compared
@@ -91,7 +91,8 @@ class Plans:
         bound = np.zeros(len(self.rows))
         orders = np.zeros((len(self.rows), 0), dtype=np.int64)
         path, state, costs = Path(growth.hierarchy, holders), growth.hierarchy.start(holders), self.fed(holders)
-        batch = Batch(path, state, growth.bounds, self.rows, costs, self.steps, bound, orders, pending)
+        member = np.zeros(len(self.rows), dtype=np.int64)
+        batch = Batch(path, state, growth.bounds, member, self.rows, costs, self.steps, bound, orders, pending)
         batch = batch.take(np.flatnonzero(growth.limits.enough_at_work(self.steps)))
         return bounded(growth, batch, growth.groups.rough(), below)
 
@@ -101,29 +102,42 @@ def bounded(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch
     cutoff."""
     tile, found = np.ones((len(batch), len(growth.sizes)), dtype=np.int64), np.zeros(len(batch))
     if all(array is not None for array in bounds.arrays.array):  # which tiles fit inside known arrays says most
-        found = growth.value(batch.costs + at(bounds.table(batch.state), bounds.lattice.place(tile)), batch.steps)
+        inside = bounds.at(bounds.table(batch.state), tile, batch.member)
+        found = growth.value(batch.costs + inside, batch.steps)
     for fanout, array in enumerate(batch.rows.arrays):
         tile = np.minimum(tile * array, np.array(growth.sizes, dtype=np.int64))
-        beyond = at(bounds.beyond(batch.state, fanout), bounds.lattice.place(tile))
+        beyond = bounds.at(bounds.beyond(batch.state, fanout), tile, batch.member)
         found = np.maximum(found, growth.value(batch.costs + beyond, batch.steps))
     batch = replace(batch, bounds=bounds, bound=found)
     return batch.take(np.flatnonzero(growth.below(found, below))).sorted()
 
 
-def grouped(growth: Growth, batch: Batch) -> Iterator[Batch]:
-    """The rows in groups of alike arrays."""
-    for index in alike(growth.hierarchy, growth.tiling, batch.rows):
-        yield batch.take(index)
+def grouped(growth: Growth, batch: Batch, below: float) -> Iterator[Batch]:
+    """The rows with better bounds, by tables for each group of alike arrays: those of several groups together with
+    perfect tiles, of one group with ragged ones."""
+    groups = sorted(alike(growth.hierarchy, growth.tiling, batch.rows), key=lambda index: int(index[0]))  # best first
+    kinds = [group_of(growth.hierarchy, growth.tiling, batch.rows.take(index).arrays) for index in groups]
+    rest = iter(groups)
+    for bounds in growth.groups.of_several(kinds, batch.path.holders):
+        several = list(itertools.islice(rest, bounds.arrays.stacked))
+        if growth.tiling == "perfect":
+            yield _of_groups(growth, batch, several, bounds, below)
+            continue
+        for member, index in enumerate(several):
+            own = growth.groups.some_of(bounds, np.array([member]))
+            yield _of_one_group(growth, batch.take(index), own, below)
+            own.forget()
 
 
-def refined_groups(growth: Growth, groups: Sequence[Batch], below: float) -> Iterator[Batch]:
-    """The rows of several groups with better bounds, each by tables of its own."""
-    alike = [group_of(growth.hierarchy, growth.tiling, group.rows.arrays) for group in groups]
-    own = growth.groups.of_several(alike, groups[0].path.holders)
-    for batch, bounds in zip(groups, own, strict=True):
-        better = _with(growth, batch, bounds, below)
-        bounds.forget()
-        yield better
+def _of_groups(growth: Growth, batch: Batch, groups: Sequence[Ints], bounds: Bounds, below: float) -> Batch:
+    """The rows of some groups with bounds by the tables of these, and tables of those groups only that are left."""
+    rows = batch.take(np.concatenate(groups))
+    member = np.repeat(np.arange(len(groups)), [len(index) for index in groups])
+    better = bounded(growth, replace(rows, member=member), bounds, below)
+    left, member = np.unique(better.member, return_inverse=True)
+    bounds = growth.groups.some_of(bounds, left)
+    growth.groups.keep(bounds)
+    return replace(better, bounds=bounds, member=member)
 
 
 def finer(growth: Growth, batch: Batch, below: float) -> Batch:
@@ -131,19 +145,18 @@ def finer(growth: Growth, batch: Batch, below: float) -> Batch:
     bounds = growth.groups.finer(batch.bounds)
     assert bounds is not None
     growth.groups.keep(bounds)
-    return _with(growth, batch, bounds, below)
+    return _of_one_group(growth, batch, bounds, below)
 
 
-def _with(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch:
-    """The rows of a group with bounds by tables of the group, as far as they stay below the cutoff."""
-    if growth.tiling == "perfect":
-        return bounded(growth, batch, bounds, below)
-    # Tables for what lies outside the arrays are the same for all of the group.
+def _of_one_group(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch:
+    """The rows of a group with bounds by tables of each row's arrays, as far as they stay below the cutoff. Tables for
+    what lies outside the arrays are the same for all of the group."""
     found = np.empty(len(batch))
-    place = bounds.lattice.place(np.ones((1, len(growth.sizes)), dtype=np.int64))
+    one, first = np.ones((1, len(growth.sizes)), dtype=np.int64), np.zeros(1, dtype=np.int64)
     for row in range(len(batch)):
         own = growth.groups.of_one(bounds, [array[row] for array in batch.rows.arrays])
-        found[row] = growth.value(batch.costs[:, row] + at(own.table(batch.state), place)[:, 0], batch.steps[row])
+        inside = own.at(own.table(batch.state), one, first)[:, 0]
+        found[row] = growth.value(batch.costs[:, row] + inside, batch.steps[row])
     found = np.maximum(found, batch.bound)
     if np.isfinite(below):
         bounds.settled = growth.add_little(bounds.level, np.minimum(found, below) - batch.bound, below - batch.bound)
@@ -170,7 +183,7 @@ def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:
             pending.append(Pending(old.crossing, old.charge, booked))
     steps = growth.model(path).steps(batch.rows)
     tile = growth.model(path).array_tile(batch.rows, path.gap)
-    ahead = at(batch.bounds.table(state), batch.bounds.lattice.place(tile))
+    ahead = batch.bounds.at(batch.bounds.table(state), tile, batch.member)
     bound = growth.value(costs + ahead, steps)
     passed = replace(batch, path=path, state=state, costs=costs, steps=steps, bound=bound, pending=pending)
     return passed.take(np.flatnonzero(growth.below(bound, below))).sorted()

@@ -132,19 +132,23 @@ def _pairs(
     growth: Growth, batch: Batch, table: Floats, along: Sequence[_Along], count: int, below: float
 ) -> Iterator[tuple[Ints, Ints]]:
     """Rows and tiles, by their indices, that stay below the cutoff."""
-    flat = np.concatenate([table.reshape(len(table), -1), np.full((len(table), 1), np.inf)], axis=1)
-    never = flat.shape[1] - 1
+    tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
+    never = tables.shape[2]
+    tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
+    flat = tables.reshape(len(tables), -1)
     at_once = max(1, PAIRS_AT_ONCE // max(count, 1))
     for first in range(0, len(batch), at_once):
         rows = np.arange(first, min(first + at_once, len(batch)))
         # What not even the least of all these rows could add to is not looked at row by row.
         least = batch.costs[:, rows].min(axis=1, keepdims=True)
         alive = growth.value(least + flat, np.full(flat.shape[1], batch.steps[rows].min())) < below
-        alive[never] = False  # even where the objective does not look at any column that is infinite there
+        alive[never :: never + 1] = False  # even where the objective looks at no column that is infinite there
         cells = np.zeros((len(rows), count), dtype=np.int32)
         for dim in along:
             cells += np.take(dim.cells[dim.instances[rows]], dim.picks, axis=1)
         np.minimum(cells, never, out=cells)
+        if len(table) > 1:
+            cells += (batch.member[rows, None] * (never + 1)).astype(np.int32)
         row, tile = np.nonzero(alive[cells])
         values = growth.value(batch.costs[:, rows[row]] + flat[:, cells[row, tile]], batch.steps[rows[row]])
         fine = values < below

@@ -13,7 +13,6 @@ import numpy as np
 from ...ir import ceil_div
 from ..tilings import factors, grow
 from .batch import Batch, Growth, Pending
-from .bounds.bounds import at
 from .first_tiles import first_tiles
 from .hierarchy import Block, State
 from .rows import Flags, Floats, Ints, distinct
@@ -104,9 +103,9 @@ class Gap:
         """
         costs = stage.costs
         if near is not None:
-            costs = costs + at(near, self.bounds.lattice.place(stage.tiles))
+            costs = costs + self.ahead(near, stage)
         if far is not None:
-            costs = costs + at(far, self._places_above(stage))
+            costs = costs + self.ahead(far, stage, self.bounds.fanouts_after(stage.state))
         keep = self.growth.below(self.growth.value(costs, self.batch.steps[stage.parents]), self.below)
         stage = stage.take(np.flatnonzero(keep))
         if self.last or not len(stage):
@@ -128,12 +127,13 @@ class Gap:
         ]
         return self.growth.footprints.leaves_room(tenants, block, earlier, stage.tiles)
 
-    def _places_above(self, stage: Stage) -> tuple[Ints, ...]:
-        """Cells of the tiles, grown by the arrays of the fanouts that follow the block directly."""
+    def ahead(self, table: Floats, stage: Stage, fanouts: int = 0) -> Floats:
+        """(columns, rows) of a table of bounds, at the tiles that the arrays of so many fanouts to come make of a
+        stage's."""
         tiles, passed = stage.tiles, self.batch.state.passed
-        for array in self.batch.rows.arrays[passed : passed + self.bounds.fanouts_after(stage.state)]:
+        for array in self.batch.rows.arrays[passed : passed + fanouts]:
             tiles = np.minimum(tiles * array[stage.parents], self.sizes)
-        return self.bounds.lattice.place(tiles)
+        return self.bounds.at(table, tiles, self.batch.member[stage.parents])
 
     def followed(self, stage: Stage, d: int) -> tuple[Ints, Ints]:
         """All tiles that may follow along one dimension: (index of the row grown from, new tile)."""

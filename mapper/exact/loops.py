@@ -24,7 +24,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .batch import Batch, Growth, Pending, merged
-from .bounds.bounds import at
 from .bounds.moves import Move
 from .charge import Charge
 from .dominance import undominated
@@ -143,7 +142,7 @@ class _Loops(Gap):
             if crossing not in here.booked:
                 here.booked[crossing] = self.growth.book(self.path, here.rows, crossing, here.charge)
             costs = costs + here.booked[crossing]
-        ahead = at(self.bounds.after_fixed(stage.state, move), self.bounds.lattice.place(stage.tiles))
+        ahead = self.ahead(self.bounds.after_fixed(stage.state, move), stage)
         bound = self.growth.value(costs + ahead, self.batch.steps[stage.parents])
         index = np.flatnonzero(self.growth.below(bound, self.below))
         pending = [
@@ -206,6 +205,7 @@ class _Loops(Gap):
             self.path.placing(block),
             self.hierarchy.place(self.batch.state, block, still),
             self.bounds,
+            before.member,
             Rows(len(stage), [*rows.tiles, stage.tiles], rows.arrays),
             stage.costs,
             before.steps,
@@ -257,8 +257,5 @@ class _Loops(Gap):
         """(columns, rows) least cost of all that lies above the block."""
         if self.last:
             return np.zeros((len(stage.costs), 1))
-        state, count = self.bounds.after(self.batch.state, block, still)
-        tiles, passed = stage.tiles, self.batch.state.passed
-        for array in self.batch.rows.arrays[passed : passed + count]:
-            tiles = np.minimum(tiles * array[stage.parents], self.sizes)
-        return at(self.bounds.table(state), self.bounds.lattice.place(tiles))
+        state, fanouts = self.bounds.after(self.batch.state, block, still)
+        return self.ahead(self.bounds.table(state), stage, fanouts)

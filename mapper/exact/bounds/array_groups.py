@@ -28,8 +28,8 @@ class ArrayGroup:
     parts      instances that hold parts of the same sum, at most
     instances  instances in use, at most
     array      the instances per dimension, if all arrays of the group are the same
-    stacked    how many groups these are; if several (`stacked`), limits are (groups, 1), arrays (groups, dims), and
-               0 instances stand for those of a group with several arrays
+    stacked    how many groups these are; of groups that were `stacked`, limits are (groups, 1), arrays (groups, dims),
+               and 0 instances stand for those of a group with several arrays
     """
 
     copies: tuple[tuple[Limit, ...], ...]
@@ -60,6 +60,22 @@ def stacked(groups: Sequence[ArrayGroup], dims: int) -> ArrayGroup:
             for arrays in zip(*(group.array for group in groups), strict=True)
         ),
         stacked=len(groups),
+    )
+
+
+def some_of(groups: ArrayGroup, members: Ints) -> ArrayGroup:
+    """Some of the groups that were stacked."""
+
+    def some(limits: Sequence[Limit]) -> tuple[Limit, ...]:
+        return tuple(np.asarray(limit)[members] for limit in limits)
+
+    return ArrayGroup(
+        copies=tuple(some(fanout) for fanout in groups.copies),
+        shared=tuple(some(fanout) for fanout in groups.shared),
+        parts=some(groups.parts),
+        instances=some(groups.instances),
+        array=tuple(None if array is None else array[members] for array in groups.array),
+        stacked=len(members),
     )
 
 

@@ -28,16 +28,17 @@ def _spread(lattice: Lattice, table: Floats, dim: int, instances: int) -> Floats
     """The table at the tiles that some instances of each tile cover; infinite where they are too many."""
     least, size = lattice.least[dim], lattice.sizes[dim]
     covered = np.minimum(least * instances, size)
-    taken = np.take(table, lattice.places[dim][covered], axis=dim + 1)
+    axis = dim - len(lattice.sizes)
+    taken = np.take(table, lattice.places[dim][covered], axis=axis)
     if lattice.tiling == "perfect":
         closed = np.where(size % (least * instances) == 0, 0.0, np.inf)
-        spread: Floats = taken + lattice.along([dim], closed)[None]
+        spread: Floats = taken + lattice.along([dim], closed)
         return spread
     # Tiles of one cell may cover tiles of several.
     most = np.minimum(np.append(size + 1, least[:-1]) - 1, size) * instances
     first, last = lattice.places[dim][np.minimum(most, size)], lattice.places[dim][covered]
     for back in range(1, int((last - first).max()) + 1):
-        np.minimum(taken, np.take(table, np.maximum(last - back, first), axis=dim + 1), out=taken)
+        np.minimum(taken, np.take(table, np.maximum(last - back, first), axis=axis), out=taken)
     return taken
 
 
@@ -47,11 +48,11 @@ def _within(lattice: Lattice, table: Floats, dim: int, limit: int) -> Floats:
         return table
     if limit >= lattice.sizes[dim]:
         return lattice.around(table, [dim])
-    lines = np.moveaxis(table, dim + 1, 0)
+    lines = np.moveaxis(table, dim - len(lattice.sizes), 0)
     least = np.empty_like(lines)
     for i, reach in enumerate(_reach(lattice, dim, limit)):
         least[i] = lines[reach].min(axis=0)
-    return np.moveaxis(least, 0, dim + 1)
+    return np.moveaxis(least, 0, dim - len(lattice.sizes))
 
 
 def _reach(lattice: Lattice, dim: int, limit: int) -> list[Ints]:

@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -52,18 +51,12 @@ class Growing:
     far: list[Floats | None]
 
 
-def at(table: Floats, places: tuple[Ints, ...]) -> Floats:
-    """(columns, rows) of a table over the lattice, at one place per row."""
-    index: tuple[Any, ...] = (slice(None), *places)
-    found: Floats = table[index]
-    return found
-
-
 class Bounds:
-    """Tables over one lattice, made when they are asked for.
+    """Tables over one lattice, made when they are asked for: (groups of arrays, columns, lattice), where one group may
+    stand for all of them.
 
     arrays   what the arrays of all rows have in common; None: nothing
-    alike    bounds over the same lattice for other arrays: what does not depend on arrays is taken over
+    alike    bounds over the same lattice for other arrays: what does not depend on arrays is taken from there
     outside  bounds whose tables for all that lies outside the fanouts hold for these arrays too
     level    which of `Lattice.for_groups` the lattice is, for a group of arrays
     settled  whether finer tables would add little
@@ -92,8 +85,9 @@ class Bounds:
         self.level = -1
         self.settled = False
         self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
+        self._alike = alike
         self._outside = outside
-        self._fits: dict[tuple[int, tuple[int, ...]], np.ndarray] = {} if alike is None else alike._fits
+        self._full: dict[tuple[int, tuple[int, ...]], Floats] = {} if alike is None else alike._full
         self._limits = [
             [math.prod(axis_limits(hierarchy.problem, fanout, dim)) for dim in self.dims]
             for fanout in hierarchy.fanouts
@@ -104,7 +98,6 @@ class Bounds:
         """Drop all tables; they are made again when they are asked for."""
         self.crossings.forget()
         self._tables: dict[State, Floats] = {}
-        self._ends: dict[tuple[State, Block, tuple[Crossing, ...]], Floats] = {}
         self._beyond: dict[State, Floats] = {}
         self._stops: dict[State, Floats] = {}
         self._slid: dict[tuple[State, Move], Floats] = {}
@@ -116,47 +109,71 @@ class Bounds:
         for fanout in range(len(self.hierarchy.fanouts)):
             self.beyond(state, fanout)
 
-    def take_over(self, other: Bounds, part: slice) -> None:
-        """Take over some columns of the tables that `prepare` has made of several groups at once."""
-        self._tables = {state: table[part] for state, table in other._tables.items()}
-        self._beyond = {state: table[part] for state, table in other._beyond.items()}
+    def take_over(self, other: Bounds, members: Ints) -> None:
+        """Take over the tables that `prepare` has made, of some of the groups."""
+        self._tables = {state: table[members] for state, table in other._tables.items()}
+        self._beyond = {state: table[members] for state, table in other._beyond.items()}
 
-    def _shares(self, state: State) -> Bounds:
-        """Whose tables of a state these are."""
-        return self if self._outside is None or state.passed < len(self.hierarchy.fanouts) else self._outside
+    def at(self, table: Floats, tiles: Ints, member: Ints) -> Floats:
+        """(columns, rows) of a table at one tile per row, (rows, dims).
+
+        member  (rows,) the group of arrays that each row belongs to, of those that the table is for
+        """
+        columns, cells = self.ledger.columns, math.prod(self.lattice.shape)
+        first = self.lattice.cell(tiles)
+        if len(table) > 1:
+            first = first + member * (columns * cells)
+        found: Floats = table.reshape(-1)[first + cells * np.arange(columns)[:, None]]
+        return found
+
+    def _owner(self, state: State) -> Bounds:
+        """Whose tables of a state hold for these arrays too."""
+        if state.passed < len(self.hierarchy.fanouts):
+            return self
+        if self._outside is not None:
+            return self._outside._owner(state)
+        if self._alike is None or any(self._passes_fanouts(crossing) for crossing in state.waiting):
+            return self
+        return self._alike._owner(state)
+
+    def _passes_fanouts(self, crossing: Crossing) -> bool:
+        return any(self.hierarchy.between(fanout, crossing) for fanout in range(len(self.hierarchy.fanouts)))
 
     def table(self, state: State) -> Floats:
-        """(columns, lattice) least cost of all that lies above a tile: temporal loops come next, or a fanout."""
-        known = self._shares(state)._tables
-        if state not in known:
-            known[state] = self._fanout(state) if self.hierarchy.at_fanout(state) else self._loops(state)
-        return known[state]
+        """(groups, columns, lattice) least cost of all that lies above a tile: temporal loops come next, or a fanout.
+
+        Outside all fanouts, and without a crossing that waits since inside, it is the same for all arrays.
+        """
+        owner = self._owner(state)
+        if state not in owner._tables:
+            owner._tables[state] = owner._fanout(state) if self.hierarchy.at_fanout(state) else owner._loops(state)
+        return owner._tables[state]
 
     def _fanout(self, state: State) -> Floats:
         table, arrays = self.table(self.hierarchy.passing(state)), self.arrays.array[state.passed]
         limits = self._limits[state.passed]
         if arrays is None:
             return inside(self.lattice, table, np.zeros(len(self.dims), dtype=np.int64), limits)
-        groups = np.split(table, self.arrays.stacked)
-        grown = [inside(self.lattice, t, a, limits) for t, a in zip(groups, np.atleast_2d(arrays), strict=True)]
-        return grown[0] if len(grown) == 1 else np.concatenate(grown)
+        grown = np.empty((self.arrays.stacked, *table.shape[1:]))
+        tables = np.broadcast_to(table, grown.shape)
+        for group, array in enumerate(np.atleast_2d(arrays)):
+            grown[group] = inside(self.lattice, tables[group], array, limits)
+        return grown
 
     def _loops(self, state: State) -> Floats:
         return self.lattice.around(self._stopped(state), self.moves.free(state.waiting))
 
     def _stopped(self, state: State) -> Floats:
         """The least cost if the next loop, should there be one, charges something."""
-        known = self._shares(state)._stops
-        if state not in known:
-            least: Floats | None = None
-            for block in self.hierarchy.next_blocks(state):
-                end = self.end(state, block, state.waiting)
-                least = end if least is None else np.minimum(least, end)
-            assert least is not None
-            for move in self.moves.of(state.waiting):
-                least = np.minimum(least, self._moved(state, move))
-            known[state] = least
-        return known[state]
+        owner = self._owner(state)
+        if state in owner._stops:
+            return owner._stops[state]
+        least = np.full((owner.arrays.stacked, self.ledger.columns, *self.lattice.shape), np.inf)
+        for block in self.hierarchy.next_blocks(state):
+            np.minimum(least, owner._end(state, block), out=least)
+        for move in self.moves.of(state.waiting):
+            np.minimum(least, owner._moved(state, move), out=least)
+        return least
 
     def _moved(self, state: State, move: Move) -> Floats:
         after = self._after_slide(state, move)
@@ -173,20 +190,21 @@ class Bounds:
         return self.lattice.around(after, move.dims)
 
     def after_fixed(self, state: State, move: Move) -> Floats:
-        """(columns, lattice) least cost of all that follows the charges of a loop whose tiles do not slide along it."""
+        """(groups, columns, lattice) least cost of all that follows the charges of a loop whose tiles do not slide along it."""
         if not move.sliding:
             return self.table(state.charging(move.moved))
-        key, known = (state, move), self._shares(state)._slid
-        if key not in known:
-            known[key] = self._after_slide(state, move)
-        return known[key]
+        owner, key = self._owner(state), (state, move)
+        if key not in owner._slid:
+            owner._slid[key] = owner._after_slide(state, move)
+        return owner._slid[key]
 
     def growing(self, state: State, dims: tuple[int, ...], later: tuple[int, ...] = ()) -> Growing:
         """Bounds for a tile that grows along some dimensions, one after the other, before the next charge.
 
         later  free dimensions that may grow after them
         """
-        key, known = (state, dims, later), self._shares(state)._growing
+        owner, key = self._owner(state), (state, dims, later)
+        known = owner._growing
         if key not in known:
             nothing: list[Floats | None] = [None] * (len(dims) + 1)
             blocks = self.hierarchy.next_blocks(state)
@@ -195,7 +213,8 @@ class Bounds:
                 table = self.lattice.around(self.table(above), later)
                 known[key] = Growing(nothing, self._decided(table, dims))
             else:
-                table = self.lattice.around(self._stopped(state), later)
+                owner._stops[state] = self._stopped(state)
+                table = self.lattice.around(owner._stops[state], later)
                 known[key] = Growing(self._decided(table, dims), nothing)
         return known[key]
 
@@ -210,42 +229,38 @@ class Bounds:
         """Fanouts that follow the next block directly, whichever it is; 0 if that depends."""
         return min(self.after(state, block, ())[1] for block in self.hierarchy.next_blocks(state))
 
-    def end(self, state: State, block: Block, still: tuple[Crossing, ...]) -> Floats:
-        """(columns, lattice) least cost from a block's tile on, where the crossings `still` go on waiting."""
-        key, known = (state, block, still), self._shares(state)._ends
-        if key not in known:
-            known[key] = self._end(state, block, still)
-        return known[key]
-
-    def _end(self, state: State, block: Block, still: tuple[Crossing, ...]) -> Floats:
+    def _end(self, state: State, block: Block) -> Floats:
+        """The least cost from a block's tile on, where all that waits goes on waiting."""
         if self.hierarchy.is_last(block):
-            columns = self.ledger.columns * self.arrays.stacked
-            table = np.full((columns, *self.lattice.shape), np.inf)
-            once = sum((self.crossings.at_whole(c, state.passed) for c in still), np.zeros(columns))
-            table[:, *self._whole] = once.reshape(-1, *(1,) * len(self.dims))
+            table = np.full((self.arrays.stacked, self.ledger.columns, *self.lattice.shape), np.inf)
+            once = [self.crossings.at_whole(c, state.passed) for c in state.waiting]
+            table[:, :, *self._whole] = sum(once) if once else 0.0
             return table
-        beyond = self.table(self.hierarchy.place(state, block, still))
-        fits = self._fitting(block.memory, self.hierarchy.tenants(state, block))
-        return np.where(fits[None], beyond, np.inf)
+        beyond = self.table(self.hierarchy.place(state, block, state.waiting))
+        full: Floats = np.maximum(beyond, self._full_with(block.memory, self.hierarchy.tenants(state, block)))
+        return full
 
-    def _fitting(self, memory: int, tenants: tuple[int, ...]) -> np.ndarray:
+    def _full_with(self, memory: int, tenants: tuple[int, ...]) -> Floats:
+        """(lattice) infinite where a memory cannot hold tiles, else 0."""
         key = (memory, tenants)
-        if key not in self._fits:
+        if key not in self._full:
             grids = np.meshgrid(*self.lattice.least, indexing="ij")
             flat = np.stack([g.ravel() for g in grids], axis=1)
-            self._fits[key] = self.footprints.fits(memory, [(t, flat) for t in tenants]).reshape(self.lattice.shape)
-        return self._fits[key]
+            fits = self.footprints.fits(memory, [(t, flat) for t in tenants])
+            self._full[key] = np.where(fits, 0.0, np.inf).reshape(self.lattice.shape)
+        return self._full[key]
 
     def beyond(self, state: State, fanout: int) -> Floats:
-        """(columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's."""
+        """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's."""
         while state.passed <= fanout:
             if self.hierarchy.at_fanout(state):
                 state = self.hierarchy.passing(state)
             else:
                 state = self.hierarchy.place(state, self.hierarchy.next_blocks(state)[0], ())
-        if state not in self._beyond:
-            self._beyond[state] = self.lattice.around(self.table(state), self.every_dim)
-        return self._beyond[state]
+        owner = self._owner(state)
+        if state not in owner._beyond:
+            owner._beyond[state] = self.lattice.around(owner.table(state), self.every_dim)
+        return owner._beyond[state]
 
     def after(self, state: State, block: Block, still: tuple[Crossing, ...]) -> tuple[State, int]:
         """The state above a block, and above the fanouts that follow it directly; how many those are."""

@@ -52,20 +52,20 @@ class CrossingBounds:
         self._once: dict[Crossing, Floats] = {}
 
     def cost(self, crossing: Crossing, passed: int) -> Floats:
-        """(columns, lattice) of a crossing between memories that is charged at each tile, inside fanout `passed`."""
+        """(groups, columns, lattice) of a crossing between memories that is charged at each tile, inside fanout `passed`."""
         key = (crossing, passed)
         if key not in self._costs:
             tensor = self.tensors[crossing.tensor]
             exact = not tensor.is_output and self.hierarchy.memories[crossing.inner].halo == "exact"
             words = np.broadcast_to(self._words_at_tiles(crossing.tensor, exact), self.lattice.shape)
             flat = np.ascontiguousarray(words).ravel()
-            costs = np.moveaxis(self.book(crossing, passed, flat), 1, 0)
-            self._costs[key] = costs.reshape(-1, *self.lattice.shape)
+            costs = self.book(crossing, passed, flat)
+            self._costs[key] = costs.reshape(*costs.shape[:2], *self.lattice.shape)
         return self._costs[key]
 
     def at_whole(self, crossing: Crossing, passed: int) -> Floats:
-        """(columns,) of a crossing that is charged once, at the whole problem."""
-        return self.cost(crossing, passed)[:, *self._whole].reshape(-1)
+        """(groups, columns, one cell) of a crossing that is charged once, at the whole problem."""
+        return self.cost(crossing, passed)[:, :, *self._whole]
 
     def once(self, crossing: Crossing) -> Floats:
         """(columns,) of a crossing that every word of the tensor passes once."""
@@ -75,10 +75,11 @@ class CrossingBounds:
         return self._once[crossing]
 
     def book(self, crossing: Crossing, passed: int, words: Floats) -> Floats:
-        """(columns, groups, n) least cost of a crossing whose charge moves so many different words, inside fanout
+        """(groups, columns, n) least cost of a crossing whose charge moves so many different words, inside fanout
         `passed`."""
         tensor = self.tensors[crossing.tensor]
-        costs = np.zeros((self.ledger.columns, self.arrays.stacked, len(words)))
+        found = np.zeros((self.arrays.stacked, self.ledger.columns, len(words)))
+        costs = np.moveaxis(found, 1, 0)
         nothing = np.zeros(1)
         outer, inner = self.hierarchy.memories[crossing.outer], self._memory(crossing.inner)
         outer_instances = np.asarray(self._most_instances(crossing.outer))
@@ -92,7 +93,7 @@ class CrossingBounds:
             self.ledger.book(costs, outer, served * bits, nothing, outer_instances)
             if inner:
                 self.ledger.book(costs, inner, nothing, filled * bits, inner_instances)
-            return costs
+            return found
         # A word's first visit is free on the way in, once per instance that holds a part of its sum. Instances inside
         # the charge repeat visits alike, so the visits after the first are at least those at one of them; and at least
         # all visits, less one to as many instances as there may be.
@@ -106,7 +107,7 @@ class CrossingBounds:
             again = np.maximum(np.maximum(words - firsts, every), 0.0)
             reads = (again * wide + copies * distinct * narrow) * self.ledger.arch.inner_drain_read
             self.ledger.book(costs, inner, reads, again * wide, inner_instances)
-        return costs
+        return found
 
     def _copies(self, crossing: Crossing, passed: int) -> tuple[Limit, Limit, Limit]:
         """Over the fanouts between the holders: below the charge, how many instances want a word, and how many times

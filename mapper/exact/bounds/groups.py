@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..hierarchy import Holders
 from ..rows import Ints
-from .array_groups import ArrayGroup, stacked
+from .array_groups import ArrayGroup, some_of, stacked
 from .bounds import Bounds
 from .lattice import Lattice
 
@@ -37,7 +37,7 @@ class GroupBounds:
         if bounds in self._in_use:
             self._in_use.remove(bounds)
         self._in_use.append(bounds)
-        while sum(math.prod(used.lattice.shape) for used in self._in_use) > CELLS_IN_USE and self._in_use[1:]:
+        while sum(used.arrays.stacked * math.prod(used.lattice.shape) for used in self._in_use) > CELLS_IN_USE and self._in_use[1:]:
             self._in_use.pop(0).forget()
 
     def rough(self, level: int = 0) -> Bounds:
@@ -56,17 +56,22 @@ class GroupBounds:
         return bounds
 
     def of_several(self, groups: Sequence[ArrayGroup], holders: Holders) -> Iterator[Bounds]:
-        """Bounds for each of several groups over the first of the lattices, with what their first bounds on a placement
-        take made for many groups at once."""
+        """Bounds for several groups over the first of the lattices, for as many of them at once as tables may be large,
+        in their order; with what their first bounds on a placement take."""
         columns = self.root.ledger.columns
         count = max(1, CELLS_AT_ONCE // (math.prod(self.root.lattice.for_groups[0].shape) * columns))
         for several in (groups[first : first + count] for first in range(0, len(groups), count)):
-            all_of_them = self.of(stacked(several, len(self.root.dims)))
-            all_of_them.prepare(self.root.hierarchy.start(holders))
-            for i, group in enumerate(several):
-                one = self.of(group)
-                one.take_over(all_of_them, slice(i * columns, (i + 1) * columns))
-                yield one
+            bounds = self.of(stacked(several, len(self.root.dims)))
+            bounds.prepare(self.root.hierarchy.start(holders))
+            yield bounds
+
+    def some_of(self, bounds: Bounds, members: Ints) -> Bounds:
+        """Bounds for some of the groups that were stacked, with the tables that were made first."""
+        if len(members) == bounds.arrays.stacked:
+            return bounds
+        some = self.of(some_of(bounds.arrays, members))
+        some.take_over(bounds, members)
+        return some
 
     def finer(self, group: Bounds) -> Bounds | None:
         """Bounds for the same group over the next lattice; None: there is none."""

@@ -121,9 +121,18 @@ class Lattice:
             found.append(cells[order[np.maximum(inside, 0)]])
         return found
 
-    def place(self, tiles: Ints) -> tuple[Ints, ...]:
-        """Per dimension, the cells of (rows, dims) tiles."""
-        return tuple(self.places[d][tiles[:, d]] for d in range(len(self.sizes)))
+    @cached_property
+    def steps(self) -> list[Ints]:
+        """Per dimension, for every tile from 0 to the size: what it adds to the number of a cell."""
+        strides = [math.prod(self.shape[d + 1 :]) for d in range(len(self.shape))]
+        return [places * stride for places, stride in zip(self.places, strides, strict=True)]
+
+    def cell(self, tiles: Ints) -> Ints:
+        """(rows,) the cells of (rows, dims) tiles, numbered as in a flattened table."""
+        found = self.steps[0][tiles[:, 0]]
+        for d in range(1, len(self.sizes)):
+            found = found + self.steps[d][tiles[:, d]]
+        return found
 
     def least_in_cells(self, values: np.ndarray, dims: Sequence[int]) -> np.ndarray:
         """The least per cell of values per tile, one axis for each of the dimensions."""
@@ -140,10 +149,10 @@ class Lattice:
         return np.transpose(values, np.argsort(dims)).reshape(shape)
 
     def around(self, table: Floats, dims: Iterable[int]) -> Floats:
-        """(columns, lattice): for every cell, the least over tiles around it that grow along `dims` only."""
+        """(..., lattice): for every cell, the least over tiles around it that grow along `dims` only."""
         wanted = set(dims)
         table = table.copy() if wanted else table
-        before = len(table)
+        before = math.prod(table.shape[: -len(self.sizes)])
         for d, folds in enumerate(self._folds):
             for n in folds:
                 if d in wanted:
