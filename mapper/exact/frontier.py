@@ -17,20 +17,22 @@ Open = Holders | Batch
 
 @dataclass
 class Frontier:
-    """A queue, lowest bound first; of equal bounds, the one that came first.
+    """A queue, lowest bound first; of equal bounds, which most are where time steps alone decide, the one that has grown
+    furthest, and then the one that came first.
 
     best  what has been found: what cannot be better is not queued
     """
 
     best: BestFound
-    _queue: list[tuple[float, int, Open]] = field(default_factory=list)
+    _queue: list[tuple[float, int, int, Open]] = field(default_factory=list)
     _tickets: Iterator[int] = field(default_factory=itertools.count)
     _working_on: float = float("inf")
 
     def push(self, bound: float, item: Open) -> None:
         """Queue what may lead to something better."""
         if bound < self.best.cutoff:
-            heapq.heappush(self._queue, (bound, next(self._tickets), item))
+            blocks = 0 if isinstance(item, tuple) else len(item.path.blocks)
+            heapq.heappush(self._queue, (bound, -blocks, next(self._tickets), item))
 
     def push_batch(self, batch: Batch) -> None:
         """Queue a batch at the bound of its best row."""
@@ -39,7 +41,7 @@ class Frontier:
 
     def lowest(self, count: int) -> list[Open]:
         """The first few, which stay in the queue."""
-        return [item for *_, item in heapq.nsmallest(count, self._queue, key=lambda entry: entry[:2])]
+        return [item for *_, item in heapq.nsmallest(count, self._queue, key=lambda entry: entry[:3])]
 
     @property
     def is_open(self) -> bool:
@@ -48,7 +50,7 @@ class Frontier:
 
     def take(self) -> Open:
         """Take the lowest to work on; it counts as open until that is done."""
-        self._working_on, _, item = heapq.heappop(self._queue)
+        self._working_on, _, _, item = heapq.heappop(self._queue)
         return item
 
     def done(self) -> None:

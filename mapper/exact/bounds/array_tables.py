@@ -24,6 +24,36 @@ def inside(lattice: Lattice, table: Floats, array: Ints, limits: Sequence[int]) 
     return table
 
 
+def inside_each(lattice: Lattice, table: Floats, arrays: Ints, limits: Sequence[int]) -> Floats:
+    """(groups, columns, lattice) the table, (groups or one for all, columns, lattice), inside a fanout.
+
+    arrays  (groups, dims) as above
+    """
+    grown = np.empty((len(arrays), *table.shape[1:]))
+    tables = np.broadcast_to(table, grown.shape)
+    known = (arrays > 0).all(axis=1) & (lattice.tiling == "perfect")
+    if known.any():
+        grown[known] = _spread_each(lattice, tables[known], arrays[known])
+    for group in np.flatnonzero(~known).tolist():
+        grown[group] = inside(lattice, tables[group], arrays[group], limits)
+    return grown
+
+
+def _spread_each(lattice: Lattice, tables: Floats, arrays: Ints) -> Floats:
+    """Each group's table at the tiles that its instances of each tile cover; infinite where they are too many."""
+    groups, dims = arrays.shape
+    place = np.zeros((groups, *(1,) * dims), dtype=np.int64)
+    closed = np.zeros((groups, *(1,) * dims))
+    for d in range(dims):
+        covered = arrays[:, d, None] * lattice.least[d]
+        along = (groups, *(1,) * d, lattice.shape[d], *(1,) * (dims - d - 1))
+        place = place + lattice.steps[d][np.minimum(covered, lattice.sizes[d])].reshape(along)
+        closed = closed + np.where(lattice.sizes[d] % covered == 0, 0.0, np.inf).reshape(along)
+    flat = tables.reshape(*tables.shape[:2], -1)
+    spread: Floats = np.take_along_axis(flat, place.reshape(groups, 1, -1), axis=2) + closed.reshape(groups, 1, -1)
+    return spread.reshape(tables.shape)
+
+
 def _spread(lattice: Lattice, table: Floats, dim: int, instances: int) -> Floats:
     """The table at the tiles that some instances of each tile cover; infinite where they are too many."""
     least, size = lattice.least[dim], lattice.sizes[dim]

@@ -33,7 +33,7 @@ from ..hierarchy import Block, Crossing, Hierarchy, State
 from ..ledger import Ledger
 from ..rows import Floats, Ints
 from .array_groups import ArrayGroup, any_arrays
-from .array_tables import inside
+from .array_tables import inside, inside_each
 from .crossings import CrossingBounds
 from .lattice import Lattice, check_searchable
 from .moves import Move, Moves
@@ -154,11 +154,7 @@ class Bounds:
         limits = self._limits[state.passed]
         if arrays is None:
             return inside(self.lattice, table, np.zeros(len(self.dims), dtype=np.int64), limits)
-        grown = np.empty((self.arrays.stacked, *table.shape[1:]))
-        tables = np.broadcast_to(table, grown.shape)
-        for group, array in enumerate(np.atleast_2d(arrays)):
-            grown[group] = inside(self.lattice, tables[group], array, limits)
-        return grown
+        return inside_each(self.lattice, table, np.atleast_2d(arrays), limits)
 
     def _loops(self, state: State) -> Floats:
         return self.lattice.around(self._stopped(state), self.moves.free(state.waiting))

@@ -12,7 +12,7 @@ from .array_groups import ArrayGroup, some_of, stacked
 from .bounds import Bounds
 from .lattice import Lattice
 
-CELLS_AT_ONCE = 100_000
+CELLS_AT_ONCE = 40_000
 """Numbers in a table for several groups of arrays at once, about."""
 
 CELLS_IN_USE = 100_000
