@@ -13,8 +13,7 @@ import numpy as np
 from ..space import Space
 from ..tilings import Tiling
 from .batch import Batch, Growth
-from .bounds.array_groups import alike
-from .fanouts import Plans, finer, grouped, pass_fanout
+from .fanouts import Plans, bounded_by_groups, finer, groups_of, pass_fanout
 from .finishing import Finishing
 from .frontier import Frontier, Open
 from .hierarchy import Holders
@@ -35,14 +34,12 @@ to make."""
 ROWS_OF_LONG_STEPS = 20_000
 """Rows that one row of arrays grows to with ragged tiles, from which on better bounds for alike arrays pay."""
 
+LEAST_AT_ONCE = 1
 TRIED_FIRST = 4
 """Rows that are grown before it is known how many others each of them makes."""
 
 LOOKED_AT_ONCE = 200_000
 """Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
-
-DIVES = 2
-"""Placements that are dived into before the search proper."""
 
 LATER_DIVES: dict[Tiling, int] = {"perfect": 4, "ragged": 12}
 """Times that the search dives again, once better bounds are known."""
@@ -62,9 +59,9 @@ class Exploring:
     _later_dives: int = 0
     _made: dict[int, float] = field(default_factory=dict)
 
-    def dive_first(self) -> None:
+    def dive_first(self, count: int) -> None:
         """Dive into the most promising placements."""
-        for item in self.frontier.lowest(DIVES):
+        for item in self.frontier.lowest(count):
             if isinstance(item, tuple):
                 self._dive(self._open(item))
 
@@ -159,7 +156,7 @@ class Exploring:
         which bound them better, are made in less time than it takes to look at them all."""
         if self.growth.tiling == "ragged" or not _undecided(head) or head.bounds.level >= 0:
             return False
-        groups = sum(1 for _ in alike(self.growth.hierarchy, self.growth.tiling, head.rows))
+        groups = len(groups_of(self.growth, head))
         return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.growth.hierarchy.space] * groups
 
     @property
@@ -170,17 +167,23 @@ class Exploring:
 
     def _refine(self, batch: Batch) -> None:
         """Give better bounds to the best rows of a batch of arrays."""
-        if batch.bounds.level < 0:
+        if batch.bounds.level < 0 and self.growth.tiling == "ragged":
             self._group(self._head(batch, ROWS_AT_ONCE[self.growth.tiling]))
+        elif batch.bounds.level < 0:
+            self._group(batch)
         else:
             self.frontier.push_batch(finer(self.growth, self._head(batch, 8), self._cutoff))
 
     def _group(self, batch: Batch) -> None:
         """Put the rows back in groups of alike arrays, with bounds by tables of each group."""
-        groups = list(grouped(self.growth, batch, self._cutoff))
-        for group in groups:
+        groups = groups_of(self.growth, batch)
+        count = len(groups) if self.growth.tiling == "ragged" else max(self.growth.groups.at_once, LEAST_AT_ONCE)
+        if groups[count:]:
+            self.frontier.push_batch(batch.take(np.sort(np.concatenate(groups[count:]))))
+        bounded = list(bounded_by_groups(self.growth, batch, groups[:count], self._cutoff))
+        for group in bounded:
             self.frontier.push_batch(group)
-        self._dive_again(groups)
+        self._dive_again(bounded)
 
     def _dive_again(self, batches: list[Batch]) -> None:
         """Dive from the best row of some batches, whose bounds are a better guide than those before them."""

@@ -112,10 +112,14 @@ def bounded(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch
     return batch.take(np.flatnonzero(growth.below(found, below))).sorted()
 
 
-def grouped(growth: Growth, batch: Batch, below: float) -> Iterator[Batch]:
-    """The rows with better bounds, by tables for each group of alike arrays: those of several groups together with
+def groups_of(growth: Growth, batch: Batch) -> list[Ints]:
+    """Indices of the rows of each group of alike arrays; the group with the best row first."""
+    return sorted(alike(growth.hierarchy, growth.tiling, batch.rows), key=lambda index: int(index[0]))
+
+
+def bounded_by_groups(growth: Growth, batch: Batch, groups: Sequence[Ints], below: float) -> Iterator[Batch]:
+    """The rows of some groups with better bounds, by tables for each group: those of several groups together with
     perfect tiles, of one group with ragged ones."""
-    groups = sorted(alike(growth.hierarchy, growth.tiling, batch.rows), key=lambda index: int(index[0]))  # best first
     kinds = [group_of(growth.hierarchy, growth.tiling, batch.rows.take(index).arrays) for index in groups]
     rest = iter(groups)
     for bounds in growth.groups.of_several(kinds, batch.path.holders):

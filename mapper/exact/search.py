@@ -61,6 +61,12 @@ from .unmet_limits import unmet_limits
 
 FREE = Constraints()
 
+DIVES = 2
+"""Placements that are dived into before the search proper."""
+
+DIVES_ALONE = 8
+"""The same where no search follows."""
+
 
 @dataclass
 class ExactSearch:
@@ -102,12 +108,19 @@ class ExactSearch:
         best = self.found[0]
         return best.mapping, best.cost, self.certificate(best)
 
-    def solve(self) -> bool:
-        """Search; whether any mapping was found. The best ones, best first, are in `found`."""
+    def solve(self, proof: bool = True) -> bool:
+        """Search; whether any mapping was found. The best ones, best first, are in `found`.
+
+        proof  go on until nothing open can be better, instead of being content with a few dives
+        """
         self._started = time.perf_counter()
         try:
             self._start_from_smaller_space()
-            self._explore(self._prepared())
+            exploring = self._prepared()
+            if len(self.found) < self.count:
+                exploring.dive_first(DIVES if proof else DIVES_ALONE)
+            if proof:
+                self._explore(exploring)
         except KeyboardInterrupt:
             if not self.found:
                 raise
@@ -126,9 +139,7 @@ class ExactSearch:
         return Exploring(growth, plans, self.frontier, finishing)
 
     def _explore(self, exploring: Exploring) -> None:
-        """Dive, then take the lowest bound until none is below the best mapping."""
-        if len(self.found) < self.count:
-            exploring.dive_first()
+        """Take the lowest bound until none is below the best mapping."""
         while self.frontier.is_open and not self._expired():
             exploring.work_on(self.frontier.take())
             self.frontier.done()
@@ -188,9 +199,10 @@ class ExactSearch:
         return max(2 * per_mac, 1e-3) * self.arch.mac_instances * self.arch.mac.per_cycle
 
     def _start_from_smaller_space(self) -> None:
-        """The best mappings of a smaller space, found much sooner: nothing worse need be looked at."""
+        """Good mappings of a smaller space, found much sooner: nothing worse need be looked at. The best uneven ones are
+        often so much better than the best even ones that those need not be known for sure."""
         if self.space == "uneven":
-            self._start_from(self.tiling, SPACES[0], self.count)
+            self._start_from(self.tiling, SPACES[0], self.count, proof=False)
         elif self.tiling == "ragged":
             self._start_from(TILINGS[0], self.space, self.count)
         elif self.count > 1:
@@ -206,13 +218,13 @@ class ExactSearch:
             if self.constraints.is_free or not violations(near, self.machine, self.constraints):
                 self.found.evaluate(near)
 
-    def _start_from(self, tiling: Tiling, space: Space, count: int) -> None:
-        """Start with the best mappings of another search."""
+    def _start_from(self, tiling: Tiling, space: Space, count: int, proof: bool = True) -> None:
+        """Start with the mappings of another search."""
         problem, machine, limit = self.original, self.machine, self.time_limit
         first = ExactSearch(
             problem, machine, self.objective, tiling, space, self.constraints, limit, count, self.enough
         )
-        first.solve()
+        first.solve(proof)
         self.found.start_from(first.found)
         self.pruned.update(first.pruned)
         if first.interrupted:

@@ -94,6 +94,11 @@ class Bounds:
         ]
         self.forget()
 
+    @property
+    def cells(self) -> int:
+        """Cells of one column of a table."""
+        return self.arrays.stacked * math.prod(self.lattice.shape)
+
     def forget(self) -> None:
         """Drop all tables; they are made again when they are asked for."""
         self.crossings.forget()

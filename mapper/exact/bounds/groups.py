@@ -37,7 +37,8 @@ class GroupBounds:
         if bounds in self._in_use:
             self._in_use.remove(bounds)
         self._in_use.append(bounds)
-        while sum(used.arrays.stacked * math.prod(used.lattice.shape) for used in self._in_use) > CELLS_IN_USE and self._in_use[1:]:
+        columns = self.root.ledger.columns
+        while self._in_use[1:] and sum(used.cells for used in self._in_use) * columns > CELLS_IN_USE:
             self._in_use.pop(0).forget()
 
     def rough(self, level: int = 0) -> Bounds:
@@ -55,11 +56,16 @@ class GroupBounds:
         bounds.level = level
         return bounds
 
+    @property
+    def at_once(self) -> int:
+        """Groups whose tables are made together."""
+        columns = self.root.ledger.columns
+        return max(1, CELLS_AT_ONCE // (math.prod(self.root.lattice.for_groups[0].shape) * columns))
+
     def of_several(self, groups: Sequence[ArrayGroup], holders: Holders) -> Iterator[Bounds]:
         """Bounds for several groups over the first of the lattices, for as many of them at once as tables may be large,
         in their order; with what their first bounds on a placement take."""
-        columns = self.root.ledger.columns
-        count = max(1, CELLS_AT_ONCE // (math.prod(self.root.lattice.for_groups[0].shape) * columns))
+        count = self.at_once
         for several in (groups[first : first + count] for first in range(0, len(groups), count)):
             bounds = self.of(stacked(several, len(self.root.dims)))
             bounds.prepare(self.root.hierarchy.start(holders))
