@@ -100,6 +100,11 @@ class Batch:
         return len(self.bound)
 
     @property
+    def unsettled(self) -> bool:
+        """Whether costs are only bounded although all fanouts have been passed."""
+        return bool(self.pending) and self.state.passed == len(self.path.hierarchy.fanouts)
+
+    @property
     def complete(self) -> bool:
         """Whether the rows are mappings."""
         return not any(self.state.ahead)
@@ -225,6 +230,8 @@ class Growth:
         bounded = windows or self.tiling == "ragged"
         return bounded and any(self.hierarchy.joins(fanout, crossing) for fanout in later)
 
-    def book(self, path: Path, rows: Rows, crossing: Crossing, charge: Charge | None) -> Floats:
-        """(columns, rows) what a crossing costs, as far as that is known."""
-        return self.costs.of(self.model(path), rows, crossing, charge)
+    def book(
+        self, path: Path, rows: Rows, crossing: Crossing, charge: Charge | None, exactly: bool = False
+    ) -> Floats:
+        """(columns, rows) what a crossing costs, as far as that is known; `exactly`: as `TrafficModel.served` can."""
+        return self.costs.of(self.model(path), rows, crossing, charge, exactly)

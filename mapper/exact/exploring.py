@@ -13,13 +13,13 @@ import numpy as np
 from ..space import Space
 from ..tilings import Tiling
 from .batch import Batch, Growth
-from .fanouts import Plans, bounded_by_groups, finer, groups_of, pass_fanout
+from .fanouts import Plans, bounded_by_groups, finer, groups_of, pass_fanout, settled
 from .finishing import Finishing
 from .frontier import Frontier, Open
 from .hierarchy import Holders
 from .loops import expand_loops
 
-ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 96, "ragged": 1000}
+ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 1000, "ragged": 1000}
 """Rows expanded together: enough to fill vectors, few enough to stop early. A ragged search starts from the best
 perfect mapping, so that most rows have to be looked at in any case."""
 
@@ -35,6 +35,7 @@ ROWS_OF_LONG_STEPS = 20_000
 """Rows that one row of arrays grows to with ragged tiles, from which on better bounds for alike arrays pay."""
 
 LEAST_AT_ONCE = 1
+SETTLED_AT_ONCE = 1000
 TRIED_FIRST = 4
 """Rows that are grown before it is known how many others each of them makes."""
 
@@ -71,7 +72,10 @@ class Exploring:
             self.frontier.push_batch(self._open(item))
             return
         self.growth.groups.keep(item.bounds)
-        if item.complete:
+        if item.unsettled:
+            head = self._head(item, SETTLED_AT_ONCE)
+            self.frontier.push_batch(settled(self.growth, head, self._cutoff))
+        elif item.complete:
             self.finishing.finish(item)
         elif self._steps_are_long and _undecided(item) and not self._is_bounded_best(item):
             self._refine(item)

@@ -172,7 +172,7 @@ def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:
     """Put the planned array at the fanout that the batch has come to."""
     fanout = len(batch.path.gaps)
     level, problem = growth.hierarchy.fanouts[fanout], growth.hierarchy.problem
-    tile = growth.model(batch.path).array_tile(batch.rows, batch.path.gap)
+    tile = growth.model(batch.path).loops.array_tile(batch.rows, batch.path.gap)
     if growth.tiling == "ragged":
         spans = growth.limits.spans(fanout)
         fits = realizable(problem, level, growth.tiling, growth.even, tile, batch.rows.arrays[fanout], spans)
@@ -186,8 +186,21 @@ def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:
         if growth.unsettled(old.crossing, fanout + 1, old.charge is not None):
             pending.append(Pending(old.crossing, old.charge, booked))
     steps = growth.model(path).steps(batch.rows)
-    tile = growth.model(path).array_tile(batch.rows, path.gap)
+    tile = growth.model(path).loops.array_tile(batch.rows, path.gap)
     ahead = batch.bounds.at(batch.bounds.table(state), tile, batch.member)
     bound = growth.value(costs + ahead, steps)
     passed = replace(batch, path=path, state=state, costs=costs, steps=steps, bound=bound, pending=pending)
     return passed.take(np.flatnonzero(growth.below(bound, below))).sorted()
+
+
+def settled(growth: Growth, batch: Batch, below: float) -> Batch:
+    """The rows above all fanouts, with everything counted exactly that was only bounded below them."""
+    costs = batch.costs
+    for old in batch.pending:
+        costs = costs - old.costs + growth.book(batch.path, batch.rows, old.crossing, old.charge, exactly=True)
+    known = costs
+    if not batch.complete:
+        tile = growth.model(batch.path).loops.array_tile(batch.rows, batch.path.gap)
+        known = costs + batch.bounds.at(batch.bounds.table(batch.state), tile, batch.member)
+    counted = replace(batch, costs=costs, bound=growth.value(known, batch.steps), pending=[])
+    return counted.take(np.flatnonzero(growth.below(counted.bound, below))).sorted()

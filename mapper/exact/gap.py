@@ -63,7 +63,7 @@ class Gap:
         self.bounds, self.hierarchy, self.path = batch.bounds, growth.hierarchy, batch.path
         self.model = growth.model(batch.path)
         self.sizes = np.array(growth.sizes, dtype=np.int64)
-        self.start = self.model.array_tile(batch.rows, batch.path.gap)
+        self.start = self.model.loops.array_tile(batch.rows, batch.path.gap)
         self.blocks = self.hierarchy.next_blocks(batch.state)
         self.last = self.hierarchy.is_last(self.blocks[0])
         later = batch.rows.arrays[batch.state.passed :]

@@ -173,10 +173,13 @@ class CrossingCosts:
     counts_blocks: bool = True
 
     def words(
-        self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None
+        self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None, exactly: bool = False
     ) -> tuple[Floats, Floats]:
         """(rows,) words given to the inner memory's instances, and words that the outer memory serves; without a
-        charge, the words of a crossing at the MAC."""
+        charge, the words of a crossing at the MAC.
+
+        exactly  see `TrafficModel.served`
+        """
         if charge is None:
             served = model.computed(rows, crossing)
             return served, served
@@ -186,17 +189,25 @@ class CrossingCosts:
             # and counted once the mapping is complete.
             distinct = np.full(len(rows), float(model.distinct_words(tensor)))
             return distinct, distinct
-        return model.filled(rows, crossing, charge), model.served(rows, crossing, charge)
+        return model.filled(rows, crossing, charge), model.served(rows, crossing, charge, exactly=exactly)
 
-    def of(self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None) -> Floats:
+    def of(
+        self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None, exactly: bool = False
+    ) -> Floats:
         """(columns, rows) of a crossing, charged as given."""
-        filled, served = self.words(model, rows, crossing, charge)
+        filled, served = self.words(model, rows, crossing, charge, exactly)
         costs = self.book(model, rows, crossing, filled, served)
-        self._book_hops(costs, model, rows, crossing, charge)
+        self._book_hops(costs, model, rows, crossing, charge, exactly)
         return costs
 
     def _book_hops(
-        self, costs: Floats, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None
+        self,
+        costs: Floats,
+        model: TrafficModel,
+        rows: Rows,
+        crossing: Crossing,
+        charge: Charge | None,
+        exactly: bool,
     ) -> None:
         """Add the energy of hops; of operands with an exact halo it is left to the cost model."""
         tensor = self.hierarchy.problem.tensors[crossing.tensor]
@@ -205,7 +216,7 @@ class CrossingCosts:
         for f, fanout in enumerate(self.hierarchy.fanouts):
             if fanout.hop_pj_per_bit and self.hierarchy.between(f, crossing):
                 instances = rows.arrays[f].prod(axis=1)
-                entering, leaving = (model.passing(rows, crossing, charge, inside) for inside in (f + 1, f))
+                entering, leaving = (model.passing(rows, crossing, charge, inside, exactly) for inside in (f + 1, f))
                 passed = np.where(instances > 1, hops(instances, entering, leaving), 0.0)
                 width = self.ledger.arch.partial_width_bits(tensor)
                 self.ledger.book_energy(costs, passed * (width * fanout.hop_pj_per_bit))

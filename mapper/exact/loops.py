@@ -237,7 +237,7 @@ class _Loops(Gap):
         """The tiles below and above the loops of every gap of the same memory."""
         rows, path = self.batch.rows.take(stage.parents), self.path
         inner = [gap for gap in range(path.gap) if path.memory_at(gap) == self.memory]
-        pairs = [(self.model.array_tile(rows, gap), rows.tiles[gap]) for gap in inner]
+        pairs = [(self.model.loops.array_tile(rows, gap), rows.tiles[gap]) for gap in inner]
         return [*pairs, (self.start[stage.parents], stage.tiles)]
 
     def _may_end(self, stage: Stage, block: Block) -> Flags:

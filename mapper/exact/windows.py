@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Literal
 
 from ...arch import Footprint
 from ...cost_models.moves import rank_words
-from ...ir import Digit, ceil_div
+from ...ir import Digit
+
+LoopKind = Literal["time", "together", "apart"]
+"""A loop in time; one of instances that are served together; one of instances that are not."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -35,50 +39,25 @@ def rank_total(
     coefficients: tuple[int, ...],
     sizes: tuple[int, ...],
     key: tuple[int, ...],
-    joined: tuple[bool, ...],
-    moving: int | None,
+    kinds: tuple[LoopKind, ...],
+    sliding: tuple[int, int] | None,
     footprint: Footprint,
 ) -> tuple[int, int]:
-    """Words wanted along a rank by the instances below a charge, in all their places; and held when it slides.
+    """Words wanted along a rank at all settings of the loops above a node, and held when its tile slides.
 
-    key  per dimension: tile of the inner block, tile below the charge, (trips, tile) of each fanout outermost first,
-         tile above the charging loop
+    key      per dimension: the node's tile, then (trips, tile) of every loop, outermost first
+    kinds    of these loops, the same along every dimension
+    sliding  the dimension along which the tile slides, and which of its loops makes it
     """
-    width = 3 + 2 * len(joined)
-    positions = range(2, 2 + len(joined))
+    width = 1 + 2 * len(kinds)
     digits, tiles = [], []
-    for d, size in enumerate(sizes):
-        tile, below, *spread, above = key[d * width : (d + 1) * width]
-        spatial = [Digit(p, spread[2 * i], spread[2 * i + 1], True) for i, p in enumerate(positions)]
-        if moving == d:
-            time = [Digit(0, ceil_div(size, above), above, False), Digit(1, ceil_div(above, below), below, False)]
-        else:
-            time = [Digit(0, ceil_div(size, below), below, False)]
-        digits.append(tuple(x for x in (*time, *spatial) if x.trips > 1))
+    for d in range(len(sizes)):
+        tile, *loops = key[d * width : (d + 1) * width]
+        along = (Digit(i, loops[2 * i], loops[2 * i + 1], kind != "time") for i, kind in enumerate(kinds))
+        digits.append(tuple(x for x in along if x.trips > 1))
         tiles.append(tile)
-    shared = frozenset(p for p, join in zip(positions, joined, strict=True) if join)
-    wanted, _ = rank_words(coefficients, sizes, tuple(digits), tuple(tiles), None, shared, footprint)
-    if moving is None or not any(x.position == 1 for x in digits[moving]):
+    together = frozenset(i for i, kind in enumerate(kinds) if kind == "together")
+    wanted, _ = rank_words(coefficients, sizes, tuple(digits), tuple(tiles), None, together, footprint)
+    if sliding is None or not any(x.position == sliding[1] for x in digits[sliding[0]]):
         return wanted, 0
-    return wanted, rank_words(coefficients, sizes, tuple(digits), tuple(tiles), 1, shared, footprint)[1]
-
-
-@lru_cache(maxsize=1 << 16)
-def every_step_total(
-    coefficients: tuple[int, ...], sizes: tuple[int, ...], key: tuple[int, ...], shapes: tuple[tuple[bool, ...], ...]
-) -> int:
-    """Words that all steps want along a rank, in each of them once.
-
-    key     (trips, tile) of every loop, dimension by dimension, outermost first
-    shapes  per dimension, whether each of its loops is one of instances that share
-    """
-    values = iter(key)
-    digits, shared = [], set()
-    for flags in shapes:
-        found = []
-        for position, joined in enumerate(flags):
-            found.append(Digit(position, next(values), next(values), joined))
-            shared |= {position} if joined else set()
-        digits.append(tuple(x for x in found if x.trips > 1))
-    # A single element is its own box.
-    return rank_words(coefficients, sizes, tuple(digits), (1,) * len(sizes), None, frozenset(shared), "exact")[0]
+    return wanted, rank_words(coefficients, sizes, tuple(digits), tuple(tiles), sliding[1], together, footprint)[1]

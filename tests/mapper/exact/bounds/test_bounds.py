@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -18,8 +19,8 @@ from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Mapping, MappingError, Problem
 from tilewright.mapper.exact.batch import Growth
 from tilewright.mapper.exact.bounds.array_groups import group_of
-from tilewright.mapper.exact.bounds.bounds import Bounds, at
-from tilewright.mapper.exact.fanouts import Plans, grouped
+from tilewright.mapper.exact.bounds.bounds import Bounds
+from tilewright.mapper.exact.fanouts import Plans, groups_of
 from tilewright.mapper.exact.reduction import reduce_problem
 from tilewright.mapper.exact.rows import Flags, Floats, Rows
 from tilewright.mapper.space import SPACES
@@ -48,7 +49,8 @@ def grown(step: Step, growth: Growth, dims: tuple[int, ...]) -> Iterator[np.ndar
 
 def bounds_at(step: Step, last: bool, growth: Growth, bounds: Bounds, rng: random.Random) -> Iterator[Floats]:
     """Bounds on what lies above a step; `last`: where free loops end."""
-    yield at(bounds.table(step.state), bounds.lattice.place(step.tile))
+    first = np.zeros(1, dtype=np.int64)
+    yield bounds.at(bounds.table(step.state), step.tile, first)
     if not last or growth.hierarchy.at_fanout(step.state):
         return
     free = list(bounds.moves.free(step.state.waiting))
@@ -57,12 +59,12 @@ def bounds_at(step: Step, last: bool, growth: Growth, bounds: Bounds, rng: rando
     tables = bounds.growing(step.state, tuple(free[:cut]), tuple(free[cut:]))
     for near, far, tile in zip(tables.near, tables.far, grown(step, growth, tuple(free[:cut])), strict=True):
         if near is not None:
-            yield at(near, bounds.lattice.place(tile))
+            yield bounds.at(near, tile, first)
         if far is not None:
             above, passed = tile, step.state.passed
             for array in step.rows.arrays[passed : passed + bounds.fanouts_after(step.state)]:
                 above = np.minimum(above * array, growth.sizes)
-            yield at(far, bounds.lattice.place(above))
+            yield bounds.at(far, above, first)
 
 
 def check_path(mapping: Mapping, cost: Cost, growth: Growth, rng: random.Random) -> list[Step]:
@@ -145,24 +147,33 @@ def test_every_mapping_of_small_spaces(seeds: range) -> None:
 
 
 def test_groups_at_once_are_bounded_as_one_by_one() -> None:
-    """Tables of several groups of arrays in one go are those of each group, bit for bit."""
-    compared = 0
+    """Tables of several groups of arrays in one go are those of each group, bit for bit; and so are those of some of
+    them."""
+    compared = stacks = 0
     for seed in range(24 * TIMES):
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 8), random_architecture(rng, rng.randint(1, 2))
         growth = growth_of(problem, arch, TILINGS[seed % 2], SPACES[seed % 3 > 0], rng.choice([None, 3.0]))
         plans = Plans(growth)
         for holders in list(growth.hierarchy.placements())[:2] if arch.fanouts else ():
-            rows = list(grouped(growth, plans.start(holders, float("inf"))))[:6]
-            groups = [group_of(growth.hierarchy, growth.tiling, batch.rows.arrays) for batch in rows]
-            state = growth.hierarchy.start(holders)
-            for group, bounds in zip(groups, growth.groups.of_several(groups, holders), strict=True):
-                alone = growth.groups.of(group)
+            batch = plans.start(holders, float("inf"))
+            rows = [batch.rows.take(index) for index in groups_of(growth, batch)[:6]]
+            groups = [group_of(growth.hierarchy, growth.tiling, each.arrays) for each in rows]
+            state, rest, tile = growth.hierarchy.start(holders), iter(groups), np.ones((1, len(problem.dims)), np.int64)
+            for bounds in growth.groups.of_several(groups, holders):
                 assert bounds._tables, "made already"
-                assert (bounds.table(state) == alone.table(state)).all(), seed
-                assert (bounds.beyond(state, 0) == alone.beyond(state, 0)).all(), seed
-                compared += 1
+                stacks += bounds.arrays.stacked > 1
+                for member, group in enumerate(itertools.islice(rest, bounds.arrays.stacked)):
+                    alone, place = growth.groups.of(group), np.array([member])
+                    some = growth.groups.some_of(bounds, place)
+                    for tables in (Bounds.table, lambda b, s: b.beyond(s, 0)):
+                        expected = alone.at(tables(alone, state), tile, np.array([0]))
+                        assert (bounds.at(tables(bounds, state), tile, place) == expected).all(), seed
+                        assert (tables(some, state) == tables(alone, state)).all(), seed
+                    compared += 1
+            assert next(rest, None) is None
     assert compared > 100
+    assert stacks > 10
 
 
 @pytest.mark.parametrize("seeds", blocks(48, 12))
