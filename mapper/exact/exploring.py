@@ -19,9 +19,15 @@ from .frontier import Frontier, Open
 from .hierarchy import Holders
 from .loops import expand_loops
 
-ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 1000, "ragged": 1000}
-"""Rows expanded together: enough to fill vectors, few enough to stop early. A ragged search starts from the best
-perfect mapping, so that most rows have to be looked at in any case."""
+ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 96, "ragged": 1000}
+"""Rows expanded together at first: enough to fill vectors, few enough to stop early. A ragged search starts from the
+best perfect mapping, so that most rows have to be looked at in any case."""
+
+MORE_AT_ONCE = 8
+"""By how many rows more each step grows than the one before: a search that has not ended yet may go on for long."""
+
+MOST_AT_ONCE = 1000
+"""Rows from which on vectors are full."""
 
 NEAR = 0.1
 """Rows are expanded together, however many, whose bound is nearer to the best one's than this part of the way to the
@@ -58,6 +64,7 @@ class Exploring:
     frontier: Frontier
     finishing: Finishing
     _later_dives: int = 0
+    _steps: int = 0
     _made: dict[int, float] = field(default_factory=dict)
 
     def dive_first(self, count: int) -> None:
@@ -136,7 +143,9 @@ class Exploring:
             return TRIED_FIRST
         each = self._made.get(depth, 0.0)
         near = batch.bound[0] + NEAR * (min(self._cutoff, batch.bound[-1]) - batch.bound[0])
-        alike = max(ROWS_AT_ONCE[self.growth.tiling], int(np.searchsorted(batch.bound, near, side="right")))
+        self._steps += 1
+        more = min(ROWS_AT_ONCE[self.growth.tiling] + MORE_AT_ONCE * self._steps, MOST_AT_ONCE)
+        alike = max(more, int(np.searchsorted(batch.bound, near, side="right")))
         return min(alike, max(1, int(LOOKED_AT_ONCE / (each + 1))))
 
     def _measured(self, head: Batch) -> list[Batch]:
