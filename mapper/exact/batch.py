@@ -18,7 +18,7 @@ from .footprints import Footprints
 from .hierarchy import Crossing, Hierarchy, Path, State
 from .ledger import CrossingCosts
 from .limits import SearchLimits
-from .rows import Floats, Ints, Rows
+from .rows import Floats, Index, Ints, Rows
 from .symmetry import Mirror
 from .traffic import TrafficModel
 
@@ -48,7 +48,7 @@ class Pending:
     def slides_along(self) -> int | None:
         return None if self.charge is None or self.charge.slide is None else self.charge.slide[0]
 
-    def take(self, index: np.ndarray) -> Pending:
+    def take(self, index: Index) -> Pending:
         charge = None if self.charge is None else self.charge.take(index)
         return Pending(self.crossing, charge, self.costs[:, index])
 
@@ -78,7 +78,7 @@ class Batch:
     pending: list[Pending]
     group: int | None = None
 
-    def take(self, index: np.ndarray) -> Batch:
+    def take(self, index: Index) -> Batch:
         return Batch(
             self.path,
             self.state,

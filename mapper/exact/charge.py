@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .rows import MANY_ROWS, Ints, Kinds, Rows, distinct, row_codes
+from .rows import MANY_ROWS, Index, Ints, Kinds, Rows, distinct, row_codes
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Charge:
     slide: tuple[int, Ints] | None = None
     _kinds: list[tuple[Rows, dict[tuple[int, ...], ChargedKinds]]] = field(default_factory=list, repr=False)
 
-    def take(self, index: np.ndarray) -> Charge:
+    def take(self, index: Index) -> Charge:
         slide = None if self.slide is None else (self.slide[0], self.slide[1][index])
         return Charge(self.gap, self.tile[index], slide)
 

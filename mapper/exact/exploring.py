@@ -112,12 +112,12 @@ class Exploring:
         """Look for one good mapping, so that bounds have something to be compared with."""
         while len(batch) and not batch.complete:
             width = min(DIVE_WIDTH, self._rows_at_once(batch)) if _undecided(batch) else DIVE_WIDTH
-            batch = batch.take(np.arange(min(width, len(batch))))
+            batch = batch.take(slice(width))
             grown = [b for b in self._expand(batch) if len(b)]
             if not grown:
                 return
             batch = min(grown, key=lambda b: float(b.bound[0]))
-        self.finishing.finish(batch.take(np.arange(min(1, len(batch)))))
+        self.finishing.finish(batch.take(slice(1)))
 
     def _grow(self, batch: Batch) -> None:
         """Grow the best rows of a batch by one step."""
@@ -133,8 +133,8 @@ class Exploring:
 
     def _head(self, batch: Batch, count: int) -> Batch:
         """The best rows of a batch; the others go back into the queue."""
-        self.frontier.push_batch(batch.take(np.arange(min(count, len(batch)), len(batch))))
-        return batch.take(np.arange(min(count, len(batch))))
+        self.frontier.push_batch(batch.take(slice(count, None)))
+        return batch.take(slice(count))
 
     def _rows_at_once(self, batch: Batch) -> int:
         """As many rows as make about `LOOKED_AT_ONCE` others, by what rows like them have made."""
@@ -203,7 +203,7 @@ class Exploring:
         best = min((batch for batch in batches if len(batch)), key=lambda batch: float(batch.bound[0]), default=None)
         if best is not None and self._later_dives < LATER_DIVES[self.growth.tiling]:
             self._later_dives += 1
-            self._dive(best.take(np.arange(min(DIVE_WIDTH, len(best)))))
+            self._dive(best.take(slice(DIVE_WIDTH)))
 
 
 def _undecided(batch: Batch) -> bool:

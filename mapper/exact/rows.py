@@ -11,6 +11,8 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Index = npt.NDArray[np.intp] | slice
+"""Which rows are taken; a slice copies nothing."""
 
 MANY_ROWS = 400
 """Rows from which on finding those that differ takes less time than counting for them all."""
@@ -32,8 +34,9 @@ class Rows:
     def __len__(self) -> int:
         return self.count
 
-    def take(self, index: npt.NDArray[np.intp]) -> Rows:
-        return Rows(len(index), [t[index] for t in self.tiles], [a[index] for a in self.arrays])
+    def take(self, index: Index) -> Rows:
+        count = len(range(self.count)[index]) if isinstance(index, slice) else len(index)
+        return Rows(count, [t[index] for t in self.tiles], [a[index] for a in self.arrays])
 
     def kinds(self, d: int) -> Kinds:
         """The rows that differ along a dimension. Many rows are combinations of few tiles and instances along each

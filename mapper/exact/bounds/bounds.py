@@ -169,8 +169,9 @@ class Bounds:
         owner = self._owner(state)
         if state in owner._stops:
             return owner._stops[state]
-        least = np.full((owner.arrays.stacked, self.ledger.columns, *self.lattice.shape), np.inf)
-        for block in self.hierarchy.next_blocks(state):
+        first, *others = self.hierarchy.next_blocks(state)
+        least = owner._end(state, first)
+        for block in others:
             np.minimum(least, owner._end(state, block), out=least)
         for move in self.moves.of(state.waiting):
             np.minimum(least, owner._moved(state, move), out=least)
@@ -231,15 +232,15 @@ class Bounds:
         return min(self.after(state, block, ())[1] for block in self.hierarchy.next_blocks(state))
 
     def _end(self, state: State, block: Block) -> Floats:
-        """The least cost from a block's tile on, where all that waits goes on waiting."""
+        """The least cost from a block's tile on, where all that waits goes on waiting; a new table."""
+        table = np.empty((self.arrays.stacked, self.ledger.columns, *self.lattice.shape))
         if self.hierarchy.is_last(block):
-            table = np.full((self.arrays.stacked, self.ledger.columns, *self.lattice.shape), np.inf)
+            table.fill(np.inf)
             once = [self.crossings.at_whole(c, state.passed) for c in state.waiting]
             table[:, :, *self._whole] = sum(once) if once else 0.0
             return table
         beyond = self.table(self.hierarchy.place(state, block, state.waiting))
-        full: Floats = np.maximum(beyond, self._full_with(block.memory, self.hierarchy.tenants(state, block)))
-        return full
+        return np.maximum(beyond, self._full_with(block.memory, self.hierarchy.tenants(state, block)), out=table)
 
     def _full_with(self, memory: int, tenants: tuple[int, ...]) -> Floats:
         """(lattice) infinite where a memory cannot hold tiles, else 0."""

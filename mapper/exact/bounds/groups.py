@@ -15,7 +15,7 @@ from .lattice import Lattice
 CELLS_AT_ONCE = 40_000
 """Numbers in a table for several groups of arrays at once, about."""
 
-CELLS_IN_USE = 100_000
+CELLS_IN_USE = 200_000
 """Cells of the lattices of all groups of arrays whose tables are kept, about."""
 
 
