@@ -40,13 +40,17 @@ to make."""
 ROWS_OF_LONG_STEPS = 20_000
 """Rows that one row of arrays grows to with ragged tiles, from which on better bounds for alike arrays pay."""
 
-LEAST_AT_ONCE = 1
 SETTLED_AT_ONCE = 1000
+"""Rows whose windows are counted exactly together."""
+
 TRIED_FIRST = 4
 """Rows that are grown before it is known how many others each of them makes."""
 
 LOOKED_AT_ONCE = 200_000
 """Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
+
+DIVES = 3
+"""Placements that are dived into before the search proper."""
 
 LATER_DIVES: dict[Tiling, int] = {"perfect": 4, "ragged": 12}
 """Times that the search dives again, once better bounds are known."""
@@ -65,11 +69,12 @@ class Exploring:
     finishing: Finishing
     _later_dives: int = 0
     _steps: int = 0
+    _grouping_pays: bool = False
     _made: dict[int, float] = field(default_factory=dict)
 
-    def dive_first(self, count: int) -> None:
+    def dive_first(self) -> None:
         """Dive into the most promising placements."""
-        for item in self.frontier.lowest(count):
+        for item in self.frontier.lowest(DIVES):
             if isinstance(item, tuple):
                 self._dive(self._open(item))
 
@@ -84,7 +89,7 @@ class Exploring:
             self.frontier.push_batch(settled(self.growth, head, self._cutoff))
         elif item.complete:
             self.finishing.finish(item)
-        elif self._steps_are_long and _undecided(item) and not self._is_bounded_best(item):
+        elif self._groups_first and _undecided(item) and not self._is_bounded_best(item):
             self._refine(item)
         else:
             self._grow(item)
@@ -124,6 +129,7 @@ class Exploring:
         head = self._head(batch, self._rows_at_once(batch))
         grown = self._measured(head)
         if self._pays_to_group(head, grown):
+            self._grouping_pays = True
             self._group(head)
             return
         for batch in grown:
@@ -133,7 +139,11 @@ class Exploring:
 
     def _head(self, batch: Batch, count: int) -> Batch:
         """The best rows of a batch; the others go back into the queue."""
-        self.frontier.push_batch(batch.take(slice(count, None)))
+        rest = batch.take(slice(count, None))
+        whole = rest.bound.base
+        if whole is not None and len(whole) > 2 * len(rest):  # no longer worth keeping all of them for
+            rest = rest.take(np.arange(len(rest)))
+        self.frontier.push_batch(rest)
         return batch.take(slice(count))
 
     def _rows_at_once(self, batch: Batch) -> int:
@@ -173,10 +183,11 @@ class Exploring:
         return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.growth.hierarchy.space] * groups
 
     @property
-    def _steps_are_long(self) -> bool:
+    def _groups_first(self) -> bool:
         """Whether rows grow to so many that tables for each group of arrays, which bound them better, always pay."""
-        grows_much = self._made.get(0, 0.0) > ROWS_OF_LONG_STEPS
-        return self.growth.hierarchy.space == "uneven" or (self.growth.tiling == "ragged" and grows_much)
+        if self.growth.tiling == "ragged" and self.growth.hierarchy.space == "even":
+            return self._made.get(0, 0.0) > ROWS_OF_LONG_STEPS
+        return self.growth.hierarchy.space == "uneven" or self._grouping_pays
 
     def _refine(self, batch: Batch) -> None:
         """Give better bounds to the best rows of a batch of arrays."""
@@ -190,7 +201,7 @@ class Exploring:
     def _group(self, batch: Batch) -> None:
         """Put the rows back in groups of alike arrays, with bounds by tables of each group."""
         groups = groups_of(self.growth, batch)
-        count = len(groups) if self.growth.tiling == "ragged" else max(self.growth.groups.at_once, LEAST_AT_ONCE)
+        count = len(groups) if self.growth.tiling == "ragged" else self.growth.groups.at_once
         if groups[count:]:
             self.frontier.push_batch(batch.take(np.sort(np.concatenate(groups[count:]))))
         bounded = list(bounded_by_groups(self.growth, batch, groups[:count], self._cutoff))

@@ -159,8 +159,8 @@ def _of_one_group(growth: Growth, batch: Batch, bounds: Bounds, below: float) ->
     one, first = np.ones((1, len(growth.sizes)), dtype=np.int64), np.zeros(1, dtype=np.int64)
     for row in range(len(batch)):
         own = growth.groups.of_one(bounds, [array[row] for array in batch.rows.arrays])
-        inside = own.at(own.table(batch.state), one, first)[:, 0]
-        found[row] = growth.value(batch.costs[:, row] + inside, batch.steps[row])
+        costs = batch.costs[:, row : row + 1] + own.at(own.table(batch.state), one, first)
+        found[row] = growth.value(costs, batch.steps[row : row + 1])[0]
     found = np.maximum(found, batch.bound)
     if np.isfinite(below):
         bounds.settled = growth.add_little(bounds.level, np.minimum(found, below) - batch.bound, below - batch.bound)

@@ -61,11 +61,6 @@ from .unmet_limits import unmet_limits
 
 FREE = Constraints()
 
-DIVES = 2
-"""Placements that are dived into before the search proper."""
-
-DIVES_ALONE = 8
-"""The same where no search follows."""
 
 
 @dataclass
@@ -118,7 +113,7 @@ class ExactSearch:
             self._start_from_smaller_space()
             exploring = self._prepared()
             if len(self.found) < self.count:
-                exploring.dive_first(DIVES if proof else DIVES_ALONE)
+                exploring.dive_first()
             if proof:
                 self._explore(exploring)
         except KeyboardInterrupt:

@@ -36,7 +36,7 @@ from .array_groups import ArrayGroup, any_arrays
 from .array_tables import inside, inside_each
 from .crossings import CrossingBounds
 from .lattice import Lattice, check_searchable
-from .moves import Move, Moves
+from .moves import End, Move, Moves
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,6 @@ class Bounds:
         self._alike = alike
         self._outside = outside
         self._full: dict[tuple[int, tuple[int, ...]], Floats] = {} if alike is None else alike._full
-        self._limits = [
-            [math.prod(axis_limits(hierarchy.problem, fanout, dim)) for dim in self.dims]
-            for fanout in hierarchy.fanouts
-        ]
         self.forget()
 
     @property
@@ -133,16 +129,11 @@ class Bounds:
 
     def _owner(self, state: State) -> Bounds:
         """Whose tables of a state hold for these arrays too."""
-        if state.passed < len(self.hierarchy.fanouts):
-            return self
-        if self._outside is not None:
+        if self._outside is not None and state.passed == len(self.hierarchy.fanouts):
             return self._outside._owner(state)
-        if self._alike is None or any(self._passes_fanouts(crossing) for crossing in state.waiting):
-            return self
-        return self._alike._owner(state)
-
-    def _passes_fanouts(self, crossing: Crossing) -> bool:
-        return any(self.hierarchy.between(fanout, crossing) for fanout in range(len(self.hierarchy.fanouts)))
+        if self._alike is not None and self.moves.steps(state).same:
+            return self._alike._owner(state)
+        return self
 
     def table(self, state: State) -> Floats:
         """(groups, columns, lattice) least cost of all that lies above a tile: temporal loops come next, or a fanout.
@@ -151,53 +142,54 @@ class Bounds:
         """
         owner = self._owner(state)
         if state not in owner._tables:
-            owner._tables[state] = owner._fanout(state) if self.hierarchy.at_fanout(state) else owner._loops(state)
+            above = self.moves.steps(state).passing
+            owner._tables[state] = owner._loops(state) if above is None else owner._fanout(above, state.passed)
         return owner._tables[state]
 
-    def _fanout(self, state: State) -> Floats:
-        table, arrays = self.table(self.hierarchy.passing(state)), self.arrays.array[state.passed]
-        limits = self._limits[state.passed]
+    def _fanout(self, above: State, fanout: int) -> Floats:
+        table, arrays = self.table(above), self.arrays.array[fanout]
+        level = self.hierarchy.fanouts[fanout]
+        limits = [math.prod(axis_limits(self.hierarchy.problem, level, dim)) for dim in self.dims]
         if arrays is None:
             return inside(self.lattice, table, np.zeros(len(self.dims), dtype=np.int64), limits)
         return inside_each(self.lattice, table, np.atleast_2d(arrays), limits)
 
     def _loops(self, state: State) -> Floats:
-        return self.lattice.around(self._stopped(state), self.moves.free(state.waiting))
+        return self.lattice.around(self._stopped(state), self.moves.steps(state).free)
 
     def _stopped(self, state: State) -> Floats:
         """The least cost if the next loop, should there be one, charges something."""
         owner = self._owner(state)
         if state in owner._stops:
             return owner._stops[state]
-        first, *others = self.hierarchy.next_blocks(state)
+        steps = self.moves.steps(state)
+        first, *others = steps.ends
         least = owner._end(state, first)
-        for block in others:
-            np.minimum(least, owner._end(state, block), out=least)
-        for move in self.moves.of(state.waiting):
-            np.minimum(least, owner._moved(state, move), out=least)
+        for end in others:
+            np.minimum(least, owner._end(state, end), out=least)
+        for move, charged in steps.moves:
+            after = owner._after_slide(charged, move)
+            for crossing in move.fixed:
+                after = after + owner.crossings.cost(crossing, state.passed)
+            np.minimum(least, after, out=least)
         return least
 
-    def _moved(self, state: State, move: Move) -> Floats:
-        after = self._after_slide(state, move)
-        for crossing in move.fixed:
-            after = after + self.crossings.cost(crossing, state.passed)
-        return after
-
-    def _after_slide(self, state: State, move: Move) -> Floats:
-        after = self.table(state.charging(move.moved))
+    def _after_slide(self, charged: State, move: Move) -> Floats:
+        after = self.table(charged)
         if not move.sliding:
             return after
         for crossing in move.sliding:
-            after = after + self.crossings.cost(crossing, state.passed)
+            after = after + self.crossings.cost(crossing, charged.passed)
         return self.lattice.around(after, move.dims)
 
     def after_fixed(self, state: State, move: Move) -> Floats:
-        """(groups, columns, lattice) least cost of all that follows the charges of a loop whose tiles do not slide along it."""
+        """(groups, columns, lattice) least cost of all that follows the charges of a loop whose tiles do not slide along
+        it."""
         if not move.sliding:
             return self.table(state.charging(move.moved))
         owner, key = self._owner(state), (state, move)
         if key not in owner._slid:
-            owner._slid[key] = owner._after_slide(state, move)
+            owner._slid[key] = owner._after_slide(state.charging(move.moved), move)
         return owner._slid[key]
 
     def growing(self, state: State, dims: tuple[int, ...], later: tuple[int, ...] = ()) -> Growing:
@@ -231,16 +223,15 @@ class Bounds:
         """Fanouts that follow the next block directly, whichever it is; 0 if that depends."""
         return min(self.after(state, block, ())[1] for block in self.hierarchy.next_blocks(state))
 
-    def _end(self, state: State, block: Block) -> Floats:
+    def _end(self, state: State, end: End) -> Floats:
         """The least cost from a block's tile on, where all that waits goes on waiting; a new table."""
         table = np.empty((self.arrays.stacked, self.ledger.columns, *self.lattice.shape))
-        if self.hierarchy.is_last(block):
+        if end.above is None:
             table.fill(np.inf)
             once = [self.crossings.at_whole(c, state.passed) for c in state.waiting]
             table[:, :, *self._whole] = sum(once) if once else 0.0
             return table
-        beyond = self.table(self.hierarchy.place(state, block, state.waiting))
-        return np.maximum(beyond, self._full_with(block.memory, self.hierarchy.tenants(state, block)), out=table)
+        return np.maximum(self.table(end.above), self._full_with(end.block.memory, end.tenants), out=table)
 
     def _full_with(self, memory: int, tenants: tuple[int, ...]) -> Floats:
         """(lattice) infinite where a memory cannot hold tiles, else 0."""

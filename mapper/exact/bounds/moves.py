@@ -1,10 +1,11 @@
-"""What the next loop does to the crossings that wait: which dimensions are free, and which charge what."""
+"""What the next loop does to the crossings that wait: which dimensions are free, and which charge what. And with it all
+steps outwards from a state, found once."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..hierarchy import Crossing, Hierarchy
+from ..hierarchy import Block, Crossing, Hierarchy, State
 
 
 class Move(NamedTuple):
@@ -25,6 +26,35 @@ class Move(NamedTuple):
         return tuple(c for c in self.moved if c not in self.sliding)
 
 
+class End(NamedTuple):
+    """A block that may come next, while all that waits goes on waiting.
+
+    above    the state above it; None above the last one
+    tenants  tensors whose tiles its memory holds, or will hold, at least as large as the block's
+    """
+
+    block: Block
+    above: State | None
+    tenants: tuple[int, ...]
+
+
+class Steps(NamedTuple):
+    """The steps outwards from a state.
+
+    passing    the state above the fanout that comes next; None: loops and blocks come next
+    ends       those blocks
+    moves      what a loop can charge, and the state after that
+    free       dimensions that move nothing that waits
+    same       whether arrays do not matter any more: all fanouts are passed, and nothing waits since inside one
+    """
+
+    passing: State | None
+    ends: tuple[End, ...]
+    moves: tuple[tuple[Move, State], ...]
+    free: tuple[int, ...]
+    same: bool
+
+
 class Moves:
     """Loops on one problem and machine."""
 
@@ -36,6 +66,31 @@ class Moves:
         loop_moves = hierarchy.arch.loop_moves  # with `reuse: at_node` every loop charges what waits
         self.moving = [frozenset(i for i, d in enumerate(self.dims) if loop_moves(d, t)) for t in self.tensors]
         self._found: dict[tuple[Crossing, ...], tuple[Move, ...]] = {}
+        self._steps: dict[State, Steps] = {}
+
+    def steps(self, state: State) -> Steps:
+        """All that may come next."""
+        if state not in self._steps:
+            self._steps[state] = self._steps_from(state)
+        return self._steps[state]
+
+    def _steps_from(self, state: State) -> Steps:
+        hierarchy, waiting = self.hierarchy, state.waiting
+        fanouts = range(len(hierarchy.fanouts))
+        inside = any(hierarchy.between(fanout, crossing) for crossing in waiting for fanout in fanouts)
+        same = state.passed == len(fanouts) and not inside
+        if hierarchy.at_fanout(state):
+            return Steps(hierarchy.passing(state), (), (), (), same)
+        ends = tuple(
+            End(
+                block,
+                None if hierarchy.is_last(block) else hierarchy.place(state, block, waiting),
+                hierarchy.tenants(state, block),
+            )
+            for block in hierarchy.next_blocks(state)
+        )
+        moves = tuple((move, state.charging(move.moved)) for move in self.of(waiting))
+        return Steps(None, ends, moves, self.free(waiting), same)
 
     def free(self, waiting: tuple[Crossing, ...]) -> tuple[int, ...]:
         """Dimensions that move none of the waiting tensors."""
