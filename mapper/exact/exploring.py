@@ -52,7 +52,7 @@ LOOKED_AT_ONCE = 200_000
 DIVES = 3
 """Placements that are dived into before the search proper."""
 
-LATER_DIVES: dict[Tiling, int] = {"perfect": 4, "ragged": 12}
+LATER_DIVES: dict[Tiling, int] = {"perfect": 8, "ragged": 12}
 """Times that the search dives again, once better bounds are known."""
 
 DIVE_WIDTH = 16

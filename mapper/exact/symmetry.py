@@ -1,4 +1,5 @@
-"""Dimensions that may change places without any change of cost, as rows and columns of a square convolution may.
+"""Dimensions that may change places without any change of cost, as rows and columns of a square convolution may; and
+those of a square matrix multiplication, if its operands change places too, and the machine treats both alike.
 
 Of two mappings that are mirror images of each other only one is searched: the one whose arrays, and then innermost
 tile, come first when they are compared dimension by dimension. Everything further out is searched in full, so that no
@@ -7,11 +8,13 @@ other rule which leaves a mapping aside in favour of another one can depend on t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ...arch import Architecture
+from ...cost_models.cost import capacity_parts, held_width_bits
 from ...ir import Problem, Tensor
 from .rows import Ints
 
@@ -24,8 +27,11 @@ def mirror_of(problem: Problem, arch: Architecture) -> Mirror | None:
     dims = problem.dim_names
     allowed = [tuple(axis.allows(problem, dim) for fanout in arch.fanouts for axis in fanout.axes) for dim in dims]
     alike = [(problem.sizes[dim], allowed[i]) for i, dim in enumerate(dims)]
+    itself = {dim: dim for dim in dims}
+    tensors = _images(problem, arch, itself)
     for mirror in _pairings(alike, ()):
-        if mirror != tuple(range(len(dims))) and all(_is_same(t, dims, mirror) for t in problem.tensors):
+        image = {dim: dims[mirror[d]] for d, dim in enumerate(dims)}
+        if image != itself and _images(problem, arch, image) == tensors:
             return mirror
     return None
 
@@ -45,10 +51,24 @@ def _pairings(alike: Sequence[object], chosen: Mirror) -> Iterator[Mirror]:
     yield from _pairings(alike, (*chosen, d))
 
 
-def _is_same(tensor: Tensor, dims: Sequence[str], mirror: Mirror) -> bool:
-    swapped = {dim: dims[mirror[i]] for i, dim in enumerate(dims)}
-    ranks = sorted(tuple(sorted(rank)) for rank in tensor.ranks)
-    return ranks == sorted(tuple(sorted((swapped[dim], c) for dim, c in rank)) for rank in tensor.ranks)
+def _images(problem: Problem, arch: Architecture, image: dict[str, str]) -> Counter[object]:
+    """The tensors with other dimensions in the place of theirs: their ranks, and how the machine treats them."""
+    ranks = (sorted(sorted((image[dim], c) for dim, c in rank) for rank in t.ranks) for t in problem.tensors)
+    treatments = (_treatment(arch, t) for t in problem.tensors)
+    return Counter((str(each), treatment) for each, treatment in zip(ranks, treatments, strict=True))
+
+
+def _treatment(arch: Architecture, tensor: Tensor) -> object:
+    """All that costs and room depend on, besides dimensions."""
+    memories = tuple(
+        (
+            memory.keeps[tensor.role],
+            tuple(tensor.role in part.roles for part in capacity_parts(memory)),
+            held_width_bits(arch, memory, tensor),
+        )
+        for memory in arch.memories
+    )
+    return tensor.is_output, arch.width_bits(tensor), arch.partial_width_bits(tensor), memories
 
 
 def compared(parts: Sequence[Ints], mirror: Mirror, count: int) -> Ints:
