@@ -134,14 +134,16 @@ def bounded_by_groups(growth: Growth, batch: Batch, groups: Sequence[Ints], belo
 
 
 def _of_groups(growth: Growth, batch: Batch, groups: Sequence[Ints], bounds: Bounds, below: float) -> Batch:
-    """The rows of some groups with bounds by the tables of these, and tables of those groups only that are left."""
+    """The rows of some groups with bounds by the tables of these; where few groups are left, they get tables of their
+    own."""
     rows = batch.take(np.concatenate(groups))
     member = np.repeat(np.arange(len(groups)), [len(index) for index in groups])
     better = bounded(growth, replace(rows, member=member), bounds, below)
     left, member = np.unique(better.member, return_inverse=True)
-    bounds = growth.groups.some_of(bounds, left)
-    growth.groups.keep(bounds)
-    return replace(better, bounds=bounds, member=member)
+    if 2 * len(left) < len(groups):
+        better = replace(better, bounds=growth.groups.some_of(bounds, left), member=member)
+    growth.groups.keep(better.bounds)
+    return better
 
 
 def finer(growth: Growth, batch: Batch, below: float) -> Batch:

@@ -73,8 +73,6 @@ class GroupBounds:
 
     def some_of(self, bounds: Bounds, members: Ints) -> Bounds:
         """Bounds for some of the groups that were stacked, with the tables that were made first."""
-        if len(members) == bounds.arrays.stacked:
-            return bounds
         some = self.of(some_of(bounds.arrays, members))
         some.take_over(bounds, members)
         return some
