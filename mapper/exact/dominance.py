@@ -33,12 +33,16 @@ def standing_for(growth: Growth, batch: Batch) -> Ints:
     costs = np.concatenate([batch.costs, batch.steps[None], *room])
     order = np.lexsort((batch.costs[0], alike))
     alike, costs = alike[order], costs[:, order]
-    for shift in range(1, min(int(np.bincount(alike).max()), MOST_COMPARED + 1)):
-        same = np.flatnonzero(alike[shift:] == alike[:-shift])
-        if not len(same):
+    costs = costs[1:][costs[1:].min(axis=1) < costs[1:].max(axis=1)]  # the first column rises, by order
+    open_rows = np.arange(len(batch))
+    for shift in range(1, MOST_COMPARED + 1):
+        open_rows = open_rows[np.searchsorted(open_rows, shift) :]
+        open_rows = open_rows[alike[open_rows] == alike[open_rows - shift]]
+        if not len(open_rows):
             break
-        beaten = same[(costs[:, same] <= costs[:, same + shift]).all(axis=0)]
-        found[order[beaten + shift]] = order[beaten]
+        beaten = (costs[:, open_rows - shift] <= costs[:, open_rows]).all(axis=0)
+        found[order[open_rows[beaten]]] = order[open_rows[beaten] - shift]
+        open_rows = open_rows[~beaten]
     return found
 
 
