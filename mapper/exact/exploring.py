@@ -23,6 +23,10 @@ ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 96, "ragged": 1000}
 """Rows expanded together at first: enough to fill vectors, few enough to stop early. A ragged search starts from the
 best perfect mapping, so that most rows have to be looked at in any case."""
 
+STEPS_PER_DIVE = 8
+"""Steps after each of which the search dives from where it has come to: the longer it takes, the more it gains by a
+better mapping."""
+
 MORE_AT_ONCE = 8
 """By how many rows more each step grows than the one before: a search that has not ended yet may go on for long."""
 
@@ -127,6 +131,7 @@ class Exploring:
     def _grow(self, batch: Batch) -> None:
         """Grow the best rows of a batch by one step."""
         head = self._head(batch, self._rows_at_once(batch))
+        self._steps += 1
         grown = self._measured(head)
         if self._pays_to_group(head, grown):
             self._grouping_pays = True
@@ -136,6 +141,8 @@ class Exploring:
             self.frontier.push_batch(batch)
         if self.growth.tiling == "ragged" and _undecided(head):
             self._dive_again(grown)
+        elif self._steps % STEPS_PER_DIVE == 0:
+            self._dive_from(grown)
 
     def _head(self, batch: Batch, count: int) -> Batch:
         """The best rows of a batch; the others go back into the queue."""
@@ -153,7 +160,6 @@ class Exploring:
             return TRIED_FIRST
         each = self._made.get(depth, 0.0)
         near = batch.bound[0] + NEAR * (min(self._cutoff, batch.bound[-1]) - batch.bound[0])
-        self._steps += 1
         more = min(ROWS_AT_ONCE[self.growth.tiling] + MORE_AT_ONCE * self._steps, MOST_AT_ONCE)
         alike = max(more, int(np.searchsorted(batch.bound, near, side="right")))
         return min(alike, max(1, int(LOOKED_AT_ONCE / (each + 1))))
@@ -210,11 +216,16 @@ class Exploring:
         self._dive_again(bounded)
 
     def _dive_again(self, batches: list[Batch]) -> None:
-        """Dive from the best row of some batches, whose bounds are a better guide than those before them."""
-        best = min((batch for batch in batches if len(batch)), key=lambda batch: float(batch.bound[0]), default=None)
-        if best is not None and self._later_dives < LATER_DIVES[self.growth.tiling]:
+        """Dive from some batches, whose bounds are a better guide than those before them."""
+        if any(map(len, batches)) and self._later_dives < LATER_DIVES[self.growth.tiling]:
             self._later_dives += 1
-            self._dive(best.take(slice(DIVE_WIDTH)))
+            self._dive_from(batches)
+
+    def _dive_from(self, batches: list[Batch]) -> None:
+        """Dive from the best rows of some batches."""
+        best = min((batch for batch in batches if len(batch)), key=lambda batch: float(batch.bound[0]), default=None)
+        if best is not None:
+            self._dive(best)
 
 
 def _undecided(batch: Batch) -> bool:

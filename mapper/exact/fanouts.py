@@ -94,7 +94,7 @@ class Plans:
         member = np.zeros(len(self.rows), dtype=np.int64)
         batch = Batch(path, state, growth.bounds, member, self.rows, costs, self.steps, bound, orders, pending)
         batch = batch.take(np.flatnonzero(growth.limits.enough_at_work(self.steps)))
-        return bounded(growth, batch, growth.groups.rough(), below)
+        return bounded(growth, batch, growth.groups.for_any, below)
 
 
 def bounded(growth: Growth, batch: Batch, bounds: Bounds, below: float) -> Batch:

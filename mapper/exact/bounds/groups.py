@@ -10,7 +10,7 @@ from ..hierarchy import Holders
 from ..rows import Ints
 from .array_groups import ArrayGroup, some_of, stacked
 from .bounds import Bounds
-from .lattice import Lattice
+from .lattice import LEVEL_FOR_ANY, Lattice
 
 CELLS_AT_ONCE = 40_000
 """Numbers in a table for several groups of arrays at once, about."""
@@ -41,8 +41,13 @@ class GroupBounds:
         while self._in_use[1:] and sum(used.cells for used in self._in_use) * columns > CELLS_IN_USE:
             self._in_use.pop(0).forget()
 
+    @property
+    def for_any(self) -> Bounds:
+        """Bounds for any arrays to start with."""
+        return self.rough(min(LEVEL_FOR_ANY, len(self.root.lattice.for_groups) - 1))
+
     def rough(self, level: int = 0) -> Bounds:
-        """Bounds for any arrays."""
+        """Bounds for any arrays over one of the lattices."""
         lattice = self.root.lattice.for_groups[level]
         if lattice is self.root.lattice:
             return self.root

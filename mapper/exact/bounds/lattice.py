@@ -31,8 +31,11 @@ LONGEST_DIMENSION = 2**25
 LONGEST_WINDOW = 2**14
 """The same for ragged tilings of a dimension under strides: every size of a tile counts there."""
 
-GROUP_CELLS = (1_500, 12_000)
+GROUP_CELLS = (1_500, 25_000)
 """Cells of the lattices on which groups of ragged arrays are bounded, at most, before it is done on the whole one."""
+
+LEVEL_FOR_ANY = 1
+"""Which of these lattices bounds hold for that are the same for all arrays, and are made once."""
 
 
 def check_searchable(problem: Problem, tiling: Tiling) -> None:
