@@ -230,8 +230,6 @@ class Growth:
         bounded = windows or self.tiling == "ragged"
         return bounded and any(self.hierarchy.joins(fanout, crossing) for fanout in later)
 
-    def book(
-        self, path: Path, rows: Rows, crossing: Crossing, charge: Charge | None, exactly: bool = False
-    ) -> Floats:
+    def book(self, path: Path, rows: Rows, crossing: Crossing, charge: Charge | None, exactly: bool = False) -> Floats:
         """(columns, rows) what a crossing costs, as far as that is known; `exactly`: as `TrafficModel.served` can."""
         return self.costs.of(self.model(path), rows, crossing, charge, exactly)

@@ -17,8 +17,8 @@ Open = Holders | Batch
 
 @dataclass
 class Frontier:
-    """A queue, lowest bound first; of equal bounds, which most are where time steps alone decide, the one that has grown
-    furthest, and then the one that came first.
+    """A queue, lowest bound first; of equal bounds the one that has grown furthest, since where time steps alone decide
+    most bounds are equal; and then the one that came first.
 
     best  what has been found: what cannot be better is not queued
     """

@@ -62,7 +62,6 @@ from .unmet_limits import unmet_limits
 FREE = Constraints()
 
 
-
 @dataclass
 class ExactSearch:
     """One search. Raises InfeasibleError, with a diagnosis, when no mapping of the space fits.
@@ -194,10 +193,13 @@ class ExactSearch:
         return max(2 * per_mac, 1e-3) * self.arch.mac_instances * self.arch.mac.per_cycle
 
     def _start_from_smaller_space(self) -> None:
-        """Good mappings of a smaller space, found much sooner: nothing worse need be looked at. The best uneven ones are
-        often so much better than the best even ones that those need not be known for sure."""
+        """Good mappings of a smaller space, found much sooner: nothing worse need be looked at.
+
+        The best uneven ones are often so much better than the best even ones that those need not be known for sure,
+        unless time may run out: then what is handed over is to be no worse than they are.
+        """
         if self.space == "uneven":
-            self._start_from(self.tiling, SPACES[0], self.count, proof=False)
+            self._start_from(self.tiling, SPACES[0], self.count, proof=self.time_limit is not None)
         elif self.tiling == "ragged":
             self._start_from(TILINGS[0], self.space, self.count)
         elif self.count > 1:

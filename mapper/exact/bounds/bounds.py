@@ -183,8 +183,7 @@ class Bounds:
         return self.lattice.around(after, move.dims)
 
     def after_fixed(self, state: State, move: Move) -> Floats:
-        """(groups, columns, lattice) least cost of all that follows the charges of a loop whose tiles do not slide along
-        it."""
+        """(groups, columns, lattice) least cost of what follows the charges of a loop whose tiles do not slide along it."""
         if not move.sliding:
             return self.table(state.charging(move.moved))
         owner, key = self._owner(state), (state, move)

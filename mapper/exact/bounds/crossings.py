@@ -52,7 +52,7 @@ class CrossingBounds:
         self._once: dict[Crossing, Floats] = {}
 
     def cost(self, crossing: Crossing, passed: int) -> Floats:
-        """(groups, columns, lattice) of a crossing between memories that is charged at each tile, inside fanout `passed`."""
+        """(groups, columns, lattice) of a crossing between memories, charged at each tile, inside fanout `passed`."""
         key = (crossing, passed)
         if key not in self._costs:
             tensor = self.tensors[crossing.tensor]

@@ -1,0 +1,128 @@
+"""However the work of a search is ordered, and whatever saves work, the optimum is the same."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+
+import pytest
+
+from generators import memory, random_architecture, random_problem
+from longer import blocks
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
+from tilewright.cost_models import LATENCY, Objective
+from tilewright.ir import InfeasibleError, Problem
+from tilewright.mapper.exact import exploring, fanouts
+from tilewright.mapper.exact.batch import Batch, Growth
+from tilewright.mapper.exact.exploring import Exploring
+from tilewright.mapper.exact.found import BestFound
+from tilewright.mapper.exact.frontier import Frontier
+from tilewright.mapper.exact.rows import Ints
+from tilewright.mapper.exact.search import search_exact
+from tilewright.mapper.space import SPACES, Space
+from tilewright.mapper.tilings import TILINGS, Tiling
+from tilewright.workloads import gemm
+
+Case = tuple[Problem, Architecture, Objective, Tiling, Space]
+
+
+def case_of(seed: int) -> Case:
+    """A problem too large for brute force, on a machine with an array; half of them have windows, and a memory per
+    tensor inside the array."""
+    rng = random.Random(seed)
+    objective: Objective = rng.choice(("energy", "latency", "edp", "edp"))
+    ragged, space = rng.random() < 0.4, SPACES[rng.random() < 0.7]
+    while True:
+        problem = random_problem(rng, 6)
+        arch = random_architecture(rng, rng.randint(1, 2), capacity=40) if seed % 2 else with_scratchpads(rng)
+        windows = any(len(rank) > 1 for tensor in problem.tensors for rank in tensor.ranks)
+        if arch.fanouts and problem.macs <= (100 if ragged else 800) and (windows or seed % 2):
+            return problem, arch, objective, TILINGS[ragged], space
+
+
+def with_scratchpads(rng: random.Random) -> Architecture:
+    """A buffer, and an array of MACs with a scratchpad for each role, as on the Eyeriss chip."""
+    levels: list[Memory | Fanout] = [
+        memory("DRAM", read_energy_pj=60.0, write_energy_pj=60.0, shared_bits_per_cycle=16.0),
+        memory("GLB", rng, keeps=Keeps(input="may", weight="may", output="may"), size_bits=8 * rng.randint(20, 80)),
+        Fanout(name="array", axes=tuple(ArrayAxis(size=rng.randint(2, 4)) for _ in range(2)), multicast=True),
+    ]
+    for role in rng.sample(("input", "weight", "output"), 3):
+        keeps = Keeps.model_validate(dict.fromkeys(("input", "weight", "output"), "never") | {role: "must"})
+        levels.append(memory(f"{role}s", rng, keeps=keeps, halo="none", size_bits=8 * rng.randint(2, 12)))
+    return Architecture(name="pads", clock_hz=1e9, word_bits=8, levels=tuple(levels), mac=Mac(energy_pj=0.0))
+
+
+def optimum(case: Case) -> float:
+    problem, arch, objective, tiling, space = case
+    try:
+        certificate = search_exact(problem, arch, objective, tiling, space)[2]
+    except InfeasibleError:
+        return float("inf")
+    assert certificate.proven
+    return certificate.value
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """What a search has done since: groups of arrays bounded together, and rows whose windows were counted exactly."""
+    done: Counter[str] = Counter()
+
+    def bounded(growth: Growth, batch: Batch, groups: Sequence[Ints], below: float) -> Iterator[Batch]:
+        done["groups together"] += growth.tiling == "perfect" and len(groups) > 1
+        return fanouts.bounded_by_groups(growth, batch, groups, below)
+
+    def settled(growth: Growth, batch: Batch, below: float) -> Batch:
+        done["settled"] += 1
+        return fanouts.settled(growth, batch, below)
+
+    monkeypatch.setattr(exploring, "bounded_by_groups", bounded)
+    monkeypatch.setattr(exploring, "settled", settled)
+    return done
+
+
+def plainly(monkeypatch: pytest.MonkeyPatch, case: Case) -> float:
+    """Without tables for groups of arrays, without dives, with windows only bounded, and no row standing for others."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Exploring, "_groups_first", property(lambda _: False))
+        patch.setattr(Exploring, "_pays_to_group", lambda *_: False)
+        patch.setattr(Exploring, "_dive", lambda *_: None)
+        patch.setattr(Batch, "unsettled", property(lambda _: False))
+        patch.setattr("tilewright.mapper.exact.loops.undominated", lambda _, batch: batch)
+        return optimum(case)
+
+
+@pytest.mark.parametrize("seeds", blocks(120, 60))
+def test_the_same_optimum_with_all_that_saves_work(
+    seeds: range, work: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few rows at once, groups of arrays always, several together, and dives at every step."""
+    for seed in seeds:
+        case = case_of(seed)
+        expected = plainly(monkeypatch, case)
+        with monkeypatch.context() as patch:
+            patch.setattr(exploring, "ROWS_AT_ONCE", {"perfect": 5, "ragged": 5})
+            patch.setattr(exploring, "ROWS_PER_GROUP", {"even": -1, "uneven": -1})
+            patch.setattr(exploring, "ROWS_OF_LONG_STEPS", -1)
+            patch.setattr(exploring, "STEPS_PER_DIVE", 1)
+            assert optimum(case) == pytest.approx(expected, rel=1e-9), f"seed {seed}"
+    assert work["groups together"] > 0
+    assert work["settled"] > 0
+
+
+def test_of_equal_bounds_the_one_that_has_grown_furthest_comes_first() -> None:
+    frontier = Frontier(BestFound(LATENCY, load_arch("three_level"), 1))
+    paths = (SimpleNamespace(blocks=placed) for placed in ("a", "ab", "cd"))
+    items = [((0,), (0,), (0,)), *(SimpleNamespace(path=path) for path in paths)]
+    for item in items:
+        frontier.push(7.0, item)  # type: ignore[arg-type]
+    lower = ((1,), (1,), (1,))
+    frontier.push(6.0, lower)
+    assert [frontier.take() for _ in range(5)] == [lower, items[2], items[3], items[1], items[0]]
+
+
+def test_bounds_for_a_product_of_one_row() -> None:
+    """Ragged arrays are bounded row by row, and the joint bound on a product raises some of them."""
+    assert search_exact(gemm(512, 768, 768), load_arch("three_level"), "edp", "ragged")[2].proven
