@@ -24,7 +24,9 @@ bounds/          what all that is still to come costs at least
 ledger.py        from words to cost columns: energy, and cycles of every port
 charge.py        where a crossing is charged
 traffic.py       words that cross between memories, for many partial mappings at once
-windows.py       words along a rank of several dimensions
+row_loops.py     the loops of these mappings, dimension by dimension
+rank_traffic.py  words along single ranks of a tensor
+windows.py       words along a rank of several dimensions, for one setting of the loops
 footprints.py    tiles in words, and whether a memory has room for them
 rows.py          partial mappings as arrays, and counting over them
 nest_builder.py  from a complete row to a mapping

@@ -8,9 +8,10 @@ A mapping grows from the MAC outwards (`hierarchy.py`). Its steps are
 Rows that have taken the same steps, and that wait for the same crossings, form a *batch* (`batch.py`). A row without
 anything left to place is a mapping (`nest_builder.py`), and the cost model has the last word on it (`finishing.py`).
 
-What a row has been charged is exact, with two exceptions that count as bounds until the mapping is complete: exact
-halos, and words shared over fanouts further out. What it will still be charged is bounded from below by tables over
-all tiles (`bounds/`). So the bound of a row is never above the cost of any mapping that grows from it.
+What a row has been charged is exact, with two exceptions that count as bounds: exact halos, until the mapping is
+complete; and words shared over fanouts further out, until these have been passed. What it will still be charged is
+bounded from below by tables over all tiles (`bounds/`). So the bound of a row is never above the cost of any mapping
+that grows from it.
 
 The order of work decides the time that a search takes, never its result:
 
@@ -18,6 +19,7 @@ The order of work decides the time that a search takes, never its result:
 - A quick dive into the most promising placements (`exploring.py`) carries a few rows through to mappings. The best
   mapping so far sets the cutoff (`found.py`): nothing with a bound at or above it is looked at again.
 - One queue (`frontier.py`) holds the open batches by their bounds. The lowest is taken, and its best rows are grown.
+- Where that takes long, arrays that are alike get tables of their own, whose bounds are better (`bounds/groups.py`).
 
 The proof: whatever has been left aside had a bound at or above the cutoff of its time, and cutoffs only fall; or it
 did not fit; or another row stood for it that costs no more in any column, so that everything grown from it costs no

@@ -183,7 +183,7 @@ class Bounds:
         return self.lattice.around(after, move.dims)
 
     def after_fixed(self, state: State, move: Move) -> Floats:
-        """(groups, columns, lattice) least cost of what follows the charges of a loop whose tiles do not slide along it."""
+        """(groups, columns, lattice) least cost of what follows the charges of a loop that no tile slides along."""
         if not move.sliding:
             return self.table(state.charging(move.moved))
         owner, key = self._owner(state), (state, move)
