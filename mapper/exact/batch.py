@@ -15,10 +15,10 @@ from .bounds.bounds import Bounds
 from .bounds.groups import GroupBounds
 from .charge import Charge
 from .footprints import Footprints
-from .hierarchy import Crossing, Hierarchy, Path, State
+from .hierarchy import MAC, Crossing, Hierarchy, Path, State
 from .ledger import CrossingCosts
 from .limits import SearchLimits
-from .rows import Floats, Index, Ints, Rows
+from .rows import Floats, Index, Ints, Rows, taken
 from .symmetry import Mirror
 from .traffic import TrafficModel
 
@@ -50,7 +50,7 @@ class Pending:
 
     def take(self, index: Index) -> Pending:
         charge = None if self.charge is None else self.charge.take(index)
-        return Pending(self.crossing, charge, self.costs[:, index])
+        return Pending(self.crossing, charge, taken(self.costs, index, axis=1))
 
 
 @dataclass
@@ -83,12 +83,12 @@ class Batch:
             self.path,
             self.state,
             self.bounds,
-            self.member[index],
+            taken(self.member, index),
             self.rows.take(index),
-            self.costs[:, index],
-            self.steps[index],
-            self.bound[index],
-            self.orders[index],
+            taken(self.costs, index, axis=1),
+            taken(self.steps, index),
+            taken(self.bound, index),
+            taken(self.orders, index),
             [p.take(index) for p in self.pending],
             self.group,
         )
@@ -197,6 +197,21 @@ class Growth:
     def sizes(self) -> tuple[int, ...]:
         return self.bounds.lattice.sizes
 
+    @cached_property
+    def even_spread(self) -> tuple[bool, ...]:
+        """Per dimension, whether of all numbers of instances that take as many rounds only the fewest matter.
+
+        Not where instances keep parts of the same sum, and the last round is ragged: the fewer of them have work in it,
+        the fewer have sums to get back.
+        """
+        problem, arch = self.hierarchy.problem, self.hierarchy.arch
+        inside = self.hierarchy.memories[: max(self.hierarchy.inside, default=0)]
+        keeps_sums = arch.first_read_elision and any(memory.keeps["output"] != "never" for memory in inside)
+        return tuple(
+            even and not (keeps_sums and dim not in problem.output.dims)
+            for dim, even in zip(problem.dim_names, self.even, strict=True)
+        )
+
     def model(self, path: Path) -> TrafficModel:
         if path not in self._models:
             self._models[path] = TrafficModel(path)
@@ -227,8 +242,18 @@ class Growth:
         if windows and below:
             return True
         later = range(passed, len(self.hierarchy.fanouts))
+        if self._parts_may_idle(crossing, later):
+            return True
         bounded = windows or self.tiling == "ragged"
         return bounded and any(self.hierarchy.joins(fanout, crossing) for fanout in later)
+
+    def _parts_may_idle(self, crossing: Crossing, later: range) -> bool:
+        """Whether fanouts to come may have instances without any part of a sum, which is known once they are passed:
+        only where several of them share a ragged dimension."""
+        if self.tiling == "perfect" or not self.hierarchy.problem.tensors[crossing.tensor].is_output:
+            return False
+        memory = crossing.outer if crossing.inner == MAC else crossing.inner
+        return len(self.hierarchy.fanouts) > 1 and any(self.hierarchy.inside[fanout] > memory for fanout in later)
 
     def book(self, path: Path, rows: Rows, crossing: Crossing, charge: Charge | None, exactly: bool = False) -> Floats:
         """(columns, rows) what a crossing costs, as far as that is known; `exactly`: as `TrafficModel.served` can."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .rows import MANY_ROWS, Index, Ints, Kinds, Rows, distinct, row_codes
+from .rows import MANY_ROWS, Index, Ints, Kinds, Rows, distinct, row_codes, taken
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Charge:
     _kinds: list[tuple[Rows, dict[tuple[int, ...], ChargedKinds]]] = field(default_factory=list, repr=False)
 
     def take(self, index: Index) -> Charge:
-        slide = None if self.slide is None else (self.slide[0], self.slide[1][index])
-        return Charge(self.gap, self.tile[index], slide)
+        slide = None if self.slide is None else (self.slide[0], taken(self.slide[1], index))
+        return Charge(self.gap, taken(self.tile, index), slide)
 
     def kinds(self, rows: Rows, dims: Sequence[int]) -> ChargedKinds:
         """The rows that differ along some dimensions, in what they are or where they are charged."""

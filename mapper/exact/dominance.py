@@ -59,14 +59,22 @@ def _is_settled(growth: Growth, batch: Batch) -> bool:
     exact = any(memory.halo == "exact" for memory in growth.hierarchy.memories[:-1])
     filling = growth.hierarchy.arch.latency == "with_fill"
     limited = not batch.complete and growth.limits.bounded(batch.path.memory_at(batch.path.gap))
-    return not (exact or filling or limited)
+    return not (exact or filling or limited or _has_averages(growth))
+
+
+def _has_averages(growth: Growth) -> bool:
+    """Whether columns of ports are averages over instances some of which have less to do than others, so that the
+    busiest one may need more: ports inside arrays, with ragged tiles."""
+    inside = growth.hierarchy.memories[: max(growth.hierarchy.inside, default=0)]
+    return growth.tiling == "ragged" and any(port.memory in inside for port in growth.costs.ledger.ports)
 
 
 def _waiting_on(batch: Batch) -> list[Ints]:
-    """The tile; and of crossings that wait since blocks further inside, the tiles there, and the arrays."""
+    """The tile; and of crossings that wait since blocks further inside, the tiles from there on, and the arrays: how
+    many instances have work in the last round depends on the tiles below them."""
     tiles, arrays, top = batch.rows.tiles, batch.rows.arrays, len(batch.rows.tiles) - 1
-    since = {batch.path.block_of(crossing.inner, crossing.tensor) for crossing in batch.state.waiting} - {top}
-    parts = [tiles[top], *(tiles[block] for block in sorted(since)), *(arrays if since else ())]
+    since = min((batch.path.block_of(crossing.inner, crossing.tensor) for crossing in batch.state.waiting), default=top)
+    parts = [*tiles[since:], *(arrays if since < top else ())]
     return [column for part in parts for column in part.T]
 
 

@@ -38,7 +38,7 @@ class Plans:
         arrays: list[Ints] = []
         covered = np.ones((1, len(sizes)), dtype=np.int64)
         for f, fanout in enumerate(growth.hierarchy.fanouts):
-            vectors = array_vectors(problem, fanout, growth.tiling, growth.even, growth.limits.spans(f))
+            vectors = array_vectors(problem, fanout, growth.tiling, growth.even_spread, growth.limits.spans(f))
             vectors = vectors[growth.limits.enough_in_use(f, vectors)]
             known, picks = (x.ravel() for x in np.indices((len(covered), len(vectors))))
             grown = covered[known] * vectors[picks]
@@ -177,7 +177,7 @@ def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:
     tile = growth.model(batch.path).loops.array_tile(batch.rows, batch.path.gap)
     if growth.tiling == "ragged":
         spans = growth.limits.spans(fanout)
-        fits = realizable(problem, level, growth.tiling, growth.even, tile, batch.rows.arrays[fanout], spans)
+        fits = realizable(problem, level, growth.tiling, growth.even_spread, tile, batch.rows.arrays[fanout], spans)
         growth.pruned["array"] += int(np.count_nonzero(~fits))
         batch = batch.take(np.flatnonzero(fits))
     path, state = batch.path.passing(), growth.hierarchy.passing(batch.state)

@@ -51,19 +51,21 @@ class Finishing:
                     self._known.add(columns)
 
     def _columns_tell_all(self, batch: Batch) -> bool:
-        """Whether complete rows with equal columns cost the same: these are exact, and nothing else counts. Fill times
-        depend on the tiles too, and for energy alone there are no columns of ports."""
+        """Whether complete rows with equal columns cost the same: these are exact, unless something is pending as at
+        the end of a dive, and nothing else counts. Fill times depend on the tiles too, and for energy alone there are
+        no columns of ports."""
         arch = self.growth.hierarchy.arch
         every_port = len(self.growth.bounds.ledger.ports) == len(ports_of(arch))
         steady = arch.latency == "steady"
-        return self.growth.tiling == "perfect" and every_port and steady and not self._has_exact_halo(batch)
+        exact = self.growth.tiling == "perfect" and not batch.pending and not self._has_exact_halo(batch)
+        return exact and every_port and steady
 
     def mappings(self, batch: Batch, row: int) -> Iterator[Mapping]:
         """The mapping of a complete row; all its loop orders, where an exact halo makes every order count."""
         mapping = build_mapping(
             batch.path,
             self.growth.tiling,
-            self.growth.even,
+            self.growth.even_spread,
             [t[row].tolist() for t in batch.rows.tiles],
             [a[row].tolist() for a in batch.rows.arrays],
             [self.growth.orders[i] for i in batch.orders[row].tolist()],

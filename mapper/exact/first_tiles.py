@@ -123,7 +123,9 @@ def _leaves_room(growth: Growth, sizes: Ints, size: int, counts: Ints, d: int, s
         if growth.tiling == "perfect":
             fine.append(left % room == 0)
         else:
-            realizable = spans is None or int(counts[0]) in spread_counts(left, spans, growth.tiling, growth.even[d])
+            realizable = spans is None or int(counts[0]) in spread_counts(
+                left, spans, growth.tiling, growth.even_spread[d]
+            )
             fine.append(left >= room and realizable)
     return np.array(fine)
 

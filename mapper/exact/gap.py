@@ -15,7 +15,7 @@ from ..tilings import factors, grow
 from .batch import Batch, Growth, Pending
 from .first_tiles import first_tiles
 from .hierarchy import Block, State
-from .rows import Flags, Floats, Ints, distinct
+from .rows import Flags, Floats, Ints, distinct, taken
 
 
 @dataclass
@@ -40,8 +40,8 @@ class Stage:
 
     def take(self, index: np.ndarray) -> Stage:
         charged = [p.take(index) for p in self.charged]
-        parents, tiles, costs = self.parents[index], self.tiles[index], self.costs[:, index]
-        return replace(self, parents=parents, tiles=tiles, costs=costs, charged=charged)
+        parents, tiles = taken(self.parents, index), taken(self.tiles, index)
+        return replace(self, parents=parents, tiles=tiles, costs=taken(self.costs, index, axis=1), charged=charged)
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -120,7 +120,7 @@ class Gap:
         """Whether a block's memory holds the tiles, besides those that blocks inside it hold there already."""
         tenants = self.hierarchy.tenants(self.batch.state, block)
         earlier = [
-            (t, self.batch.rows.tiles[k][stage.parents])
+            (t, taken(self.batch.rows.tiles[k], stage.parents))
             for k, inner in enumerate(self.path.blocks)
             if inner.memory == block.memory
             for t in inner.tensors
@@ -132,7 +132,7 @@ class Gap:
         stage's."""
         tiles, passed = stage.tiles, self.batch.state.passed
         for array in self.batch.rows.arrays[passed : passed + fanouts]:
-            tiles = np.minimum(tiles * array[stage.parents], self.sizes)
+            tiles = np.minimum(tiles * taken(array, stage.parents), self.sizes)
         return self.bounds.at(table, tiles, self.batch.member[stage.parents])
 
     def followed(self, stage: Stage, d: int) -> tuple[Ints, Ints]:

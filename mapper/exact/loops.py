@@ -29,7 +29,7 @@ from .charge import Charge
 from .dominance import undominated
 from .gap import Gap, Stage
 from .hierarchy import Block, Crossing
-from .rows import Flags, Floats, Ints, Rows
+from .rows import Flags, Floats, Ints, Rows, taken
 
 
 def expand_loops(growth: Growth, batch: Batch, below: float) -> Iterator[Batch]:
@@ -151,9 +151,8 @@ class _Loops(Gap):
             if self.growth.unsettled(crossing, stage.state.passed)
         ]
         kept = stage.take(index)
-        return replace(
-            kept, state=stage.state.charging(move.moved), costs=costs[:, index], charged=[*kept.charged, *pending]
-        )
+        charged, costs = [*kept.charged, *pending], taken(costs, index, axis=1)
+        return replace(kept, state=stage.state.charging(move.moved), costs=costs, charged=charged)
 
     def _slid(self, stage: Stage, move: Move) -> Stage:
         """The rows with the crossings charged that slide along a loop, for every length of it."""
@@ -224,7 +223,7 @@ class _Loops(Gap):
         reach = self.growth.limits.reach(above.memory_at(above.gap))
         if np.isinf(reach).all():
             return stage
-        enough = (stage.tiles * self.room[stage.parents] * reach >= self.sizes).all(axis=1)
+        enough = (stage.tiles * taken(self.room, stage.parents) * reach >= self.sizes).all(axis=1)
         self.growth.pruned["constraint"] += int(np.count_nonzero(~enough))
         return stage.take(np.flatnonzero(enough))
 
@@ -250,7 +249,7 @@ class _Loops(Gap):
         if self.path.blocks and self.path.gap not in self.path.gaps:
             inner = self.path.blocks[-1]
             if (inner.memory, inner.tensors) > (block.memory, block.tensors):
-                keep &= (stage.tiles > self.start[stage.parents]).any(axis=1)
+                keep &= (stage.tiles > taken(self.start, stage.parents)).any(axis=1)
         return keep
 
     def _least_above(self, stage: Stage, block: Block, still: tuple[Crossing, ...]) -> Floats:

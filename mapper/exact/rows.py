@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,13 @@ Index = npt.NDArray[np.intp] | slice
 
 MANY_ROWS = 400
 """Rows from which on finding those that differ takes less time than counting for them all."""
+
+
+def taken(values: npt.NDArray[Any], index: Index, axis: int = 0) -> npt.NDArray[Any]:
+    """Some rows of an array that has them along an axis; several times as fast as `values[index]`."""
+    if isinstance(index, slice):
+        return values[index] if axis == 0 else values[:, index]
+    return values.take(index, axis=axis)
 
 
 @dataclass
@@ -36,7 +44,7 @@ class Rows:
 
     def take(self, index: Index) -> Rows:
         count = len(range(self.count)[index]) if isinstance(index, slice) else len(index)
-        return Rows(count, [t[index] for t in self.tiles], [a[index] for a in self.arrays])
+        return Rows(count, [taken(t, index) for t in self.tiles], [taken(a, index) for a in self.arrays])
 
     def kinds(self, d: int) -> Kinds:
         """The rows that differ along a dimension. Many rows are combinations of few tiles and instances along each

@@ -146,10 +146,18 @@ class TrafficModel:
         return [fanout for fanout, inside in enumerate(self.hierarchy.inside) if inside > memory]
 
     def _parts(self, rows: Rows, fanouts: Sequence[int]) -> Floats:
-        sums = [i for dim, i in self.dim_index.items() if dim not in self.problem.output.dims]
+        """(rows,) instances of some fanouts that ever have a part of the same sum; at most, while fanouts are still to
+        be passed."""
+        sums = [d for dim, d in self.dim_index.items() if dim not in self.problem.output.dims]
+        later = [fanout for fanout in fanouts if fanout >= len(self.path.gaps)]
         parts = np.ones(len(rows))
-        for fanout in fanouts:
-            parts = parts * rows.arrays[fanout][:, sums].prod(axis=1)
+        for d in sums:
+            kinds = rows.kinds(d)
+            passed = [x for x in self.loops.instances(kinds.rows, d, -1, self.path.gap) if x.fanout in fanouts]
+            if passed:
+                parts = parts * self.loops.active(d, passed, NONE)[kinds.which]
+            for fanout in later:
+                parts = parts * rows.arrays[fanout][:, d]
         return parts
 
     def _sharing(self, crossing: Crossing, inside: int | None) -> frozenset[int]:

@@ -112,7 +112,7 @@ def test_words_of_random_mappings(start: int) -> None:
 def test_windows_that_share_over_fanouts_above_their_charge() -> None:
     """Counted exactly once these are passed, whatever loops stand between."""
     counted_so = more = 0
-    for seed in range(400 * TIMES):
+    for seed in (*range(400 * TIMES), 516):  # the last one: idle instances of two arrays that share a sum
         rng = random.Random(seed)
         problem, arch = windows_below_arrays(rng)
         ragged = rng.random() < 0.6

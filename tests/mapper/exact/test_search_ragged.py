@@ -1,0 +1,69 @@
+"""Ragged tiles over arrays whose memories have slow ports, against brute force: some instances have less to do than
+others there, and which have the most decides."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import brute_force
+from generators import memory, random_problem
+from longer import blocks
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
+from tilewright.cost_models import OBJECTIVES
+from tilewright.ir import InfeasibleError, Problem
+from tilewright.mapper.exact.search import search_exact
+
+MOST_MAPPINGS = 1_500
+
+
+def case_of(seed: int) -> tuple[Problem, Architecture]:
+    """Any operation, on an array of registers below DRAM, and now and then a buffer between them."""
+    rng = random.Random(seed)
+    may, must = (Keeps(input=keep, weight=keep, output=keep) for keep in ("may", "must"))
+    energies = {f"{way}_energy_pj": float(rng.randint(1, 20)) for way in ("read", "write")}
+    levels: list[Memory | Fanout] = [
+        memory("DRAM", **energies, shared_bits_per_cycle=float(rng.choice([16, 64, 1000])))
+    ]
+    if rng.random() < 0.4:
+        levels.append(memory("GLB", rng, keeps=may, halo="none", size_bits=8 * rng.randint(6, 20)))
+    axes = tuple(ArrayAxis(size=rng.randint(2, 3)) for _ in range(rng.randint(1, 2)))
+    multicast, spatial_reduction = rng.random() < 0.7, rng.random() < 0.6
+    levels.append(Fanout(name="array", axes=axes, multicast=multicast, spatial_reduction=spatial_reduction))
+    keeps, size = rng.choice([may, must]), 8 * rng.randint(3, 14)
+    port = float(rng.choice([4, 8, 16]))
+    levels.append(memory("RF", rng, keeps=keeps, halo="none", size_bits=size, shared_bits_per_cycle=port))
+    arch = Architecture(name="ports", clock_hz=1e9, word_bits=8, levels=tuple(levels), mac=Mac(energy_pj=0.0))
+    return random_problem(rng, 5), arch
+
+
+def check(seed: int, most: int = MOST_MAPPINGS) -> bool:
+    """Whether the space is small enough to be compared."""
+    problem, arch = case_of(seed)
+    if problem.macs > 150 or brute_force.count(problem, arch, True, most) >= most:
+        return False
+    expected = brute_force.best(problem, arch, True, OBJECTIVES)
+    for objective in OBJECTIVES:
+        try:
+            value = search_exact(problem, arch, objective, "ragged")[2].value
+        except InfeasibleError:
+            value = float("inf")
+        assert value == pytest.approx(expected[objective], rel=1e-9), f"seed {seed}, {objective}"
+    return True
+
+
+@pytest.mark.parametrize("seeds", blocks(80, 20))
+def test_optimum_of_brute_force(seeds: range) -> None:
+    assert sum(map(check, seeds)) > 2
+
+
+def test_the_busiest_instance_decides() -> None:
+    """One row cannot stand for another because its instances have less to do on average."""
+    for seed in (1608, 2225):
+        assert check(seed)
+
+
+def test_more_instances_than_the_rounds_need() -> None:
+    """Three instances for four terms of a sum leave two of them idle in the second round: their parts stay."""
+    assert check(2249, most=4_000)
