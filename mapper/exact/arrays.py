@@ -182,6 +182,19 @@ def array_vectors(
     return vectors
 
 
+def tiles_needed(instances: Sequence[Ints], tiling: Tiling) -> Ints:
+    """How many tiles have to be left along a dimension for the instances of nested arrays, innermost first.
+
+    Perfect: so many, or a multiple. Ragged: at least so many; all instances but the last one of an array have a whole
+    tile, of all arrays inside it, and the last one at least one tile.
+    """
+    inside, needed = np.ones_like(instances[0]), np.ones_like(instances[0])
+    for counts in instances:
+        needed = np.maximum(needed, (counts - 1) * inside + 1)
+        inside = inside * counts
+    return inside if tiling == "perfect" else needed
+
+
 @lru_cache(maxsize=1 << 14)
 def spread_counts(left: int, spans: AxisSpans, tiling: Tiling, even: bool) -> frozenset[int]:
     """Instances over which `left` tiles can be spread, if no other dimension takes any."""

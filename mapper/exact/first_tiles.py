@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ...ir import ceil_div
 from ..tilings import factors
-from .arrays import AxisSpans, spread_counts
+from .arrays import AxisSpans, spread_counts, tiles_needed
 from .batch import Batch, Growth
 from .hierarchy import Block
 from .rows import Floats, Ints
@@ -117,16 +117,16 @@ def _along(growth: Growth, batch: Batch, tiles: Ints, d: int, follow: int) -> _A
 
 def _leaves_room(growth: Growth, sizes: Ints, size: int, counts: Ints, d: int, spans: AxisSpans | None) -> np.ndarray:
     """Whether each tile leaves room for the instances of all fanouts to come."""
-    room, fine = int(counts.prod()), []
+    needed, fine = int(tiles_needed([np.ones(1, dtype=np.int64), *counts.reshape(-1, 1)], growth.tiling)[0]), []
     for tile in sizes.tolist():
         left = ceil_div(size, tile)
         if growth.tiling == "perfect":
-            fine.append(left % room == 0)
+            fine.append(left % needed == 0)
         else:
             realizable = spans is None or int(counts[0]) in spread_counts(
                 left, spans, growth.tiling, growth.even_spread[d]
             )
-            fine.append(left >= room and realizable)
+            fine.append(left >= needed and realizable)
     return np.array(fine)
 
 

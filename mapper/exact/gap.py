@@ -12,6 +12,7 @@ import numpy as np
 
 from ...ir import ceil_div
 from ..tilings import factors, grow
+from .arrays import tiles_needed
 from .batch import Batch, Growth, Pending
 from .first_tiles import first_tiles
 from .hierarchy import Block, State
@@ -55,6 +56,7 @@ class Gap:
     blocks  those that the gap may end with
     last    whether that is the outermost memory's
     room    (rows, dims) instances of the fanouts to come
+    needed  (rows, dims) tiles that have to be left for them
     memory  whose loops these are
     """
 
@@ -68,6 +70,7 @@ class Gap:
         self.last = self.hierarchy.is_last(self.blocks[0])
         later = batch.rows.arrays[batch.state.passed :]
         self.room = np.prod(later, axis=0, dtype=np.int64) * np.ones_like(self.start)
+        self.needed = tiles_needed([np.ones_like(self.start), *later], growth.tiling)
         self.memory = batch.path.memory_at(batch.path.gap)
 
     def first(self, stage: Stage, dims: tuple[int, ...]) -> Stage | None:
@@ -139,9 +142,9 @@ class Gap:
         """All tiles that may follow along one dimension: (index of the row grown from, new tile)."""
         if self.last:
             return np.arange(len(stage)), np.full(len(stage), self.sizes[d])
-        tiles, room = stage.tiles[:, d], self.room[stage.parents, d]
-        radix = int(room.max(initial=0)) + 1
-        codes = tiles * radix + room
+        tiles, needed = stage.tiles[:, d], self.needed[stage.parents, d]
+        radix = int(needed.max(initial=0)) + 1
+        codes = tiles * radix + needed
         first, which = distinct(codes)
         known = codes[first]
         lists = [np.array(self._followers(*divmod(int(code), radix), d), dtype=np.int64) for code in known]
@@ -151,7 +154,7 @@ class Gap:
         offsets = np.arange(len(rows)) - np.repeat(np.cumsum(counts[which]) - counts[which], counts[which])
         return rows, np.concatenate(lists)[starts[which][rows] + offsets] if len(rows) else rows
 
-    def _followers(self, tile: int, room: int, d: int) -> list[int]:
+    def _followers(self, tile: int, needed: int, d: int) -> list[int]:
         """Tiles grown from one that leave room for the instances of the fanouts to come."""
         size, tiling = self.growth.sizes[d], self.growth.tiling
         found = []
@@ -160,6 +163,6 @@ class Gap:
             left = ceil_div(size, grown)
             if factor > self.growth.limits.most_trips(self.memory, d):
                 break
-            if left % room == 0 if tiling == "perfect" else left >= room:
+            if left % needed == 0 if tiling == "perfect" else left >= needed:
                 found.append(grown)
         return found

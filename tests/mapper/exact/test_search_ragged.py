@@ -14,6 +14,7 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import OBJECTIVES
 from tilewright.ir import InfeasibleError, Problem
 from tilewright.mapper.exact.search import search_exact
+from tilewright.workloads import gemm
 
 MOST_MAPPINGS = 1_500
 
@@ -40,7 +41,10 @@ def case_of(seed: int) -> tuple[Problem, Architecture]:
 
 def check(seed: int, most: int = MOST_MAPPINGS) -> bool:
     """Whether the space is small enough to be compared."""
-    problem, arch = case_of(seed)
+    return check_case(*case_of(seed), most)
+
+
+def check_case(problem: Problem, arch: Architecture, most: int) -> bool:
     if problem.macs > 150 or brute_force.count(problem, arch, True, most) >= most:
         return False
     expected = brute_force.best(problem, arch, True, OBJECTIVES)
@@ -49,7 +53,7 @@ def check(seed: int, most: int = MOST_MAPPINGS) -> bool:
             value = search_exact(problem, arch, objective, "ragged")[2].value
         except InfeasibleError:
             value = float("inf")
-        assert value == pytest.approx(expected[objective], rel=1e-9), f"seed {seed}, {objective}"
+        assert value == pytest.approx(expected[objective], rel=1e-9), (problem, objective)
     return True
 
 
@@ -67,3 +71,19 @@ def test_the_busiest_instance_decides() -> None:
 def test_more_instances_than_the_rounds_need() -> None:
     """Three instances for four terms of a sum leave two of them idle in the second round: their parts stay."""
     assert check(2249, most=4_000)
+
+
+@pytest.mark.parametrize("sizes", [(3, 1, 1), (1, 7, 1), (5, 1, 2), (1, 3, 3)])
+@pytest.mark.parametrize("inner", [2, 3])
+def test_nested_arrays_with_idle_instances(sizes: tuple[int, int, int], inner: int) -> None:
+    """Three tiles on two times two instances: the last instance of the outer array has work for one of its two."""
+    ports = {"shared_bits_per_cycle": 16.0}
+    levels = (
+        memory("DRAM", **ports, read_energy_pj=9.0),
+        Fanout(name="outer", axes=(ArrayAxis(size=2),), multicast=True),
+        memory("GLB", **ports, size_bits=8 * 64),
+        Fanout(name="inner", axes=(ArrayAxis(size=inner),), multicast=True, spatial_reduction=True),
+        memory("RF", **ports, size_bits=8 * 8),
+    )
+    arch = Architecture(name="nested", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
+    assert check_case(gemm(*sizes), arch, most=10_000)
