@@ -149,15 +149,18 @@ class TrafficModel:
         """(rows,) instances of some fanouts that ever have a part of the same sum; at most, while fanouts are still to
         be passed."""
         sums = [d for dim, d in self.dim_index.items() if dim not in self.problem.output.dims]
-        later = [fanout for fanout in fanouts if fanout >= len(self.path.gaps)]
+        passed = [fanout for fanout in fanouts if fanout < len(self.path.gaps)]
+        if len(passed) == 1:  # all instances of a single array have work at first
+            passed = []
         parts = np.ones(len(rows))
-        for d in sums:
+        for fanout in fanouts:
+            if fanout not in passed:
+                parts = parts * rows.arrays[fanout][:, sums].prod(axis=1)
+        for d in sums if passed else ():
             kinds = rows.kinds(d)
-            passed = [x for x in self.loops.instances(kinds.rows, d, -1, self.path.gap) if x.fanout in fanouts]
-            if passed:
-                parts = parts * self.loops.active(d, passed, NONE)[kinds.which]
-            for fanout in later:
-                parts = parts * rows.arrays[fanout][:, d]
+            instances = self.loops.instances(kinds.rows, d, -1, self.path.gap)
+            nested = [loop for loop in instances if loop.fanout in passed]
+            parts = parts * self.loops.active(d, nested, NONE)[kinds.which]
         return parts
 
     def _sharing(self, crossing: Crossing, inside: int | None) -> frozenset[int]:
