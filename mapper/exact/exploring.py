@@ -56,6 +56,10 @@ LOOKED_AT_ONCE = 200_000
 DIVES = 3
 """Placements that are dived into before the search proper."""
 
+FAR_OFF = 2.0
+"""Where the first mapping costs more than so many times the lowest bound, these bounds are no guide to a good one, and
+other placements are not dived into."""
+
 LATER_DIVES: dict[Tiling, int] = {"perfect": 8, "ragged": 12}
 """Times that the search dives again, once better bounds are known."""
 
@@ -79,7 +83,8 @@ class Exploring:
     def dive_first(self) -> None:
         """Dive into the most promising placements."""
         for item in self.frontier.lowest(DIVES):
-            if isinstance(item, tuple):
+            far_off = FAR_OFF * self.frontier.bound < self._cutoff < float("inf")
+            if isinstance(item, tuple) and not far_off:
                 self._dive(self._open(item))
 
     def work_on(self, item: Open) -> None:
@@ -95,6 +100,10 @@ class Exploring:
             self.finishing.finish(item)
         elif self._groups_first and _undecided(item) and not self._is_bounded_best(item):
             self._refine(item)
+        elif self.growth.tiling == "perfect" and item.bounds.level >= 0 and _undecided(item):
+            # Only now, when nothing open has a lower bound, is the best array known: a dive any earlier mostly misses.
+            self._dive_again([item])
+            self._grow_below_cutoff(item)
         else:
             self._grow(item)
 
@@ -127,6 +136,12 @@ class Exploring:
                 return
             batch = min(grown, key=lambda b: float(b.bound[0]))
         self.finishing.finish(batch.take(slice(1)))
+
+    def _grow_below_cutoff(self, batch: Batch) -> None:
+        """Grow the best of the rows that a lower cutoff has left."""
+        left = batch.take(slice(int(np.searchsorted(batch.bound, self._cutoff))))
+        if len(left):
+            self._grow(left)
 
     def _grow(self, batch: Batch) -> None:
         """Grow the best rows of a batch by one step."""
@@ -213,7 +228,8 @@ class Exploring:
         bounded = list(bounded_by_groups(self.growth, batch, groups[:count], self._cutoff))
         for group in bounded:
             self.frontier.push_batch(group)
-        self._dive_again(bounded)
+        if self.growth.tiling == "ragged":
+            self._dive_again(bounded)
 
     def _dive_again(self, batches: list[Batch]) -> None:
         """Dive from some batches, whose bounds are a better guide than those before them."""

@@ -34,6 +34,9 @@ LONGEST_WINDOW = 2**14
 GROUP_CELLS = (1_500, 25_000)
 """Cells of the lattices on which groups of ragged arrays are bounded, at most, before it is done on the whole one."""
 
+FEW = 8
+"""So few numbers next to each other are handled one column after the other: numpy's inner loop would be as short."""
+
 LEVEL_FOR_ANY = 1
 """Which of these lattices bounds hold for that are the same for all arrays, and are made once."""
 
@@ -159,11 +162,16 @@ class Lattice:
         for d, folds in enumerate(self._folds):
             for n in folds:
                 if d in wanted:
-                    lines = table.reshape(before, n, -1)
-                    for i in range(1, n):
-                        np.minimum(lines[:, i], lines[:, i - 1], out=lines[:, i])
+                    for lines in _in_long_loops(table.reshape(before, n, -1)):
+                        for i in range(1, n):
+                            np.minimum(lines[:, i], lines[:, i - 1], out=lines[:, i])
                 before *= n
         return table
+
+
+def _in_long_loops(lines: Floats) -> list[Floats]:
+    """The same numbers, (before, n, after), in parts over which numpy's inner loops are long."""
+    return [lines[:, :, i] for i in range(lines.shape[-1])] if lines.shape[-1] <= FEW else [lines]
 
 
 def _divisors(size: int) -> tuple[tuple[int, ...], Ints]:
