@@ -233,7 +233,7 @@ class Growth:
         self.pruned[rule] += len(keep) - int(np.count_nonzero(keep))
         return keep
 
-    def unsettled(self, crossing: Crossing, passed: int, below: bool = False) -> bool:
+    def only_bounded(self, crossing: Crossing, passed: int, below: bool = False) -> bool:
         """Whether what a crossing costs is only bounded as long as fanouts are still to be passed (`traffic.py`).
 
         below  whether it was charged below a fanout that has been passed: the words of windows remain bounds then

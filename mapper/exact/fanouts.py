@@ -86,7 +86,7 @@ class Plans:
         pending = []
         for tensor, held in enumerate(holders):
             crossing = Crossing(tensor, MAC, held[0])
-            if growth.unsettled(crossing, 0):
+            if growth.only_bounded(crossing, 0):
                 pending.append(Pending(crossing, None, self._feeding(crossing, holders)))
         bound = np.zeros(len(self.rows))
         orders = np.zeros((len(self.rows), 0), dtype=np.int64)
@@ -139,6 +139,8 @@ def _of_groups(growth: Growth, batch: Batch, groups: Sequence[Ints], bounds: Bou
     rows = batch.take(np.concatenate(groups))
     member = np.repeat(np.arange(len(groups)), [len(index) for index in groups])
     better = bounded(growth, replace(rows, member=member), bounds, below)
+    if not len(better):
+        return better
     left, member = np.unique(better.member, return_inverse=True)
     if 2 * len(left) < len(groups):
         better = replace(better, bounds=growth.groups.some_of(bounds, left), member=member)
@@ -185,7 +187,7 @@ def pass_fanout(growth: Growth, batch: Batch, below: float) -> Batch:
     for old in batch.pending:
         booked = growth.book(path, batch.rows, old.crossing, old.charge)
         costs = costs - old.costs + booked
-        if growth.unsettled(old.crossing, fanout + 1, old.charge is not None):
+        if growth.only_bounded(old.crossing, fanout + 1, old.charge is not None):
             pending.append(Pending(old.crossing, old.charge, booked))
     steps = growth.model(path).steps(batch.rows)
     tile = growth.model(path).loops.array_tile(batch.rows, path.gap)

@@ -148,7 +148,7 @@ class _Loops(Gap):
         pending = [
             Pending(crossing, here.charge, here.booked[crossing]).take(index)
             for crossing in move.fixed
-            if self.growth.unsettled(crossing, stage.state.passed)
+            if self.growth.only_bounded(crossing, stage.state.passed)
         ]
         kept = stage.take(index)
         charged, costs = [*kept.charged, *pending], taken(costs, index, axis=1)
@@ -164,7 +164,7 @@ class _Loops(Gap):
         for crossing in move.sliding:
             amount = self.growth.book(self.path, rows, crossing, charge)
             stage.costs += amount
-            if self.growth.unsettled(crossing, stage.state.passed):
+            if self.growth.only_bounded(crossing, stage.state.passed):
                 stage.charged.append(Pending(crossing, charge, amount))
         stage.tiles[:, along] = above
         stage = replace(stage, order=(*stage.order, along))
@@ -190,7 +190,7 @@ class _Loops(Gap):
                 charge = Charge(self.path.gap, stage.tiles)
                 amount = self.growth.book(self.path, rows, crossing, charge)
                 stage.costs += amount
-                if self.growth.unsettled(crossing, stage.state.passed):
+                if self.growth.only_bounded(crossing, stage.state.passed):
                     charged.append(Pending(crossing, charge, amount))
             still = ()
         costs = stage.costs + self._least_above(stage, block, still)

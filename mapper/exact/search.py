@@ -9,9 +9,9 @@ Rows that have taken the same steps, and that wait for the same crossings, form 
 anything left to place is a mapping (`nest_builder.py`), and the cost model has the last word on it (`finishing.py`).
 
 What a row has been charged is exact, with two exceptions that count as bounds: exact halos, until the mapping is
-complete; and words shared over fanouts further out, until these have been passed. What it will still be charged is
-bounded from below by tables over all tiles (`bounds/`). So the bound of a row is never above the cost of any mapping
-that grows from it.
+complete; and words shared over fanouts further out, until these have been passed, and windows among them have been
+settled (`fanouts.py`). What it will still be charged is bounded from below by tables over all tiles (`bounds/`). So the
+bound of a row is never above the cost of any mapping that grows from it.
 
 The order of work decides the time that a search takes, never its result:
 
@@ -52,6 +52,7 @@ from .fanouts import Plans
 from .finishing import Finishing
 from .footprints import Footprints
 from .found import BestFound, Found
+from .freed_memory import keep_freed_memory
 from .frontier import Frontier
 from .hierarchy import Hierarchy, Holders
 from .ledger import CrossingCosts, Ledger, rounds_unevenly
@@ -110,6 +111,7 @@ class ExactSearch:
         proof  go on until nothing open can be better, instead of being content with a few dives
         """
         self._started = time.perf_counter()
+        keep_freed_memory()
         try:
             self._start_from_smaller_space()
             exploring = self._prepared()

@@ -139,5 +139,7 @@ def alike(hierarchy: Hierarchy, tiling: Tiling, rows: Rows) -> Iterator[Ints]:
     rounded = [np.floor(np.log2(c)).astype(np.int64) if tiling == "ragged" else c.astype(np.int64) for c in columns]
     # Without arrays all rows are alike.
     codes = row_codes(rounded or [np.zeros(len(rows), dtype=np.int64)])
-    for code in np.unique(codes).tolist():
-        yield np.flatnonzero(codes == code)
+    # Asked for the inverse, np.unique does not load numpy.ma, which takes longer than it does.
+    found, which = np.unique(codes, return_inverse=True)
+    for group in range(len(found)):
+        yield np.flatnonzero(which == group)

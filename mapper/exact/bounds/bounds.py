@@ -37,6 +37,7 @@ from .array_tables import inside, inside_each
 from .crossings import CrossingBounds
 from .lattice import Lattice, check_searchable
 from .moves import End, Move, Moves
+from .table_room import TableRoom
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ class Bounds:
     def forget(self) -> None:
         """Drop all tables; they are made again when they are asked for."""
         self.crossings.forget()
+        self._room = TableRoom((self.arrays.stacked, self.ledger.columns, *self.lattice.shape))
         self._tables: dict[State, Floats] = {}
         self._beyond: dict[State, Floats] = {}
         self._stops: dict[State, Floats] = {}
@@ -151,11 +153,13 @@ class Bounds:
         level = self.hierarchy.fanouts[fanout]
         limits = [math.prod(axis_limits(self.hierarchy.problem, level, dim)) for dim in self.dims]
         if arrays is None:
-            return inside(self.lattice, table, np.zeros(len(self.dims), dtype=np.int64), limits)
-        return inside_each(self.lattice, table, np.atleast_2d(arrays), limits)
+            any_number = np.zeros(len(self.dims), dtype=np.int64)
+            return self._room.kept(inside(self.lattice, table, any_number, limits))
+        return self._room.kept(inside_each(self.lattice, table, np.atleast_2d(arrays), limits))
 
     def _loops(self, state: State) -> Floats:
-        return self.lattice.around(self._stopped(state), self.moves.steps(state).free)
+        table = self._room.kept(self._stopped(state))
+        return self.lattice.grow_around(table, self.moves.steps(state).free)
 
     def _stopped(self, state: State) -> Floats:
         """The least cost if the next loop, should there be one, charges something."""

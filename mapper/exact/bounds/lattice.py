@@ -156,8 +156,12 @@ class Lattice:
 
     def around(self, table: Floats, dims: Iterable[int]) -> Floats:
         """(..., lattice): for every cell, the least over tiles around it that grow along `dims` only."""
+        dims = tuple(dims)
+        return self.grow_around(table.copy(), dims) if dims else table
+
+    def grow_around(self, table: Floats, dims: Iterable[int]) -> Floats:
+        """The same, in place of the table."""
         wanted = set(dims)
-        table = table.copy() if wanted else table
         before = math.prod(table.shape[: -len(self.sizes)])
         for d, folds in enumerate(self._folds):
             for n in folds:

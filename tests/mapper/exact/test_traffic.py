@@ -141,7 +141,7 @@ def test_settled_words_stay() -> None:
             for crossing, charge in step.charges:
                 if growth.hierarchy.memories[crossing.inner].halo == "exact" and crossing.inner != MAC:
                     continue
-                if growth.unsettled(crossing, step.state.passed, charge is not None):
+                if growth.only_bounded(crossing, step.state.passed, charge is not None):
                     continue
                 now = growth.book(step.path, step.rows, crossing, charge)
                 then = growth.book(complete.path, complete.rows, crossing, charge)

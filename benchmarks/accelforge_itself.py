@@ -1,0 +1,164 @@
+"""AccelForge's own search of one of the cases of tests/golden/accelforge.json, by an interpreter that has AccelForge.
+
+    PYTHON -P benchmarks/accelforge_itself.py 15     # 1.0.467 wants Python 3.12; our package is not needed
+
+Prints a line of JSON: CPU seconds of the search, the first one of this process, on one thread; and the optimum, in pJ,
+cycles or pJ x cycles. Importing and reading the machine are not timed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+CASES = Path(__file__).parent.parent / "tests" / "golden" / "accelforge.json"
+
+MAC = """
+  - !Compute
+    name: MAC
+    leak_power: 0
+    area: 0
+    actions: [{name: compute, energy: 0.5, throughput: 1}]
+"""
+
+WIDE_SUMS = "    bits_per_value: {output: 3 * output.bits_per_value}\n"
+
+
+def memory(name: str, size: int | str, energy: float, throughput: int | str, keep: str, more: str = "") -> str:
+    """A memory of AccelForge. size in bits; energy in pJ, and throughput per cycle, of a value of BITS bits."""
+    figures = f"energy: {energy}, throughput: {throughput}, bits_per_action: BITS"
+    return f"""
+  - !Memory
+    name: {name}
+    size: {size}
+    leak_power: 0
+    area: 0
+    tensors: {{{keep}}}
+    actions: [{{name: read, {figures}}}, {{name: write, {figures}}}]
+{more}"""
+
+
+def array(name: str, *axes: str) -> str:
+    return f"\n  - !Container\n    name: {name}\n    spatial: [{', '.join(f'{{{axis}}}' for axis in axes)}]\n"
+
+
+def three_levels(keep: str) -> list[str]:
+    return [
+        memory("DRAM", "inf", 200, 16, "keep: All"),
+        memory("GLB", 131072 * 8, 6, 64, keep),
+        array("PE", "name: X, fanout: 16", "name: Y, fanout: 16"),
+        memory("RF", 512 * 8, 1, 4, keep),
+    ]
+
+
+def two_levels(keep: str) -> list[str]:
+    return [memory("DRAM", "inf", 200, 16, "keep: All"), memory("GLB", 65536 * 8, 6, 64, keep)]
+
+
+MACHINES = {
+    "G2": two_levels("keep: All"),
+    "G2b": two_levels("may_keep: All"),
+    "H3": three_levels("keep: All"),
+    "H3.16": three_levels("keep: All"),
+    "H3b": three_levels("may_keep: All"),
+    "eyerissN": [
+        memory("MainMemory", "inf", 200, 16, "keep: All"),
+        memory("GlobalBuffer", 1048576, 6, 64, "keep: ~MainMemory, may_keep: All"),
+        array(
+            "ProcessingElement",
+            "name: reuse_weight, fanout: 14, reuse: weight, min_usage: 1",
+            "name: reuse_output, fanout: 12, reuse: output, min_usage: 1",
+        ),
+        memory("InputScratchpad", 192, 0.2, 4, "keep: input"),
+        memory("WeightScratchpad", 3072, 0.5, 4, "keep: weight"),
+        memory("OutputScratchpad", 256, 0.3, 4, "keep: output"),
+    ],
+    "simbaN": [
+        memory("MainMemory", "inf", 200, 16, "keep: All"),
+        memory("GlobalBuffer", 524288, 6, 64, "keep: input | output"),
+        array("ProcessingElement", "name: reuse_all, fanout: 16, min_usage: 1"),
+        memory("InputBuffer", 65536, 2, 64, "keep: input"),
+        memory("WeightBuffer", 262144, 3, 64, "keep: weight"),
+        memory("AccumulationBuffer", 24576, 2, 64, "keep: output", WIDE_SUMS),
+        array(
+            "VectorMAC",
+            "name: reuse_output, fanout: 8, min_usage: 1, reuse: output",
+            "name: reuse_input, fanout: 8, min_usage: 1, reuse: input",
+        ),
+        memory("Register", "weight.bits_per_value if weight else 0", 0.1, "inf", "keep: weight"),
+    ],
+}
+
+
+def machine(name: str) -> str:
+    bits = "16" if name == "H3.16" else "8"
+    return "arch:\n  nodes:\n" + ("".join(MACHINES[name]) + MAC).replace("BITS", bits)
+
+
+def workload(case: dict[str, Any]) -> str:
+    ((kind, sizes),) = case["layer"].items()
+    dims = {"N": 1, **sizes} if kind == "conv2d" else dict(sizes)
+    stride, groups = dims.pop("stride", 1), dims.pop("groups", 1)
+    window = [f"{stride} * {out} + {tap}" for out, tap in (("p", "r"), ("q", "s"))]
+    if kind == "gemm":
+        accesses = {"input": "[m, k]", "weight": "[k, n]", "output": "[m, n]"}
+    elif groups == 1:
+        accesses = {"input": "{N: n, C: c, H: HH, W: WW}", "weight": "[k, c, r, s]", "output": "[n, k, p, q]"}
+    else:
+        del dims["K"]  # depthwise: every channel on its own
+        accesses = {"input": "{N: n, C: c, H: HH, W: WW}", "weight": "[c, r, s]", "output": "[n, c, p, q]"}
+    accesses["input"] = accesses["input"].replace("HH", window[0]).replace("WW", window[1])
+    ranges = "".join(f"    {dim.lower()}: 0 <= {dim.lower()} < {size}\n" for dim, size in dims.items())
+    tensors = "".join(
+        f"    - {{name: {role.title()}, projection: {ranks}{', output: True' * (role == 'output')}}}\n"
+        for role, ranks in accesses.items()
+    )
+    renames = ", ".join(f"{role}: {role.title()}" for role in accesses)
+    bits = 16 if case["arch"] == "H3.16" else 8
+    return (
+        f"workload:\n  iteration_space_shape:\n{ranges}  bits_per_value: {{All: {bits}}}\n  einsums:\n"
+        f"  - name: Layer\n    tensor_accesses:\n{tensors}    renames: {{{renames}}}\n"
+    )
+
+
+def cpu_seconds() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def main() -> None:
+    for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR"):  # read when numpy is loaded
+        os.environ[f"{library}_NUM_THREADS"] = "1"
+    import accelforge
+    from accelforge.frontend.spec import Spec
+    from accelforge.mapper import Metrics
+    from accelforge.mapper.FFM.main import join_pmappings, make_pmappings
+
+    case = json.loads(CASES.read_text())["cases"][int(sys.argv[1])]
+    metric, column = {
+        "energy": (Metrics.ENERGY, "energy"),
+        "latency": (Metrics.LATENCY, "latency"),
+        "edp": (Metrics.ENERGY_DELAY_PRODUCT, "energy_delay_product"),
+    }[case["objective"]]
+    accelforge.set_n_parallel_jobs(1)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / name for name in ("machine.yaml", "workload.yaml")]
+        for file, text in zip(files, (machine(case["arch"]), workload(case)), strict=True):
+            file.write_text(text)
+        spec = Spec.from_yaml(*map(str, files))
+    spec.mapper.metrics = metric
+    started = cpu_seconds()
+    parts = make_pmappings(spec, print_progress=False)
+    found = join_pmappings(parts, metrics=metric, require_all_einsums=False, print_progress=False)
+    seconds = cpu_seconds() - started
+    print(json.dumps({"cpu_s": seconds, "value": float(found.data[f"Total<SEP>{column}"].iloc[0])}))
+
+
+if __name__ == "__main__":
+    main()
