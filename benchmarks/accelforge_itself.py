@@ -1,6 +1,8 @@
 """AccelForge's own search of one of the cases of tests/golden/accelforge.json, by an interpreter that has AccelForge.
 
     PYTHON -P benchmarks/accelforge_itself.py 15     # 1.0.467 wants Python 3.12; our package is not needed
+    PYTHON -P benchmarks/accelforge_itself.py 1 --coarseness 3      # in a part of the space
+    PYTHON -P benchmarks/accelforge_itself.py 25 --weights-first    # in another one
 
 Prints a line of JSON: CPU seconds of the search, the first one of this process, on one thread; and the optimum, in pJ,
 cycles or pJ x cycles. Importing and reading the machine are not timed.
@@ -8,10 +10,10 @@ cycles or pJ x cycles. Importing and reading the machine are not timed.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import resource
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -96,9 +98,13 @@ MACHINES = {
 }
 
 
-def machine(name: str) -> str:
+def machine(name: str, weights_first: bool) -> str:
     bits = "16" if name == "H3.16" else "8"
-    return "arch:\n  nodes:\n" + ("".join(MACHINES[name]) + MAC).replace("BITS", bits)
+    nodes = MACHINES[name]
+    if weights_first:  # only nodes of memories named later may stand below those of one
+        first = next(i for i, node in enumerate(nodes) if "InputScratchpad" in node)
+        nodes = [*nodes[:first], nodes[first + 1], nodes[first], *nodes[first + 2 :]]
+    return "arch:\n  nodes:\n" + ("".join(nodes) + MAC).replace("BITS", bits)
 
 
 def workload(case: dict[str, Any]) -> str:
@@ -133,6 +139,11 @@ def cpu_seconds() -> float:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("number", type=int, help="which case, from 0 on")
+    parser.add_argument("--coarseness", type=float, help="AccelForge's tiling_coarseness")
+    parser.add_argument("--weights-first", action="store_true", help="name eyerissN's scratchpad of weights first")
+    options = parser.parse_args()
     for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR"):  # read when numpy is loaded
         os.environ[f"{library}_NUM_THREADS"] = "1"
     import accelforge
@@ -140,7 +151,7 @@ def main() -> None:
     from accelforge.mapper import Metrics
     from accelforge.mapper.FFM.main import join_pmappings, make_pmappings
 
-    case = json.loads(CASES.read_text())["cases"][int(sys.argv[1])]
+    case = json.loads(CASES.read_text())["cases"][options.number]
     metric, column = {
         "energy": (Metrics.ENERGY, "energy"),
         "latency": (Metrics.LATENCY, "latency"),
@@ -149,10 +160,12 @@ def main() -> None:
     accelforge.set_n_parallel_jobs(1)
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("machine.yaml", "workload.yaml")]
-        for file, text in zip(files, (machine(case["arch"]), workload(case)), strict=True):
+        for file, text in zip(files, (machine(case["arch"], options.weights_first), workload(case)), strict=True):
             file.write_text(text)
         spec = Spec.from_yaml(*map(str, files))
     spec.mapper.metrics = metric
+    if options.coarseness is not None:
+        spec.mapper.tiling_coarseness = options.coarseness
     started = cpu_seconds()
     parts = make_pmappings(spec, print_progress=False)
     found = join_pmappings(parts, metrics=metric, require_all_einsums=False, print_progress=False)
