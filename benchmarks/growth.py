@@ -164,13 +164,15 @@ def table(series: Series, points: list[Point]) -> str:
 
 
 def plot(found: dict[str, list[Point]], path: Path) -> None:
-    """CPU seconds (above) and peak memory (below) of every series, on logarithmic axes."""
+    """CPU seconds (above) and peak memory (below) of every series, on logarithmic axes, those upwards the same."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-    figure, axes = pyplot.subplots(2, len(found), figsize=(4 * len(found), 6), squeeze=False)
+    figure, axes = pyplot.subplots(2, len(found), figsize=(4 * len(found), 6), squeeze=False, sharey="row")
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
     for column, (name, points) in enumerate(found.items()):
         rows = (("CPU s", [p.cpu_s for p in points]), ("peak MiB", [p.peak_mib for p in points]))
         for row, (label, values) in enumerate(rows):
@@ -180,7 +182,15 @@ def plot(found: dict[str, list[Point]], path: Path) -> None:
             here.loglog([x for x, _ in cut], [value for _, value in cut], "rx", label="not proven in time")
             if cut:
                 here.legend()
-            here.set(xlabel=SERIES[name].unit, ylabel=label, title=SERIES[name].title if row == 0 else "")
+            here.set(xlabel=SERIES[name].unit, title=SERIES[name].title if row == 0 else "")
+            here.set_ylabel(label if column == 0 else "")
+            # A tick under every other point; the series are short.
+            here.set_xticks([p.x for p in points][:: 1 if len(points) < 6 else 2])
+            here.xaxis.set_minor_locator(NullLocator())
+            here.xaxis.set_major_formatter(plain)
+            here.yaxis.set_major_formatter(plain)
+            here.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            here.yaxis.set_minor_formatter(NullFormatter())
             here.grid(True, which="both", alpha=0.3)
     figure.tight_layout()
     figure.savefig(path, dpi=120)
