@@ -135,6 +135,19 @@ def alternating(rng: random.Random) -> Watched:
     return Watched(reduction.problem, reduction.arch, growth, reduction)
 
 
+def explore(search: Watched, rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a search that leaves rows aside; what is grown after it leaves none aside."""
+    monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", search.undominated)
+    search.explore(rng)
+    monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", lambda growth, batch: batch)
+
+
+def check_stands(search: Watched, batch: Batch, aside: int, stands: int, seed: int) -> None:
+    """Grown to the end, a row costs no more than the one that it stands for, in any objective."""
+    least_aside, least = (search.least(batch.take(np.array([row]))) for row in (aside, stands))
+    assert all(s <= a * (1 + 1e-9) for s, a in zip(least, least_aside, strict=True)), (seed, least_aside, least)
+
+
 def test_room_is_compared_in_all_memories(monkeypatch: pytest.MonkeyPatch) -> None:
     """In each of these cases, of two rows that take as much room in the memory of the last block, one takes more in
     another memory, and nothing can be grown from it."""
@@ -142,16 +155,13 @@ def test_room_is_compared_in_all_memories(monkeypatch: pytest.MonkeyPatch) -> No
     for seed in ALTERNATING:
         rng = random.Random(seed)
         search = alternating(rng)
-        monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", search.undominated)
-        search.explore(rng)
-        monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", lambda growth, batch: batch)
+        explore(search, rng, monkeypatch)
         for batch, standing in search.compared:
             last = batch.path.blocks[-1].memory
             others = {block.memory for block in batch.path.blocks} - {last}
             if any(other in ahead for other in others for ahead in batch.state.ahead):
                 for row in rng.sample(np.flatnonzero(standing >= 0).tolist(), 1):
-                    aside, stands = (search.least(batch.take(np.array([r]))) for r in (row, int(standing[row])))
-                    assert all(s <= a * (1 + 1e-9) for s, a in zip(stands, aside, strict=True)), (seed, aside, stands)
+                    check_stands(search, batch, row, int(standing[row]), seed)
                     pairs += 1
     assert pairs > 20
 
@@ -162,13 +172,10 @@ def test_a_row_left_aside_leads_to_nothing_better(seeds: range, monkeypatch: pyt
     for seed in seeds:
         rng = random.Random(seed)
         search = watched(rng)
-        monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", search.undominated)
-        search.explore(rng)
-        monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", lambda growth, batch: batch)
+        explore(search, rng, monkeypatch)
         for batch, standing in search.chosen(rng):
             row = rng.choice(np.flatnonzero(standing >= 0).tolist())
-            aside, stands = (search.least(batch.take(np.array([r]))) for r in (row, int(standing[row])))
-            assert all(s <= a * (1 + 1e-9) for s, a in zip(stands, aside, strict=True)), (seed, aside, stands)
+            check_stands(search, batch, row, int(standing[row]), seed)
             found["pairs"] += 1
             found["waiting"] += bool(batch.state.waiting)
     assert found["pairs"] >= len(seeds)
