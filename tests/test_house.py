@@ -89,6 +89,22 @@ def test_every_folder_is_a_package() -> None:
     assert listed >= {*MAY_IMPORT, "mapper/emit"}
 
 
+def files_listed(package: Path) -> list[str]:
+    """Files and folders at the beginning of lines of a package's docstring, each with what it is for."""
+    text = ast.get_docstring(ast.parse(package.read_text())) or ""
+    return re.findall(r"^([a-z_0-9]+(?:\.py|/)) +\S", text, re.MULTILINE)
+
+
+PACKAGES = [path for path in MODULES if path.name == "__init__.py" and len(files_listed(path)) > 1]
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=name_of)
+def test_a_package_that_lists_its_files_lists_them_all(path: Path) -> None:
+    files = {file.name for file in path.parent.glob("*.py")} - {"__init__.py"}
+    folders = {f"{folder.name}/" for folder in path.parent.iterdir() if folder.is_dir()} - {"__pycache__/"}
+    assert sorted(files_listed(path)) == sorted(files | folders)
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_every_module_says_what_it_is(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text())), f"{name_of(path)} has no docstring"

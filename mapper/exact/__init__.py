@@ -30,6 +30,7 @@ windows.py       words along a rank of several dimensions, for one setting of th
 footprints.py    tiles in words, and whether a memory has room for them
 rows.py          partial mappings as arrays, and counting over them
 nest_builder.py  from a complete row to a mapping
+freed_memory.py  memory that is freed, kept for the next tables
 """
 
 from __future__ import annotations

@@ -8,6 +8,9 @@ convolutions.py  Conv, ConvInteger, QLinearConv
 transposed.py    ConvTranspose
 products.py      MatMul, Gemm, MatMulInteger, QLinearMatMul
 einsums.py       Einsum
+attention.py     Attention
+recurrent.py     LSTM, GRU, RNN
+deformed.py      DeformConv
 passed.py        all other operators, counted
 network.py       the whole file as a network
 """

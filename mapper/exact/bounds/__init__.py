@@ -7,4 +7,5 @@ array_tables.py  such tables from inside an array
 array_groups.py  groups of alike arrays
 groups.py        bounds for each of them
 moves.py         what the next loop does to the crossings that wait
+table_room.py    room for the tables, in large pieces
 """
