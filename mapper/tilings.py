@@ -3,8 +3,9 @@
 A chain of tiles grows from the inside out. Where `left` tiles remain, a loop of f trips leaves ceil(left / f). With
 perfect tiling f divides what is left. With ragged tiling any f will do, but only the smallest f that leaves a given
 number matters: a larger one makes every tile larger and saves nothing. (That holds as long as a tile's words grow
-evenly with its size; where they do not, as with dilated windows, all factors are tried: `even_growth`. And where
-instances keep partial sums, more of them may be better: `exact/batch.py`.)
+evenly with its size; where they do not, as with dilated windows, all factors are tried: `even_growth`. Of instances,
+more may be better where they keep partial sums (`exact/batch.py`), or where the last round needs one of them only
+(`exact/arrays.py`).)
 """
 
 from __future__ import annotations

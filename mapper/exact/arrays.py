@@ -37,19 +37,30 @@ def spreadings(
 ) -> tuple[Spreading, ...]:
     """Ways to spread `left` tiles over two axes of at most `limits` instances each (1: not allowed)."""
     found: dict[int, set[Pair]] = {}
-    for x in factors(left, tiling, even):
+    for x in _trips(left, tiling, even):
         if x > limits[0]:
             break
         if x < least_trips[0]:
             continue
         rest = ceil_div(left, x)
-        for y in factors(rest, tiling, even):
+        for y in _trips(rest, tiling, even):
             if y > limits[1]:
                 break
             if y < least_trips[1]:
                 continue
             found.setdefault(min(x * y, left), set()).add((x, y))
     return tuple(Spreading(instances, least(pairs)) for instances, pairs in sorted(found.items()))
+
+
+def _trips(left: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
+    """Instances worth trying on one axis for `left` tiles, in ascending order.
+
+    Of all that take as many rounds the fewest; and those of which the last round needs one only. The last tile may be a
+    smaller one, and then it is the first, and busiest, instance that has less to do.
+    """
+    if tiling == "perfect" or not even or left == 1:
+        return factors(left, tiling, even)
+    return tuple(sorted({*factors(left, tiling, even), *factors(left - 1, "perfect", even)}))
 
 
 def least(pairs: Sequence[Pair] | set[Pair]) -> Pairs:

@@ -87,3 +87,18 @@ def test_nested_arrays_with_idle_instances(sizes: tuple[int, int, int], inner: i
     )
     arch = Architecture(name="nested", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
     assert check_case(gemm(*sizes), arch, most=10_000)
+
+
+def test_a_last_round_for_one_instance() -> None:
+    """Seven elements in tiles of two: on three instances the first one has a whole tile and the last, half one; on two,
+    which take as many rounds, it has two whole ones."""
+    must = Keeps(input="must", weight="must", output="must")
+    levels = (
+        memory("DRAM", read_energy_pj=3.0, write_energy_pj=8.0, shared_bits_per_cycle=16.0),
+        Fanout(name="outer", axes=(ArrayAxis(size=3),), multicast=True),
+        memory("L1", keeps=must, size_bits=128, read_energy_pj=6.0, write_energy_pj=2.0, shared_bits_per_cycle=4.0),
+        memory("L2", keeps=must, size_bits=72, read_energy_pj=12.0, write_energy_pj=9.0, write_bits_per_cycle=4.0),
+        Fanout(name="inner", axes=(ArrayAxis(size=2), ArrayAxis(size=4)), multicast=True),
+    )
+    arch = Architecture(name="lonely", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
+    assert check_case(gemm(7, 2, 1), arch, most=10_000)
