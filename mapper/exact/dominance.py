@@ -25,7 +25,7 @@ def undominated(growth: Growth, batch: Batch) -> Batch:
 def standing_for(growth: Growth, batch: Batch) -> Ints:
     """(rows,) a row that stands for each, which another one may stand for in turn; -1: none does."""
     found = np.full(len(batch), -1, dtype=np.int64)
-    if len(batch) < 2 or rounds_unevenly(growth.hierarchy.arch, growth.tiling):
+    if len(batch) < 2 or rounds_unevenly(growth.hierarchy.arch, growth.tiling) or _has_averages(growth):
         return found
     columns = [column for column in _future(growth, batch) if column.max() > 1]
     _, alike = distinct(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]))
@@ -59,12 +59,13 @@ def _is_settled(growth: Growth, batch: Batch) -> bool:
     exact = any(memory.halo == "exact" for memory in growth.hierarchy.memories[:-1])
     filling = growth.hierarchy.arch.latency == "with_fill"
     limited = not batch.complete and growth.limits.bounded(batch.path.memory_at(batch.path.gap))
-    return not (exact or filling or limited or _has_averages(growth))
+    return not (exact or filling or limited)
 
 
 def _has_averages(growth: Growth) -> bool:
-    """Whether columns of ports are averages over instances some of which have less to do than others, so that the
-    busiest one may need more: ports inside arrays, with ragged tiles."""
+    """Whether columns of ports are averages over instances some of which have less to do than others: ports inside
+    arrays, with ragged tiles. The busiest instance may then need more cycles where the average is lower, even with the
+    same tiles and arrays, by the order of loops alone."""
     inside = growth.hierarchy.memories[: max(growth.hierarchy.inside, default=0)]
     return growth.tiling == "ragged" and any(port.memory in inside for port in growth.costs.ledger.ports)
 

@@ -102,3 +102,16 @@ def test_a_last_round_for_one_instance() -> None:
     )
     arch = Architecture(name="lonely", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
     assert check_case(gemm(7, 2, 1), arch, most=10_000)
+
+
+def test_the_order_of_loops_decides_which_instance_is_busiest() -> None:
+    """Of two orders with the same tiles, one has fewer words in a register file on average, and the other at the
+    busiest one of them: in the last round of K one has work."""
+    levels = (
+        memory("DRAM", read_energy_pj=3.0, write_energy_pj=7.0, shared_bits_per_cycle=1000.0),
+        Fanout(name="outer", axes=(ArrayAxis(size=4),), multicast=True, spatial_reduction=True),
+        memory("RF", size_bits=40, read_energy_pj=6.0, write_energy_pj=3.0, shared_bits_per_cycle=4.0),
+        Fanout(name="inner", axes=(ArrayAxis(size=2),), multicast=True, spatial_reduction=True),
+    )
+    arch = Architecture(name="orders", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
+    assert check_case(gemm(1, 3, 17), arch, most=10_000)
