@@ -17,6 +17,11 @@ MOST_COMPARED = 64
 """Rows that cost no more, among those alike, that a row is compared with."""
 
 
+def comparable(growth: Growth) -> bool:
+    """Whether columns say enough to compare rows by."""
+    return not (rounds_unevenly(growth.hierarchy.arch, growth.tiling) or _has_averages(growth))
+
+
 def undominated(growth: Growth, batch: Batch) -> Batch:
     """The batch without rows that another one stands for."""
     return batch.take(np.flatnonzero(standing_for(growth, batch) < 0))
@@ -25,7 +30,7 @@ def undominated(growth: Growth, batch: Batch) -> Batch:
 def standing_for(growth: Growth, batch: Batch) -> Ints:
     """(rows,) a row that stands for each, which another one may stand for in turn; -1: none does."""
     found = np.full(len(batch), -1, dtype=np.int64)
-    if len(batch) < 2 or rounds_unevenly(growth.hierarchy.arch, growth.tiling) or _has_averages(growth):
+    if len(batch) < 2 or not comparable(growth):
         return found
     columns = [column for column in _future(growth, batch) if column.max() > 1]
     _, alike = distinct(row_codes(columns or [np.zeros(len(batch), dtype=np.int64)]))

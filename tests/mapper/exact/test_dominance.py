@@ -19,7 +19,7 @@ from tilewright.ir import Problem
 from tilewright.ir.problem import ROLES
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.exact.batch import Batch, Growth
-from tilewright.mapper.exact.dominance import standing_for, undominated
+from tilewright.mapper.exact.dominance import comparable, standing_for, undominated
 from tilewright.mapper.exact.fanouts import Plans, pass_fanout
 from tilewright.mapper.exact.finishing import Finishing
 from tilewright.mapper.exact.found import BestFound
@@ -111,11 +111,14 @@ def random_pair(rng: random.Random) -> tuple[Problem, Architecture]:
 
 
 def watched(rng: random.Random) -> Watched:
-    original, machine = random_pair(rng)
-    tiling, space = rng.choice(TILINGS), rng.choice(SPACES)
-    reduction = reduce_problem(original, machine, tiling)
-    growth = growth_of(reduction.problem, reduction.arch, tiling, space)
-    return Watched(reduction.problem, reduction.arch, growth, reduction)
+    """A search in which rows are compared at all."""
+    while True:
+        original, machine = random_pair(rng)
+        tiling, space = rng.choice(TILINGS), rng.choice(SPACES)
+        reduction = reduce_problem(original, machine, tiling)
+        growth = growth_of(reduction.problem, reduction.arch, tiling, space)
+        if comparable(growth):
+            return Watched(reduction.problem, reduction.arch, growth, reduction)
 
 
 def alternating(rng: random.Random) -> Watched:
@@ -178,5 +181,5 @@ def test_a_row_left_aside_leads_to_nothing_better(seeds: range, monkeypatch: pyt
             check_stands(search, batch, row, int(standing[row]), seed)
             found["pairs"] += 1
             found["waiting"] += bool(batch.state.waiting)
-    assert found["pairs"] >= len(seeds) // 2  # of ragged tiles under ports inside arrays, there are none
+    assert found["pairs"] >= len(seeds)
     assert found["waiting"] >= len(seeds) // 3
