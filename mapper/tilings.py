@@ -1,11 +1,9 @@
 """Tile sizes of one dimension: which factors a loop may have, given what is left above it.
 
 A chain of tiles grows from the inside out. Where `left` tiles remain, a loop of f trips leaves ceil(left / f). With
-perfect tiling f divides what is left. With ragged tiling any f will do, but only the smallest f that leaves a given
-number matters: a larger one makes every tile larger and saves nothing. (That holds as long as a tile's words grow
-evenly with its size; where they do not, as with dilated windows, all factors are tried: `even_growth`. Of instances,
-more may be better where they keep partial sums (`exact/batch.py`), or where the last round needs one of them only
-(`exact/arrays.py`).)
+perfect tiling f divides what is left. With ragged tiling any f will do, but of those that leave as many tiles mostly
+the smallest alone matters: a larger one makes every tile larger and saves nothing (`ragged_trips`). That holds as long
+as a tile's words grow evenly with its size; where they do not, as with dilated windows, all are tried (`even_growth`).
 """
 
 from __future__ import annotations
@@ -32,6 +30,31 @@ def factors(left: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
     while (tiles := ceil_div(left, found[-1])) > 1:
         found.append(ceil_div(left, tiles - 1))
     return tuple(found)
+
+
+@lru_cache(maxsize=1 << 14)
+def ragged_trips(left: int, spread: bool, loose_from: int = 0, alone: int = 0) -> tuple[int, ...]:
+    """Trips worth trying where `left` tiles remain that grow evenly, in ascending order.
+
+    Larger trips that leave as many tiles change only one thing: the last of these tiles gets smaller, the others
+    larger. That pays where the last one counts for more than the others do.
+
+    spread      The tiles are dealt out to instances inside. Where the last one has come down to a single tile of those
+                inside, all instances but the first idle: the trips divide all of these but one.
+    loose_from  An array further out may come to deal out the last tile to its first instance, which has not all of the
+                others: all trips may pay that leave so many tiles or more. 0: there is none.
+    alone       So many instances stand directly outside: the same, where the last round needs the first of them only.
+                0: there are not several.
+    """
+    found = set(factors(left, "ragged", True))
+    if spread and left > 1:
+        found.update(factors(left - 1, "perfect", True))
+    if loose_from:
+        found.update(range(1, ceil_div(left, loose_from - 1)))
+    if alone:
+        for tiles in range(alone + 1, left + 1, alone):
+            found.update(range(ceil_div(left, tiles), ceil_div(left, tiles - 1)))
+    return tuple(sorted(found))
 
 
 def even_growth(problem: Problem, dim: str) -> bool:

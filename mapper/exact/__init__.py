@@ -15,6 +15,7 @@ hierarchy.py     machine and placements from the inside out, and what a growing 
 batch.py         partial mappings that have taken the same steps
 fanouts.py       step: arrays; planned before anything else, put in place when a mapping has grown to them
 arrays.py        instances that a fanout's axes can realize
+loose_trips.py   where loops longer than the number of tiles asks for may pay
 first_tiles.py   the innermost tiles, for many arrays at once
 symmetry.py      dimensions that may change places
 loops.py         step: the temporal loops up to the next block of storage nodes, and its tile

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arch import Fanout
 from ...ir import Problem, ceil_div
-from ..tilings import Tiling, factors
+from ..tilings import Tiling, factors, ragged_trips
 from .rows import Flags, Ints, distinct, row_codes
 
 Pair = tuple[int, int]
@@ -55,12 +55,12 @@ def spreadings(
 def _trips(left: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
     """Instances worth trying on one axis for `left` tiles, in ascending order.
 
-    Of all that take as many rounds the fewest; and those of which the last round needs one only. The last tile may be a
-    smaller one, and then it is the first, and busiest, instance that has less to do.
+    Of all that take as many rounds the fewest; those of which the last round needs one only; and all where loops
+    outside may come to have the last of three rounds for themselves, or more.
     """
-    if tiling == "perfect" or not even or left == 1:
+    if tiling == "perfect" or not even:
         return factors(left, tiling, even)
-    return tuple(sorted({*factors(left, tiling, even), *factors(left - 1, "perfect", even)}))
+    return ragged_trips(left, spread=True, loose_from=3)
 
 
 def least(pairs: Sequence[Pair] | set[Pair]) -> Pairs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,9 +16,10 @@ from .bounds.bounds import Bounds
 from .bounds.groups import GroupBounds
 from .charge import Charge
 from .footprints import Footprints
-from .hierarchy import MAC, Crossing, Hierarchy, Path, State
+from .hierarchy import MAC, Block, Crossing, Hierarchy, Path, State
 from .ledger import CrossingCosts
 from .limits import SearchLimits
+from .loose_trips import looseness, trips_tried, windows_of
 from .rows import Floats, Index, Ints, Rows, taken
 from .symmetry import Mirror
 from .traffic import TrafficModel
@@ -199,23 +201,37 @@ class Growth:
 
     @cached_property
     def even_spread(self) -> tuple[bool, ...]:
-        """Per dimension, whether of all numbers of instances that take as many rounds only the fewest matter.
+        """Per dimension, whether only some of all numbers of instances that take as many rounds matter (`arrays.py`).
 
         Not where instances keep parts of the same sum, and the last round is ragged: the fewer of them have work in it,
-        the fewer have sums to get back.
+        the fewer have sums to get back. And not where they share windows: how many words depends on each one's tile.
         """
         problem, arch = self.hierarchy.problem, self.hierarchy.arch
         inside = self.hierarchy.memories[: max(self.hierarchy.inside, default=0)]
         keeps_sums = arch.first_read_elision and any(memory.keeps["output"] != "never" for memory in inside)
+        windows = set(itertools.chain.from_iterable(windows_of(problem)))
         return tuple(
-            even and not (keeps_sums and dim not in problem.output.dims)
-            for dim, even in zip(problem.dim_names, self.even, strict=True)
+            even and d not in windows and not (keeps_sums and dim not in problem.output.dims)
+            for d, (dim, even) in enumerate(zip(problem.dim_names, self.even, strict=True))
         )
 
     def model(self, path: Path) -> TrafficModel:
         if path not in self._models:
             self._models[path] = TrafficModel(path)
         return self._models[path]
+
+    def looseness(self, batch: Batch, blocks: Sequence[Block]) -> Ints:
+        """(rows, dims, 4) what makes longer loops pay in the gap above a batch, that ends with one of some blocks; with
+        perfect tiles nothing does: (rows, dims, 0)."""
+        if self.tiling == "perfect":
+            return np.zeros((len(batch), len(self.sizes), 0), dtype=np.int64)
+        arrays, passed, hierarchy = batch.rows.arrays, batch.state.passed, self.hierarchy
+        adjacent = all(hierarchy.at_fanout(hierarchy.place(batch.state, block, ())) for block in blocks)
+        return looseness(hierarchy.problem, arrays[:passed], arrays[passed:], len(batch), adjacent)
+
+    def trips(self, d: int, left: int, *known: int) -> tuple[int, ...]:
+        """Trips of a loop worth trying where so many tiles remain; `known`: what its row's `looseness` says."""
+        return trips_tried(left, self.tiling, self.even[d], *known)
 
     def order_number(self, order: Order) -> int:
         if order not in self._order_numbers:

@@ -41,7 +41,7 @@ ROWS_PER_GROUP: dict[Space, int] = {"even": 400, "uneven": 20}
 """Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays take
 to make."""
 
-ROWS_OF_LONG_STEPS = 20_000
+ROWS_OF_LONG_STEPS = 400_000
 """Rows that one row of arrays grows to with ragged tiles, from which on better bounds for alike arrays pay."""
 
 SETTLED_AT_ONCE = 1000

@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ir import ceil_div
-from ..tilings import factors
 from .arrays import AxisSpans, spread_counts, tiles_needed
 from .batch import Batch, Growth
 from .hierarchy import Block
-from .rows import Floats, Ints
+from .rows import Flags, Floats, Ints, distinct, row_codes
 from .symmetry import compared
 
 MOST_TILES = 40_000
@@ -63,7 +62,8 @@ def first_tiles(
     table = tables.far[0] if tables.near[0] is None else tables.near[0]
     assert table is not None
     follow = batch.bounds.fanouts_after(batch.state) if tables.near[0] is None else 0
-    along = [_along(growth, batch, tiles, d, follow) for d in range(len(growth.sizes))]
+    looseness = growth.looseness(batch, blocks)
+    along = [_along(growth, batch, tiles, d, follow, looseness[:, d]) for d in range(len(growth.sizes))]
     found = list(_pairs(growth, batch, table, along, len(tiles), below))
     rows, which = (np.concatenate([pair[i] for pair in found]) for i in range(2))
     if growth.mirror is not None:  # where arrays are their own mirror images, tiles decide
@@ -77,40 +77,55 @@ def first_tiles(
 def _fitting(growth: Growth, batch: Batch, blocks: Sequence[Block], memory: int) -> Ints | None:
     """(tiles, dims) innermost tiles that some block has room for; None if there are too many."""
     tiles = np.ones((1, len(growth.sizes)), dtype=np.int64)
+    looseness = growth.looseness(batch, blocks)
     for d in range(len(growth.sizes)):
-        sizes = _sizes(growth, memory, d)
+        sizes = _sizes(growth, memory, d, looseness[:, d])
+        alone = np.ones((len(sizes), len(growth.sizes)), dtype=np.int64)
+        alone[:, d] = sizes
+        sizes = sizes[_fits(growth, batch, blocks, alone)]
         if len(tiles) * len(sizes) > 8 * MOST_TILES:
             return None
         tiles = np.repeat(tiles, len(sizes), axis=0)
-        tiles[:, d] = np.tile(sizes, len(tiles) // len(sizes))
-        fits = np.zeros(len(tiles), dtype=bool)
-        for block in blocks:
-            fits |= growth.footprints.leaves_room(growth.hierarchy.tenants(batch.state, block), block, [], tiles)
+        tiles[:, d] = np.tile(sizes, len(tiles) // max(len(sizes), 1))
+        fits = _fits(growth, batch, blocks, tiles)
         growth.pruned["capacity"] += int(np.count_nonzero(~fits))
         tiles = tiles[fits]
     return tiles if len(tiles) <= MOST_TILES else None
 
 
-def _sizes(growth: Growth, memory: int, d: int) -> Ints:
-    """Tiles along a dimension that a loop over single elements makes."""
+def _fits(growth: Growth, batch: Batch, blocks: Sequence[Block], tiles: Ints) -> Flags:
+    """(tiles,) whether some block has room for each tile."""
+    fits = np.zeros(len(tiles), dtype=bool)
+    for block in blocks:
+        fits |= growth.footprints.leaves_room(growth.hierarchy.tenants(batch.state, block), block, [], tiles)
+    return fits
+
+
+def _sizes(growth: Growth, memory: int, d: int, looseness: Ints) -> Ints:
+    """Tiles along a dimension that a loop over single elements may make below some of the arrays."""
     most = growth.limits.most_trips(memory, d)
-    trips = factors(growth.sizes[d], growth.tiling, growth.even[d])
-    return np.array([f for f in trips if f <= most], dtype=np.int64)
+    codes = row_codes(list(looseness.T)) if looseness.size else np.zeros(1, dtype=np.int64)
+    known = looseness[distinct(codes)[0]].tolist()
+    trips = set().union(*(growth.trips(d, growth.sizes[d], *columns) for columns in known))
+    return np.array([f for f in sorted(trips) if f <= most], dtype=np.int64)
 
 
-def _along(growth: Growth, batch: Batch, tiles: Ints, d: int, follow: int) -> _Along:
+def _along(growth: Growth, batch: Batch, tiles: Ints, d: int, follow: int, looseness: Ints) -> _Along:
     """One dimension of all pairs; the first `follow` fanouts stand directly above the tile."""
     sizes, picks = np.unique(tiles[:, d], return_inverse=True)
-    arrays = np.array([array[:, d] for array in batch.rows.arrays]).reshape(-1, len(batch))
-    choices, instances = np.unique(arrays, axis=1, return_inverse=True)
+    arrays = [array[:, d] for array in batch.rows.arrays]
+    columns = np.array([*arrays, *looseness.T]).reshape(-1, len(batch))
+    choices, instances = np.unique(columns, axis=1, return_inverse=True)
     lattice, size = batch.bounds.lattice, growth.sizes[d]
     stride = int(np.prod(lattice.shape[d + 1 :]))
     never = int(np.prod(lattice.shape))
     spans = growth.limits.spans(0)[d] if follow else None
     cells = np.empty((choices.shape[1], len(sizes)), dtype=np.int32)
-    for choice, counts in enumerate(choices.T):
+    for choice, column in enumerate(choices.T):
+        counts, known = np.split(column, [len(arrays)])
         covered = np.minimum(sizes * int(counts[:follow].prod()), size)
         fine = _leaves_room(growth, sizes, size, counts, d, spans)
+        fine &= np.isin(sizes, growth.trips(d, size, *known.tolist()))
         cells[choice] = np.where(fine, lattice.places[d][covered] * stride, never)
     return _Along(picks, cells, instances.reshape(-1))
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...ir import ceil_div
-from ..tilings import factors, grow
+from ..tilings import grow
 from .arrays import tiles_needed
 from .batch import Batch, Growth, Pending
 from .first_tiles import first_tiles
 from .hierarchy import Block, State
-from .rows import Flags, Floats, Ints, distinct, taken
+from .rows import Flags, Floats, Ints, distinct, row_codes, taken
 
 
 @dataclass
@@ -57,6 +57,7 @@ class Gap:
     last    whether that is the outermost memory's
     room    (rows, dims) instances of the fanouts to come
     needed  (rows, dims) tiles that have to be left for them
+    looseness  (rows, dims, 4) where loops may be longer than leaves as many tiles (`loose_trips.py`)
     memory  whose loops these are
     """
 
@@ -71,6 +72,7 @@ class Gap:
         later = batch.rows.arrays[batch.state.passed :]
         self.room = np.prod(later, axis=0, dtype=np.int64) * np.ones_like(self.start)
         self.needed = tiles_needed([np.ones_like(self.start), *later], growth.tiling)
+        self.looseness = growth.looseness(batch, self.blocks)
         self.memory = batch.path.memory_at(batch.path.gap)
 
     def first(self, stage: Stage, dims: tuple[int, ...]) -> Stage | None:
@@ -104,6 +106,10 @@ class Gap:
 
         near, far  bounds on what follows, by the tile, and by what the arrays that follow make of it
         """
+        # Room is quicker to look at than bounds are; but where most of what bounds leave fits, it is looked at last.
+        most_fit = self.growth.tiling == "perfect"
+        if not (self.last or most_fit):
+            stage = self._fitting(stage)
         costs = stage.costs
         if near is not None:
             costs = costs + self.ahead(near, stage)
@@ -111,8 +117,10 @@ class Gap:
             costs = costs + self.ahead(far, stage, self.bounds.fanouts_after(stage.state))
         keep = self.growth.below(self.growth.value(costs, self.batch.steps[stage.parents]), self.below)
         stage = stage.take(np.flatnonzero(keep))
-        if self.last or not len(stage):
-            return stage
+        return self._fitting(stage) if most_fit and len(stage) and not self.last else stage
+
+    def _fitting(self, stage: Stage) -> Stage:
+        """The rows that fit some block."""
         fits = np.zeros(len(stage), dtype=bool)
         for block in self.blocks:
             fits |= self.fits(stage, block)
@@ -142,23 +150,24 @@ class Gap:
         """All tiles that may follow along one dimension: (index of the row grown from, new tile)."""
         if self.last:
             return np.arange(len(stage)), np.full(len(stage), self.sizes[d])
-        tiles, needed = stage.tiles[:, d], self.needed[stage.parents, d]
-        radix = int(needed.max(initial=0)) + 1
-        codes = tiles * radix + needed
-        first, which = distinct(codes)
-        known = codes[first]
-        lists = [np.array(self._followers(*divmod(int(code), radix), d), dtype=np.int64) for code in known]
+        known_before = (self.needed[:, d], *self.looseness[:, d].T)
+        columns = [stage.tiles[:, d], *(taken(column, stage.parents) for column in known_before)]
+        first, which = distinct(row_codes(columns))
+        lists = [
+            np.array(self._followers(d, *known), dtype=np.int64)
+            for known in zip(*(column[first].tolist() for column in columns), strict=True)
+        ]
         counts = np.array([len(x) for x in lists], dtype=np.int64)
         starts = np.cumsum(counts) - counts
-        rows = np.repeat(np.arange(len(tiles)), counts[which])
+        rows = np.repeat(np.arange(len(stage)), counts[which])
         offsets = np.arange(len(rows)) - np.repeat(np.cumsum(counts[which]) - counts[which], counts[which])
         return rows, np.concatenate(lists)[starts[which][rows] + offsets] if len(rows) else rows
 
-    def _followers(self, tile: int, needed: int, d: int) -> list[int]:
+    def _followers(self, d: int, tile: int, needed: int, *looseness: int) -> list[int]:
         """Tiles grown from one that leave room for the instances of the fanouts to come."""
         size, tiling = self.growth.sizes[d], self.growth.tiling
         found = []
-        for factor in factors(ceil_div(size, tile), tiling, self.growth.even[d]):
+        for factor in self.growth.trips(d, ceil_div(size, tile), *looseness):
             grown = grow(tile, factor, size)
             left = ceil_div(size, grown)
             if factor > self.growth.limits.most_trips(self.memory, d):

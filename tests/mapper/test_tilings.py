@@ -8,7 +8,7 @@ import pytest
 from generators import random_problem
 from tilewright.cost_models.cost import tensor_tile_words
 from tilewright.ir import ceil_div
-from tilewright.mapper.tilings import even_growth, factors, grid, grow
+from tilewright.mapper.tilings import even_growth, factors, grid, grow, ragged_trips
 from tilewright.workloads import conv2d, gemm
 
 SIZES = [*range(1, 70), 112, 224, 997, 1000]
@@ -31,6 +31,21 @@ def test_ragged_factors_are_the_smallest_for_each_number_of_tiles(left: int) -> 
 def test_uneven_growth_tries_every_factor() -> None:
     assert factors(7, "ragged", False) == (1, 2, 3, 4, 5, 6, 7)
     assert factors(7, "ragged", True) == (1, 2, 3, 4, 7)
+
+
+@pytest.mark.parametrize("left", range(1, 40))
+def test_trips_beyond_the_smallest(left: int) -> None:
+    """Each of them by its reason alone: the last tile is a single one of those inside; enough tiles are left; or just
+    so many that the last round needs one instance."""
+    smallest, every = set(factors(left, "ragged", True)), range(1, left + 1)
+    assert set(ragged_trips(left, spread=False)) == smallest
+    single = {f for f in every if left > 1 and (left - 1) % f == 0}
+    assert set(ragged_trips(left, spread=True)) == smallest | single
+    for count in range(2, 7):
+        enough = {f for f in every if ceil_div(left, f) > count}
+        assert set(ragged_trips(left, spread=False, loose_from=count + 1)) == smallest | enough
+        lonely = {f for f in every if ceil_div(left, f) > 1 and ceil_div(left, f) % count == 1}
+        assert set(ragged_trips(left, spread=False, alone=count)) == smallest | lonely
 
 
 def test_grid_is_the_factors_of_the_whole_dimension() -> None:
