@@ -32,9 +32,9 @@ def factors(left: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=1 << 14)
-def ragged_trips(left: int, spread: bool, loose_from: int = 0, alone: int = 0) -> tuple[int, ...]:
-    """Trips worth trying where `left` tiles remain that grow evenly, in ascending order.
+@lru_cache(maxsize=1 << 11)
+def ragged_trips(left: int, most: int, spread: bool, loose_from: int = 0, alone: int = 0) -> tuple[int, ...]:
+    """Trips worth trying, up to some number, where `left` tiles remain that grow evenly, in ascending order.
 
     Larger trips that leave as many tiles change only one thing: the last of these tiles gets smaller, the others
     larger. That pays where the last one counts for more than the others do.
@@ -50,11 +50,10 @@ def ragged_trips(left: int, spread: bool, loose_from: int = 0, alone: int = 0) -
     if spread and left > 1:
         found.update(factors(left - 1, "perfect", True))
     if loose_from:
-        found.update(range(1, ceil_div(left, loose_from - 1)))
+        found.update(range(1, min(most + 1, ceil_div(left, loose_from - 1))))
     if alone:
-        for tiles in range(alone + 1, left + 1, alone):
-            found.update(range(ceil_div(left, tiles), ceil_div(left, tiles - 1)))
-    return tuple(sorted(found))
+        found.update(f for f in range(1, min(most, left - 1) + 1) if (ceil_div(left, f) - 1) % alone == 0)
+    return tuple(sorted(f for f in found if f <= most))
 
 
 def even_growth(problem: Problem, dim: str) -> bool:

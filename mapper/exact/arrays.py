@@ -37,30 +37,28 @@ def spreadings(
 ) -> tuple[Spreading, ...]:
     """Ways to spread `left` tiles over two axes of at most `limits` instances each (1: not allowed)."""
     found: dict[int, set[Pair]] = {}
-    for x in _trips(left, tiling, even):
-        if x > limits[0]:
-            break
+    for x in _trips(left, limits[0], tiling, even):
         if x < least_trips[0]:
             continue
         rest = ceil_div(left, x)
-        for y in _trips(rest, tiling, even):
-            if y > limits[1]:
-                break
+        for y in _trips(rest, limits[1], tiling, even):
             if y < least_trips[1]:
                 continue
             found.setdefault(min(x * y, left), set()).add((x, y))
     return tuple(Spreading(instances, least(pairs)) for instances, pairs in sorted(found.items()))
 
 
-def _trips(left: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
-    """Instances worth trying on one axis for `left` tiles, in ascending order.
+def _trips(left: int, most: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
+    """Instances worth trying on one axis for `left` tiles, up to some number, in ascending order.
 
-    Of all that take as many rounds the fewest; those of which the last round needs one only; and all where loops
-    outside may come to have the last of three rounds for themselves, or more.
+    Of all that take as many rounds the fewest; those of which the last round needs one only; and all of those that take
+    three rounds or more: loops outside may then deal out the last round, and not all of the others.
     """
-    if tiling == "perfect" or not even:
-        return factors(left, tiling, even)
-    return ragged_trips(left, spread=True, loose_from=3)
+    if tiling == "perfect":
+        return tuple(f for f in factors(left, tiling, even) if f <= most)
+    if not even:
+        return tuple(range(1, min(left, most) + 1))
+    return ragged_trips(left, most, spread=True, loose_from=3)
 
 
 def least(pairs: Sequence[Pair] | set[Pair]) -> Pairs:

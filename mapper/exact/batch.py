@@ -229,9 +229,16 @@ class Growth:
         adjacent = all(hierarchy.at_fanout(hierarchy.place(batch.state, block, ())) for block in blocks)
         return looseness(hierarchy.problem, arrays[:passed], arrays[passed:], len(batch), adjacent)
 
-    def trips(self, d: int, left: int, *known: int) -> tuple[int, ...]:
-        """Trips of a loop worth trying where so many tiles remain; `known`: what its row's `looseness` says."""
-        return trips_tried(left, self.tiling, self.even[d], *known)
+    def largest(self, state: State, blocks: Sequence[Block]) -> Sequence[int]:
+        """Per dimension, the largest tile that any of some blocks has room for."""
+        if self.tiling == "perfect":
+            return self.sizes
+        return self.footprints.largest(tuple((block, self.hierarchy.tenants(state, block)) for block in blocks))
+
+    def trips(self, d: int, left: int, most: int, *known: int) -> Sequence[int]:
+        """Trips of a loop worth trying where so many tiles remain, with ragged tiles up to some number; `known`: what
+        its row's `looseness` says."""
+        return trips_tried(left, most, self.tiling, self.even[d], *known)
 
     def order_number(self, order: Order) -> int:
         if order not in self._order_numbers:

@@ -18,7 +18,7 @@ from ...ir import ceil_div
 from .arrays import AxisSpans, spread_counts, tiles_needed
 from .batch import Batch, Growth
 from .hierarchy import Block
-from .rows import Flags, Floats, Ints, distinct, row_codes
+from .rows import Floats, Ints, distinct, row_codes
 from .symmetry import compared
 
 MOST_TILES = 40_000
@@ -77,36 +77,27 @@ def first_tiles(
 def _fitting(growth: Growth, batch: Batch, blocks: Sequence[Block], memory: int) -> Ints | None:
     """(tiles, dims) innermost tiles that some block has room for; None if there are too many."""
     tiles = np.ones((1, len(growth.sizes)), dtype=np.int64)
-    looseness = growth.looseness(batch, blocks)
+    looseness, largest = growth.looseness(batch, blocks), growth.largest(batch.state, blocks)
     for d in range(len(growth.sizes)):
-        sizes = _sizes(growth, memory, d, looseness[:, d])
-        alone = np.ones((len(sizes), len(growth.sizes)), dtype=np.int64)
-        alone[:, d] = sizes
-        sizes = sizes[_fits(growth, batch, blocks, alone)]
+        sizes = _sizes(growth, memory, d, largest[d], looseness[:, d])
         if len(tiles) * len(sizes) > 8 * MOST_TILES:
             return None
         tiles = np.repeat(tiles, len(sizes), axis=0)
-        tiles[:, d] = np.tile(sizes, len(tiles) // max(len(sizes), 1))
-        fits = _fits(growth, batch, blocks, tiles)
+        tiles[:, d] = np.tile(sizes, len(tiles) // len(sizes))
+        fits = np.zeros(len(tiles), dtype=bool)
+        for block in blocks:
+            fits |= growth.footprints.leaves_room(growth.hierarchy.tenants(batch.state, block), block, [], tiles)
         growth.pruned["capacity"] += int(np.count_nonzero(~fits))
         tiles = tiles[fits]
     return tiles if len(tiles) <= MOST_TILES else None
 
 
-def _fits(growth: Growth, batch: Batch, blocks: Sequence[Block], tiles: Ints) -> Flags:
-    """(tiles,) whether some block has room for each tile."""
-    fits = np.zeros(len(tiles), dtype=bool)
-    for block in blocks:
-        fits |= growth.footprints.leaves_room(growth.hierarchy.tenants(batch.state, block), block, [], tiles)
-    return fits
-
-
-def _sizes(growth: Growth, memory: int, d: int, looseness: Ints) -> Ints:
+def _sizes(growth: Growth, memory: int, d: int, largest: int, looseness: Ints) -> Ints:
     """Tiles along a dimension that a loop over single elements may make below some of the arrays."""
-    most = growth.limits.most_trips(memory, d)
+    most = min(growth.limits.most_trips(memory, d), largest)
     codes = row_codes(list(looseness.T)) if looseness.size else np.zeros(1, dtype=np.int64)
     known = looseness[distinct(codes)[0]].tolist()
-    trips = set().union(*(growth.trips(d, growth.sizes[d], *columns) for columns in known))
+    trips = set().union(*(growth.trips(d, growth.sizes[d], largest, *columns) for columns in known))
     return np.array([f for f in sorted(trips) if f <= most], dtype=np.int64)
 
 
@@ -125,7 +116,7 @@ def _along(growth: Growth, batch: Batch, tiles: Ints, d: int, follow: int, loose
         counts, known = np.split(column, [len(arrays)])
         covered = np.minimum(sizes * int(counts[:follow].prod()), size)
         fine = _leaves_room(growth, sizes, size, counts, d, spans)
-        fine &= np.isin(sizes, growth.trips(d, size, *known.tolist()))
+        fine &= np.isin(sizes, growth.trips(d, size, int(sizes[-1]), *known.tolist()))
         cells[choice] = np.where(fine, lattice.places[d][covered] * stride, never)
     return _Along(picks, cells, instances.reshape(-1))
 

@@ -23,6 +23,7 @@ class Footprints:
         self.index = {dim: i for i, dim in enumerate(self.problem.dim_names)}
         self.sizes = np.array([size for _, size in self.problem.dims], dtype=np.int64)
         self._tables: dict[Rank, Ints] = {}
+        self._largest: dict[tuple[tuple[Block, tuple[int, ...]], ...], tuple[int, ...]] = {}
 
     def tile_words(self, tensor: Tensor, tiles: Ints) -> Ints:
         """(rows,) words of a tensor in each tile (rows, dims): distinct ones, or the box."""
@@ -67,6 +68,23 @@ class Footprints:
         for part, bits in zip(capacity_parts(self.hierarchy.memories[memory]), self.used(memory, held), strict=True):
             fine &= bits <= part.bits
         return fine
+
+    def largest(self, ways: tuple[tuple[Block, tuple[int, ...]], ...]) -> tuple[int, ...]:
+        """Per dimension, the largest tile, one element along all others, that some block has room for beside nothing
+        else; at least one element.
+
+        ways  blocks, each with its tenants (see `leaves_room`)
+        """
+        if ways not in self._largest:
+            fine, most = np.ones_like(self.sizes), self.sizes.copy()
+            while (fine < most).any():
+                tried = (fine + most + 1) // 2
+                tiles = np.ones((len(tried), len(tried)), dtype=np.int64)
+                np.fill_diagonal(tiles, tried)
+                fits = np.any([self.leaves_room(tenants, block, [], tiles) for block, tenants in ways], axis=0)
+                fine, most = np.where(fits, tried, fine), np.where(fits, most, tried - 1)
+            self._largest[ways] = tuple(fine.tolist())
+        return self._largest[ways]
 
     def leaves_room(
         self, tenants: Sequence[int], block: Block, earlier: Sequence[tuple[int, Ints]], tiles: Ints

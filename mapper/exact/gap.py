@@ -58,6 +58,7 @@ class Gap:
     room    (rows, dims) instances of the fanouts to come
     needed  (rows, dims) tiles that have to be left for them
     looseness  (rows, dims, 4) where loops may be longer than leaves as many tiles (`loose_trips.py`)
+    largest  per dimension, the largest tile that there is room for
     memory  whose loops these are
     """
 
@@ -73,6 +74,7 @@ class Gap:
         self.room = np.prod(later, axis=0, dtype=np.int64) * np.ones_like(self.start)
         self.needed = tiles_needed([np.ones_like(self.start), *later], growth.tiling)
         self.looseness = growth.looseness(batch, self.blocks)
+        self.largest = growth.largest(batch.state, self.blocks)
         self.memory = batch.path.memory_at(batch.path.gap)
 
     def first(self, stage: Stage, dims: tuple[int, ...]) -> Stage | None:
@@ -165,13 +167,14 @@ class Gap:
 
     def _followers(self, d: int, tile: int, needed: int, *looseness: int) -> list[int]:
         """Tiles grown from one that leave room for the instances of the fanouts to come."""
-        size, tiling = self.growth.sizes[d], self.growth.tiling
-        found = []
-        for factor in self.growth.trips(d, ceil_div(size, tile), *looseness):
+        size, tiling, largest = self.growth.sizes[d], self.growth.tiling, self.largest[d]
+        left, found = ceil_div(size, tile), []
+        most = left if largest == size else largest // tile
+        for factor in self.growth.trips(d, left, most, *looseness):
             grown = grow(tile, factor, size)
-            left = ceil_div(size, grown)
+            kept = ceil_div(size, grown)
             if factor > self.growth.limits.most_trips(self.memory, d):
                 break
-            if left % needed == 0 if tiling == "perfect" else left >= needed:
+            if kept % needed == 0 if tiling == "perfect" else kept >= needed:
                 found.append(grown)
         return found

@@ -43,16 +43,26 @@ def windows_of(problem: Problem) -> list[list[int]]:
 
 
 def trips_tried(
-    left: int, tiling: Tiling, even: bool, spread: int = 0, loose_from: int = 0, alone: int = 0, shared: int = 0
-) -> tuple[int, ...]:
+    left: int,
+    most: int,
+    tiling: Tiling,
+    even: bool,
+    spread: int = 0,
+    loose_from: int = 0,
+    alone: int = 0,
+    shared: int = 0,
+) -> Sequence[int]:
     """Trips worth trying where `left` tiles remain, in ascending order.
 
+    most    of which there is room
     even    whether tiles grow evenly (`tilings.even_growth`), and no constraint may ask for longer loops
     shared  whether a window along this dimension is dealt out to an array: how many words its instances share depends
             on the size of every tile
 
     The others are those of `tilings.ragged_trips`.
     """
-    if tiling == "perfect" or not even or shared:
-        return factors(left, tiling, even and not shared)
-    return ragged_trips(left, bool(spread), loose_from, alone)
+    if tiling == "perfect":
+        return factors(left, tiling, even)
+    if not even or shared:
+        return range(1, min(left, most) + 1)
+    return ragged_trips(left, min(left, most), bool(spread), loose_from, alone)

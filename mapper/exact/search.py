@@ -21,6 +21,8 @@ The order of work decides the time that a search takes, never its result:
 - One queue (`frontier.py`) holds the open batches by their bounds. The lowest is taken, and its best rows are grown.
 - Where that takes long, arrays that are alike get tables of their own, whose bounds are better (`bounds/groups.py`).
 
+With ragged tiles, loops and numbers of instances are not tried by which no mapping gains (`tilings.ragged_trips`).
+
 The proof: whatever has been left aside had a bound at or above the cutoff of its time, and cutoffs only fall; or it
 did not fit; or another row stood for it that costs no more in any column, so that everything grown from it costs no
 more either. When the lowest bound in the queue reaches the cutoff, no open mapping is better by more than the

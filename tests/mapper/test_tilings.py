@@ -38,14 +38,15 @@ def test_trips_beyond_the_smallest(left: int) -> None:
     """Each of them by its reason alone: the last tile is a single one of those inside; enough tiles are left; or just
     so many that the last round needs one instance."""
     smallest, every = set(factors(left, "ragged", True)), range(1, left + 1)
-    assert set(ragged_trips(left, spread=False)) == smallest
+    assert set(ragged_trips(left, left, spread=False)) == smallest
+    assert ragged_trips(left, 5, True, 3, 2) == tuple(f for f in ragged_trips(left, left, True, 3, 2) if f <= 5)
     single = {f for f in every if left > 1 and (left - 1) % f == 0}
-    assert set(ragged_trips(left, spread=True)) == smallest | single
+    assert set(ragged_trips(left, left, spread=True)) == smallest | single
     for count in range(2, 7):
         enough = {f for f in every if ceil_div(left, f) > count}
-        assert set(ragged_trips(left, spread=False, loose_from=count + 1)) == smallest | enough
+        assert set(ragged_trips(left, left, spread=False, loose_from=count + 1)) == smallest | enough
         lonely = {f for f in every if ceil_div(left, f) > 1 and ceil_div(left, f) % count == 1}
-        assert set(ragged_trips(left, spread=False, alone=count)) == smallest | lonely
+        assert set(ragged_trips(left, left, spread=False, alone=count)) == smallest | lonely
 
 
 def test_grid_is_the_factors_of_the_whole_dimension() -> None:

@@ -135,7 +135,7 @@ def trips_of(mapping: Mapping, arch: Architecture) -> list[tuple[Loop, list[int]
         if loop.axis is None:
             inside, outside = (instances(problem, arch, part) for part in (loops[:i], loops[i + 1 :]))
             known = looseness(problem, inside, outside, 1, adjacent=False)[0, problem.dim_names.index(loop.dim)]
-            tried = trips_tried(tiles, "ragged", even, *known.tolist())
+            tried = trips_tried(tiles, tiles, "ragged", even, *known.tolist())
         else:
             size = next(f for f in arch.fanouts if f.name == loop.axis.fanout).axes[loop.axis.index].size
             as_many = [f for f in as_many if f <= size]
