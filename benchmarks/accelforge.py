@@ -1,6 +1,6 @@
 """Our search on the cases whose optima AccelForge proved (1.0.467, perfect factors, every tensor at its own depth).
 
-    python benchmarks/accelforge.py                     # all cases; seconds are CPU seconds of one search
+    python benchmarks/accelforge.py                     # all cases; CPU seconds: the median of three searches
     python benchmarks/accelforge.py --only H3b --space even
 
 The machines count by AccelForge's rule of reuse (`reuse: at_node`). `recounted` is AccelForge's mapping by our count.

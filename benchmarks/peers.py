@@ -9,7 +9,9 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import tilewright as tw
@@ -100,23 +102,26 @@ class Comparison:
 
     recounted  the other tool's mapping by our count
     ours       what our search found
+    cpu_s      CPU seconds of each search, the first one first: that loads modules, and gets memory from the system
     """
 
     case: PeerCase
     recounted: float
     ours: float
     proven: bool
-    cpu_s: float
+    cpu_s: list[float]
 
 
-def compare(case: PeerCase, space: str, time_limit: float | None) -> Comparison:
-    """Search a case, with divisors only, in a space if this version has a choice of spaces."""
+def compare(case: PeerCase, space: str, time_limit: float | None, searches: int) -> Comparison:
+    """Search a case some times, with divisors only, in a space if this version has a choice of spaces."""
     options: dict[str, Any] = {"tiling": "perfect", "time_limit": time_limit, "constraints": case.constraints}
     if "space" in inspect.signature(tw.search).parameters:
         options["space"] = space
-    started = time.process_time()
-    certificate = tw.search(case.problem, case.arch, case.objective, **options).certificate
-    seconds = time.process_time() - started
+    seconds = []
+    for _ in range(searches):
+        started = time.process_time()
+        certificate = tw.search(case.problem, case.arch, case.objective, **options).certificate
+        seconds.append(time.process_time() - started)
     recounted = tw.evaluate(case.mapping, case.arch).objective(case.objective)  # type: ignore[arg-type]
     return Comparison(case, recounted, certificate.value, certificate.proven, seconds)
 
@@ -132,6 +137,7 @@ def report(cases: list[PeerCase], tool: str, summary: str, notes: str) -> None:
     parser.add_argument("--space", default="uneven", help="if this version has a choice: %(default)s")
     parser.add_argument("--time-limit", type=float, default=None, help="seconds for each search")
     parser.add_argument("--only", default="", help="cases whose name or objective contains this")
+    parser.add_argument("--searches", type=int, default=3, help="of each case, for their times: %(default)s")
     options = parser.parse_args()
     chosen = "space" in inspect.signature(tw.search).parameters
     print(f"{options.space if chosen else 'even'} space, perfect tiling; values in pJ, cycles, pJ x cycles\n{notes}")
@@ -143,15 +149,17 @@ def report(cases: list[PeerCase], tool: str, summary: str, notes: str) -> None:
     for case in cases:
         if options.only not in f"{case.name} {case.objective}":
             continue
-        found.append(row := compare(case, options.space, options.time_limit))
+        found.append(row := compare(case, options.space, options.time_limit, options.searches))
         theirs = "-" if case.cpu_s is None else f"{case.cpu_s:.2f}"
         print(
             f"{case.name:44} {case.objective:8} {case.value:13.6e} {row.recounted:13.6e} {row.ours:13.6e} "
-            f"{row.ours / row.recounted:14.6f} {'yes' if row.proven else 'NO':>6} {row.cpu_s:8.2f} {theirs:>11}",
+            f"{row.ours / row.recounted:14.6f} {'yes' if row.proven else 'NO':>6} {median(row.cpu_s):8.2f} "
+            f"{theirs:>11}",
             flush=True,
         )
     values = geometric_mean(row.ours / row.case.value for row in found)
     recounts = geometric_mean(row.ours / row.recounted for row in found)
-    seconds = [row.cpu_s / row.case.cpu_s for row in found if row.case.cpu_s is not None]
+    timed = [(row.cpu_s, row.case.cpu_s) for row in found if row.case.cpu_s is not None]
+    first, middle = (geometric_mean(of(ours) / theirs for ours, theirs in timed) for of in (itemgetter(0), median))
     print(f"\ngeometric means over {len(found)} cases: ours/{tool} {values:.6f}, ours/recounted {recounts:.6f}")
-    print(f"CPU seconds ours/theirs {geometric_mean(seconds):.4f} over {len(seconds)} cases")
+    print(f"CPU seconds ours/theirs over {len(timed)} cases: median search {middle:.4f}, first search {first:.4f}")

@@ -1,6 +1,6 @@
 """Our search on the cases that Timeloop's mapper searched (commit 4cf6d4cd): its best mapping is an upper bound.
 
-    python benchmarks/timeloop.py                       # all runs; seconds are CPU seconds of one search
+    python benchmarks/timeloop.py                       # all runs; CPU seconds: the median of three searches
     python benchmarks/timeloop.py --only gemm --space even
 
 `recounted` is Timeloop's mapping by our count, with Timeloop's rule that a partial sum that leaves is not read. Where

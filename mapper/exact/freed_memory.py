@@ -18,5 +18,10 @@ def keep_freed_memory() -> None:
     is twice as much of it. A search makes and drops thousands of tables of some 100 KiB: with glibc's first limits, up
     to a third of its time goes into getting the same pages again. After this, up to 64 MiB of freed memory stay with
     the process. Other allocators take no notice.
+
+    Two more such blocks are where the next tables will be: numpy asks for huge pages for blocks as large as these, of
+    which a first search touches some tens instead of thousands of small ones.
     """
     np.empty(LARGEST, dtype=np.uint8)
+    blocks = [np.empty(LARGEST - (1 << 20), dtype=np.uint8) for _ in range(2)]
+    del blocks  # together: freed one by one, both would be the same

@@ -71,7 +71,12 @@ class SpaceSize:
 
 def count_mappings(problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even") -> int:
     """How many mappings a space holds, before capacities are looked at."""
-    regions = slot_ways(problem, arch, space)
+    return _count(problem, slot_ways(problem, arch, space), tiling)
+
+
+@lru_cache(maxsize=256)
+def _count(problem: Problem, regions: tuple[SlotWays, ...], tiling: Tiling) -> int:
+    """The same for all searches of a space, of which a front or a comparison of objectives makes many."""
     found = tables(problem, [r.region for r in regions], tiling)
     return _sum(_halves(found, regions), regions, ordered=True)
 
