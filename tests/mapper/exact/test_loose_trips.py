@@ -13,7 +13,7 @@ import pytest
 import brute_force
 from generators import memory, random_problem, tensor
 from longer import blocks
-from paths import random_uneven
+from paths import growth_of, random_uneven
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, count_words
 from tilewright.cost_models.cost import tile_words
@@ -21,10 +21,9 @@ from tilewright.ir import Axis, Loop, LoopNest, Mapping, Problem, ceil_div
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.constraints.violations import violations
 from tilewright.mapper.exact.arrays import spreadings
-from tilewright.mapper.exact.loose_trips import looseness, trips_tried, windows_of
+from tilewright.mapper.exact.loose_trips import looseness
 from tilewright.mapper.exact.rows import Ints
 from tilewright.mapper.exact.search import search_exact
-from tilewright.mapper.tilings import even_growth
 from tilewright.workloads import gemm, load_network
 
 MOST_MAPPINGS = 150
@@ -126,22 +125,20 @@ def sliding_rows(rng: random.Random) -> Problem:
 def trips_of(mapping: Mapping, arch: Architecture) -> list[tuple[Loop, list[int], list[int]]]:
     """Per loop, from the inside out: itself, all trips that leave as many tiles, and those of them that are tried."""
     problem, loops = mapping.problem, mapping.nest.loops[::-1]
-    windows = {problem.dim_names[d] for dims in windows_of(problem) for d in dims}
+    growth = growth_of(problem, arch, "ragged", "uneven")
     left, found = dict(problem.sizes), []
     for i, loop in enumerate(loops):
         tiles, left[loop.dim] = left[loop.dim], ceil_div(left[loop.dim], loop.trips)
         as_many = [f for f in range(1, tiles + 1) if ceil_div(tiles, f) == left[loop.dim]]
-        even = even_growth(problem, loop.dim)
+        d = problem.dim_names.index(loop.dim)
         if loop.axis is None:
             inside, outside = (instances(problem, arch, part) for part in (loops[:i], loops[i + 1 :]))
-            known = looseness(problem, inside, outside, 1, adjacent=False)[0, problem.dim_names.index(loop.dim)]
-            tried = trips_tried(tiles, tiles, "ragged", even, *known.tolist())
+            known = looseness(problem, inside, outside, 1, adjacent=False)[0, d]
+            tried = growth.trips(d, tiles, tiles, *known.tolist())
         else:
             size = next(f for f in arch.fanouts if f.name == loop.axis.fanout).axes[loop.axis.index].size
             as_many = [f for f in as_many if f <= size]
-            sums = arch.first_read_elision and loop.dim not in problem.output.dims
-            ways = spreadings(tiles, (size, 1), "ragged", even and not sums and loop.dim not in windows)
-            tried = tuple(way.instances for way in ways)
+            tried = tuple(way.instances for way in spreadings(tiles, (size, 1), "ragged", growth.even_spread[d]))
         found.append((loop, as_many, [f for f in as_many if f in tried]))
     return found
 
@@ -174,22 +171,29 @@ def costs(mapping: Mapping, arch: Architecture) -> tuple[int, ...]:
     return (counts.steps, *(n for x in tables for n in (x.reads, x.writes)), *(tiles[key] for key in sorted(tiles)))
 
 
+def compare(seed: int, window: bool) -> bool:
+    """Whether there was anything to compare: of all mappings with as many tiles below every loop, none is better in
+    anything than one of the trips tried that is as good in everything else."""
+    mapping, arch = below_arrays(random.Random(seed), window)
+    trips = trips_of(mapping, arch)
+    every, tried = ([[Loop(x[0].dim, f, x[0].axis) for f in x[i]] for x in trips] for i in (1, 2))
+    count = math.prod(map(len, every))
+    if count == math.prod(map(len, tried)) or count > MOST_MAPPINGS:
+        return False
+    found = [costs(m, arch) for m in combined(mapping, arch, tried)]
+    for other in combined(mapping, arch, every):
+        wanted = costs(other, arch)
+        assert any(all(a <= b for a, b in zip(c, wanted, strict=True)) for c in found), seed
+    return True
+
+
 @pytest.mark.parametrize("window", [False, True])
 @pytest.mark.parametrize("seeds", blocks(600, 150))
 def test_no_other_trips_pay(seeds: range, window: bool) -> None:
-    """Of all mappings with as many tiles below every loop, none is better in anything than one of the trips tried that
-    is as good in everything else."""
-    compared = 0
-    for seed in seeds:
-        mapping, arch = below_arrays(random.Random(seed), window)
-        trips = trips_of(mapping, arch)
-        every, tried = ([[Loop(x[0].dim, f, x[0].axis) for f in x[i]] for x in trips] for i in (1, 2))
-        count = math.prod(map(len, every))
-        if count == math.prod(map(len, tried)) or count > MOST_MAPPINGS:
-            continue
-        found = [costs(m, arch) for m in combined(mapping, arch, tried)]
-        for other in combined(mapping, arch, every):
-            wanted = costs(other, arch)
-            assert any(all(a <= b for a, b in zip(c, wanted, strict=True)) for c in found), seed
-        compared += 1
-    assert compared > 10
+    assert sum(compare(seed, window) for seed in seeds) > 10
+
+
+def test_numbers_of_instances_that_others_stand_for_seldom() -> None:
+    """More than the rounds need, where loops outside deal out the last of three rounds; and where windows are shared."""
+    assert all(compare(seed, window=False) for seed in (5612, 7997, 9817, 11295))
+    assert all(compare(seed, window=True) for seed in (967, 1267, 8445, 10381))
