@@ -53,7 +53,8 @@ def first_tiles(
 
     None: more tiles fit than can be tried.
     """
-    tiles = _fitting(growth, batch, blocks, memory)
+    looseness = growth.looseness(batch, blocks)
+    tiles = _fitting(growth, batch, blocks, memory, looseness)
     if tiles is None:
         return None
     if not len(tiles):
@@ -62,7 +63,6 @@ def first_tiles(
     table = tables.far[0] if tables.near[0] is None else tables.near[0]
     assert table is not None
     follow = batch.bounds.fanouts_after(batch.state) if tables.near[0] is None else 0
-    looseness = growth.looseness(batch, blocks)
     along = [_along(growth, batch, tiles, d, follow, looseness[:, d]) for d in range(len(growth.sizes))]
     found = list(_pairs(growth, batch, table, along, len(tiles), below))
     rows, which = (np.concatenate([pair[i] for pair in found]) for i in range(2))
@@ -74,10 +74,10 @@ def first_tiles(
     return rows, tiles[which]
 
 
-def _fitting(growth: Growth, batch: Batch, blocks: Sequence[Block], memory: int) -> Ints | None:
+def _fitting(growth: Growth, batch: Batch, blocks: Sequence[Block], memory: int, looseness: Ints) -> Ints | None:
     """(tiles, dims) innermost tiles that some block has room for; None if there are too many."""
     tiles = np.ones((1, len(growth.sizes)), dtype=np.int64)
-    looseness, largest = growth.looseness(batch, blocks), growth.largest(batch.state, blocks)
+    largest = growth.largest(batch.state, blocks)
     for d in range(len(growth.sizes)):
         sizes = _sizes(growth, memory, d, largest[d], looseness[:, d])
         if len(tiles) * len(sizes) > 8 * MOST_TILES:
