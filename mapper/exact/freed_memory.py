@@ -1,4 +1,4 @@
-"""Memory that searches free is kept for the next table."""
+"""Memory that searches free is kept for the next table, and the first of it comes in huge pages."""
 
 from __future__ import annotations
 
