@@ -30,9 +30,9 @@ def theirs(python: str, number: int) -> tuple[float, float]:
 
 def search(number: int) -> tuple[float, float]:
     """The same of our search."""
-    found = compare(accelforge_cases()[number], "uneven", None)
+    found = compare(accelforge_cases()[number], "uneven", None, searches=1)
     assert found.proven
-    return found.cpu_s, found.ours
+    return found.cpu_s[0], found.ours
 
 
 def ours(number: int) -> tuple[float, float]:
