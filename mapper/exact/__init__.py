@@ -10,20 +10,21 @@ found.py         the best mappings so far, and the cutoff
 limits.py        constraints, as the steps ask for them
 single_axes.py   an array with one axis, as the search sees it
 unmet_limits.py  why no mapping keeps the limits of an objective
-reduction.py     the problem with fewer dimensions, and the way back
+canonical.py     the problem with fewer dimensions, and the way back
 hierarchy.py     machine and placements from the inside out, and what a growing mapping has still to do
+context.py       what all steps of a search have in common
 batch.py         partial mappings that have taken the same steps
 fanouts.py       step: arrays; planned before anything else, put in place when a mapping has grown to them
 arrays.py        instances that a fanout's axes can realize
-loose_trips.py   where loops longer than the number of tiles asks for may pay
+trip_rules.py    where loops longer than the number of tiles asks for may pay
 first_tiles.py   the innermost tiles, for many arrays at once
 symmetry.py      dimensions that may change places
-loops.py         step: the temporal loops up to the next block of storage nodes, and its tile
-gap.py           the rows of a stage of these loops, and how their tiles grow
+loops.py         step: the temporal loops up to the next group of storage nodes, and its tile
+loop_band.py     the rows of a stage of these loops, and how their tiles grow
 dominance.py     rows that another one stands for
 bounds/          what all that is still to come costs at least
-ledger.py        from words to cost columns: energy, and cycles of every port
-charge.py        where a crossing is charged
+cost_columns.py  from words to cost columns: energy, and cycles of every port
+fill_point.py    where a boundary is charged
 traffic.py       words that cross between memories, for many partial mappings at once
 row_loops.py     the loops of these mappings, dimension by dimension
 rank_traffic.py  words along single ranks of a tensor

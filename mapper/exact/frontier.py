@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from .batch import Batch
 from .found import BestFound
-from .hierarchy import Holders
+from .hierarchy import Placement
 
-Open = Holders | Batch
+Open = Placement | Batch
 """A placement in which nothing is decided, or rows that have been grown, sorted by their bounds."""
 
 
@@ -31,8 +31,8 @@ class Frontier:
     def push(self, bound: float, item: Open) -> None:
         """Queue what may lead to something better."""
         if bound < self.best.cutoff:
-            blocks = 0 if isinstance(item, tuple) else len(item.path.blocks)
-            heapq.heappush(self._queue, (bound, -blocks, next(self._tickets), item))
+            node_groups = 0 if isinstance(item, tuple) else len(item.path.node_groups)
+            heapq.heappush(self._queue, (bound, -node_groups, next(self._tickets), item))
 
     def push_batch(self, batch: Batch) -> None:
         """Queue a batch at the bound of its best row."""

@@ -2,10 +2,10 @@
 
 A mapping grows from the MAC outwards (`hierarchy.py`). Its steps are
 
-- a block: the tile of the next storage nodes, and the order of the loops below them (`loops.py`);
+- a node group: the tile of the next storage nodes, and the order of the loops below them (`loops.py`);
 - a fanout: how many instances along each dimension (`fanouts.py`).
 
-Rows that have taken the same steps, and that wait for the same crossings, form a *batch* (`batch.py`). A row without
+Rows that have taken the same steps, and that wait for the same boundaries, form a *batch* (`batch.py`). A row without
 anything left to place is a mapping (`nest_builder.py`), and the cost model has the last word on it (`finishing.py`).
 
 What a row has been charged is exact, with two exceptions that count as bounds: exact halos, until the mapping is
@@ -46,20 +46,20 @@ from ..constraints.violations import violations
 from ..diagnosis import diagnose
 from ..space import SPACES, Space
 from ..space.size import count_mappings
-from ..tilings import TILINGS, Tiling, even_growth
-from .batch import Growth
+from ..tilings import TILINGS, Tiling, linear_growth
 from .bounds.bounds import Bounds, lattice_of
+from .canonical import canonical_problem
+from .context import SearchContext
+from .cost_columns import BoundaryCosts, CostColumns, rounds_unequally
 from .exploring import Exploring
 from .fanouts import Plans
 from .finishing import Finishing
 from .footprints import Footprints
-from .found import BestFound, Found
+from .found import BestFound, FoundMapping
 from .freed_memory import keep_freed_memory
 from .frontier import Frontier
-from .hierarchy import Hierarchy, Holders
-from .ledger import CrossingCosts, Ledger, rounds_unevenly
+from .hierarchy import Hierarchy, Placement
 from .limits import SearchLimits, missing_dims, named_dims, wants_more
-from .reduction import reduce_problem
 from .single_axes import on_single_axes, with_single_axes
 from .symmetry import mirror_of
 from .unmet_limits import unmet_limits
@@ -94,8 +94,8 @@ class ExactSearch:
     _witnesses: list[Mapping] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.reduction = reduce_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
-        self.problem, self.arch = self.reduction.problem, with_single_axes(self.reduction.arch)
+        self.canonical = canonical_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
+        self.problem, self.arch = self.canonical.problem, with_single_axes(self.canonical.arch)
         self.found = BestFound(self.objective, self.machine, self.count)
         self.frontier = Frontier(self.found)
         self._started = time.perf_counter()
@@ -129,14 +129,14 @@ class ExactSearch:
 
     def _prepared(self) -> Exploring:
         """Bounds, arrays, and a bound for every placement."""
-        growth = self._growth(self._first_rate())
-        plans = Plans(growth)
-        for holders in self._placements(growth):
+        context = self._context(self._first_rate())
+        plans = Plans(context)
+        for placement in self._placements(context):
             self.placements += 1
-            self.frontier.push(plans.first_bound(holders), holders)
+            self.frontier.push(plans.first_bound(placement), placement)
         self._all_bounded = True
-        finishing = Finishing(growth, self.found, self.reduction, self.machine, self.constraints)
-        return Exploring(growth, plans, self.frontier, finishing)
+        finishing = Finishing(context, self.found, self.canonical, self.machine, self.constraints)
+        return Exploring(context, plans, self.frontier, finishing)
 
     def _explore(self, exploring: Exploring) -> None:
         """Take the lowest bound until none is below the best mapping."""
@@ -144,9 +144,9 @@ class ExactSearch:
             exploring.work_on(self.frontier.take())
             self.frontier.done()
 
-    def _placements(self, growth: Growth) -> Iterator[Holders]:
+    def _placements(self, context: SearchContext) -> Iterator[Placement]:
         if not missing_dims(self.constraints, self.original):
-            yield from filter(growth.limits.allows, growth.hierarchy.placements())
+            yield from filter(context.limits.allows, context.hierarchy.placements())
 
     def _nothing_fits(self) -> InfeasibleError:
         if isinstance(self.objective, Capped):
@@ -172,24 +172,24 @@ class ExactSearch:
         self._witnesses.append(search.found[0].mapping)
         return True
 
-    def _growth(self, exchange_rate: float | None) -> Growth:
+    def _context(self, exchange_rate: float | None) -> SearchContext:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)
         # Constraints may ask for more trips, or instances, than anyone needs; and more instances may fill their last
         # blocks better.
-        fewest = not wants_more(self.constraints) and not rounds_unevenly(self.arch, self.tiling)
-        even = tuple(fewest and even_growth(self.problem, dim) for dim in self.problem.dim_names)
-        ledger, footprints = Ledger.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
-        bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), ledger)
-        costs = CrossingCosts(hierarchy, ledger, counts_blocks=not rounds_unevenly(self.arch, self.tiling))
+        fewest = not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
+        even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
+        cost_columns, footprints = CostColumns.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
+        bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), cost_columns)
+        costs = BoundaryCosts(hierarchy, cost_columns, counts_blocks=not rounds_unequally(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         every = self.count > 1
         mirror = mirror_of(self.problem, self.arch) if self.constraints.is_free else None
-        return Growth(
+        return SearchContext(
             hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned, every, mirror
         )
 
     def _first_rate(self) -> float | None:
-        """pJ per cycle for bounds on a product (`Ledger.exchange_rate`): any will do, a typical one does best."""
+        """pJ per cycle for bounds on a product (`CostColumns.exchange_rate`): any will do, a typical one does best."""
         if self.objective != EDP:
             return None
         if self.found:
@@ -239,7 +239,7 @@ class ExactSearch:
             return bool(self.found) and self.enough
         return time.perf_counter() - self._started >= self.time_limit
 
-    def certificate(self, found: Found) -> Certificate:
+    def certificate(self, found: FoundMapping) -> Certificate:
         """What the search proves of one of the mappings found: no other one but those listed before it is better."""
         # Interrupted before every placement had a bound, nothing is known.
         open_bound = self.frontier.bound if self._all_bounded else 0.0
@@ -275,7 +275,7 @@ def search_exact(
     constraints: Constraints = FREE,
     time_limit: float | None = None,
 ) -> tuple[Mapping, Cost, Certificate]:
-    """The proven best mapping, its cost and the proof; with a time limit (seconds), the best found and its gap.
+    """The proven best mapping, its cost and the proof; with a time limit (seconds), the best found and its band.
 
     Raises InfeasibleError, with a diagnosis, when nothing fits.
     """

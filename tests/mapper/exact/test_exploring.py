@@ -15,7 +15,8 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory,
 from tilewright.cost_models import LATENCY, Objective
 from tilewright.ir import InfeasibleError, Problem
 from tilewright.mapper.exact import exploring, fanouts
-from tilewright.mapper.exact.batch import Batch, Growth
+from tilewright.mapper.exact.batch import Batch
+from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.exploring import Exploring
 from tilewright.mapper.exact.found import BestFound
 from tilewright.mapper.exact.frontier import Frontier
@@ -70,13 +71,13 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """What a search has done since: groups of arrays bounded together, and rows whose windows were counted exactly."""
     done: Counter[str] = Counter()
 
-    def bounded(growth: Growth, batch: Batch, groups: Sequence[Ints], below: float) -> Iterator[Batch]:
-        done["groups together"] += growth.tiling == "perfect" and len(groups) > 1
-        return fanouts.bounded_by_groups(growth, batch, groups, below)
+    def bounded(context: SearchContext, batch: Batch, groups: Sequence[Ints], below: float) -> Iterator[Batch]:
+        done["groups together"] += context.tiling == "perfect" and len(groups) > 1
+        return fanouts.bounded_by_groups(context, batch, groups, below)
 
-    def settled(growth: Growth, batch: Batch, below: float) -> Batch:
+    def settled(context: SearchContext, batch: Batch, below: float) -> Batch:
         done["settled"] += 1
-        return fanouts.settled(growth, batch, below)
+        return fanouts.settled(context, batch, below)
 
     monkeypatch.setattr(exploring, "bounded_by_groups", bounded)
     monkeypatch.setattr(exploring, "settled", settled)
@@ -114,7 +115,7 @@ def test_the_same_optimum_with_all_that_saves_work(
 
 def test_of_equal_bounds_the_one_that_has_grown_furthest_comes_first() -> None:
     frontier = Frontier(BestFound(LATENCY, load_arch("three_level"), 1))
-    paths = (SimpleNamespace(blocks=placed) for placed in ("a", "ab", "cd"))
+    paths = (SimpleNamespace(node_groups=placed) for placed in ("a", "ab", "cd"))
     items = [((0,), (0,), (0,)), *(SimpleNamespace(path=path) for path in paths)]
     for item in items:
         frontier.push(7.0, item)  # type: ignore[arg-type]
