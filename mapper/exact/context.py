@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from ...cost_models import Objective
+from ..means import Means
 from ..tilings import Tiling
 from .batch import Batch, Order
 from .bounds.bounds import Bounds
@@ -24,6 +25,9 @@ from .rows import Floats, Ints, Rows
 from .symmetry import Mirror
 from .traffic import TrafficModel
 from .trip_rules import trip_rules, trips_tried, windows_of
+
+FEWEST_AT_ONCE = 1_000
+"""Rows that are made at once even where memory is short."""
 
 LEAST_GAIN = 0.1
 """Part of the way to the cutoff by which finer tables have to raise bounds for still finer ones to be made."""
@@ -39,6 +43,7 @@ class SearchContext:
     even    per dimension, see `tilings.linear_growth`
     orders  all loop orders met so far
     every_mapping  whether mappings are wanted that another one beats at every step: worse loop orders among them
+    means   time and memory of the search
     mirror  dimensions that may change places, so that one of two mirror images will do
     """
 
@@ -53,6 +58,7 @@ class SearchContext:
     pruned: Counter[str]
     every_mapping: bool = False
     mirror: Mirror | None = None
+    means: Means = Means()
     orders: list[Order] = field(default_factory=list)
     _order_numbers: dict[Order, int] = field(default_factory=dict)
     _gains: dict[int, list[float]] = field(default_factory=dict)
@@ -94,6 +100,13 @@ class SearchContext:
             even and d not in windows and not (keeps_sums and dim not in problem.output.dims)
             for d, (dim, even) in enumerate(zip(problem.dim_names, self.even, strict=True))
         )
+
+    @cached_property
+    def rows_at_once(self) -> int:
+        """Rows that are made at once, at most: with all that is worked out on the way, they take a sixteenth of the
+        memory."""
+        numbers = 2 * self.costs.cost_columns.count + 4 * len(self.sizes) + 10
+        return max(FEWEST_AT_ONCE, self.means.memory_limit // (16 * 8 * numbers))
 
     def model(self, path: Path) -> TrafficModel:
         if path not in self._models:

@@ -47,8 +47,9 @@ class _Along:
 
 def first_tiles(
     context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup], memory: int, below: float
-) -> tuple[Ints, Ints] | None:
-    """All pairs of a row, as its index, and an innermost tile, (dims,), that may lead to something below the cutoff.
+) -> Iterator[tuple[Ints, Ints]] | None:
+    """All pairs of a row, as its index, and an innermost tile, (dims,), that may lead to something below the cutoff; in
+    parts.
 
     memory  whose loops grow the tile
 
@@ -58,21 +59,42 @@ def first_tiles(
     tiles = _fitting(context, batch, node_groups, memory, trip_rules)
     if tiles is None:
         return None
-    if not len(tiles):
-        return np.zeros(0, dtype=np.int64), tiles
+    return _hopeful(context, batch, tiles, trip_rules, below) if len(tiles) else iter(())
+
+
+def _hopeful(
+    context: SearchContext, batch: Batch, tiles: Ints, trip_rules: Ints, below: float
+) -> Iterator[tuple[Ints, Ints]]:
+    """The pairs of a row and one of some tiles, (tiles, dims)."""
     tables = batch.bounds.growing(batch.state, ())
     table = tables.far[0] if tables.near[0] is None else tables.near[0]
     assert table is not None
     follow = batch.bounds.fanouts_after(batch.state) if tables.near[0] is None else 0
     along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in range(len(context.sizes))]
-    found = list(_pairs(context, batch, table, along, len(tiles), below))
+    found: list[tuple[Ints, Ints]] = []
+    for rows, which in _pairs(context, batch, table, along, len(tiles), below):
+        context.means.check()
+        kept = _not_mirrored(context, batch, rows, tiles[which])
+        found.append((rows[kept], which[kept]))
+        if sum(len(rows) for rows, _ in found) > context.rows_at_once:
+            yield _joined(found, tiles)
+            found = []
+    if any(len(rows) for rows, _ in found):
+        yield _joined(found, tiles)
+
+
+def _joined(found: Sequence[tuple[Ints, Ints]], tiles: Ints) -> tuple[Ints, Ints]:
     rows, which = (np.concatenate([pair[i] for pair in found]) for i in range(2))
-    if context.mirror is not None:  # where arrays are their own mirror images, tiles decide
-        same = compared(batch.rows.arrays, context.mirror, len(batch)) == 0
-        later = compared([tiles], context.mirror, len(tiles)) > 0
-        kept = ~(same[rows] & later[which])
-        rows, which = rows[kept], which[kept]
     return rows, tiles[which]
+
+
+def _not_mirrored(context: SearchContext, batch: Batch, rows: Ints, tiles: Ints) -> Ints:
+    """The pairs of a row and a tile, (pairs, dims), that do not come after their mirror images: where arrays are their
+    own mirror images, tiles decide."""
+    if context.mirror is None:
+        return np.arange(len(rows))
+    same = compared([array[rows] for array in batch.rows.arrays], context.mirror, len(rows)) == 0
+    return np.flatnonzero(~(same & (compared([tiles], context.mirror, len(rows)) > 0)))
 
 
 def _fitting(
@@ -151,7 +173,7 @@ def _pairs(
     never = tables.shape[2]
     tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
     flat = tables.reshape(len(tables), -1)
-    at_once = max(1, PAIRS_AT_ONCE // max(count, 1))
+    at_once = max(1, min(PAIRS_AT_ONCE, 8 * context.rows_at_once) // max(count, 1))
     for first in range(0, len(batch), at_once):
         rows = np.arange(first, min(first + at_once, len(batch)))
         # What not even the least of all these rows could add to is not looked at row by row.

@@ -1,0 +1,54 @@
+"""The means of a search: how long it may take, and how much memory.
+
+A search looks at its means between pieces of work. When they run out it hands over the best mapping so far, and what it
+has proven until then.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+DEFAULT_MEMORY_LIMIT = 2**30
+"""Bytes that a search may take for tables and open mappings, unless told otherwise."""
+
+
+class OutOfTime(Exception):
+    """The time is up. Never leaves a search."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a search may take.
+
+    deadline      of `time.perf_counter()`, in seconds
+    memory_limit  bytes, for tables and open mappings together
+    """
+
+    deadline: float = math.inf
+    memory_limit: int = DEFAULT_MEMORY_LIMIT
+
+    @classmethod
+    def from_now(cls, seconds: float | None, memory_limit: int = DEFAULT_MEMORY_LIMIT) -> Means:
+        """Means whose time runs from this call; None: as long as it takes."""
+        return cls(math.inf if seconds is None else time.perf_counter() + seconds, memory_limit)
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self.deadline - time.perf_counter())
+
+    @property
+    def limits_time(self) -> bool:
+        return self.deadline < math.inf
+
+    def share(self, part: float) -> Means:
+        """Means with a part of the time that is left."""
+        if not self.limits_time:
+            return self
+        return Means(time.perf_counter() + part * self.seconds_left, self.memory_limit)
+
+    def check(self) -> None:
+        """Raises OutOfTime when the time is up."""
+        if time.perf_counter() >= self.deadline:
+            raise OutOfTime
