@@ -14,8 +14,12 @@ DEFAULT_MEMORY_LIMIT = 2**30
 """Bytes that a search may take for tables and open mappings, unless told otherwise."""
 
 
-class OutOfTime(Exception):
-    """The time is up. Never leaves a search."""
+GRACE = 0.2
+"""Seconds after the deadline for a piece of work to come to its end, or for a first mapping to be found."""
+
+
+class OutOfMeans(Exception):
+    """The time is up, or something would take too much memory. Never leaves the mapper."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,23 @@ class Means:
             return self
         return Means(time.perf_counter() + part * self.seconds_left, self.memory_limit)
 
+    @property
+    def expired(self) -> bool:
+        """Whether the time is up."""
+        return time.perf_counter() >= self.deadline
+
     def check(self) -> None:
-        """Raises OutOfTime when the time is up."""
-        if time.perf_counter() >= self.deadline:
-            raise OutOfTime
+        """Raises OutOfMeans when the time is well over: between pieces of work a search stops by itself, and those that
+        take long look here."""
+        if time.perf_counter() >= self.deadline + GRACE:
+            raise OutOfMeans
+
+    def check_numbers(self, count: int) -> None:
+        """Raises OutOfMeans if an array of so many numbers, and what is worked out from it, would take too much."""
+        self.check()
+        if 8 * 8 * count > self.memory_limit:
+            raise OutOfMeans
+
+
+UNLIMITED = Means()
+"""All the time that it takes, and the usual memory."""

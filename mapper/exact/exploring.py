@@ -6,19 +6,20 @@ All of that decides the time that a search takes, never its result.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..space import Space
 from ..tilings import Tiling
+from .array_choices import ArrayChoices, ArrayPlans
 from .batch import Batch
 from .context import SearchContext
-from .fanouts import Plans, bounded_by_groups, finer, groups_of, pass_fanout, settled
+from .fanouts import bounded_by_groups, finer, groups_of, pass_fanout, settled
 from .finishing import Finishing
 from .frontier import Frontier, Open
-from .hierarchy import Placement
 from .loops import expand_loops
+from .placements import OpenPlacement, Placements
 
 ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 96, "ragged": 1000}
 """Rows expanded together at first: enough to fill vectors, few enough to stop early. A ragged search starts from the
@@ -73,7 +74,8 @@ class Exploring:
     """The work of one search, from placements to complete rows."""
 
     context: SearchContext
-    plans: Plans
+    placements: Placements
+    plans: ArrayPlans
     frontier: Frontier
     finishing: Finishing
     _later_dives: int = 0
@@ -81,22 +83,59 @@ class Exploring:
     _grouping_pays: bool = False
     _made: dict[int, float] = field(default_factory=dict)
 
+    def start(self) -> None:
+        """Put all placements into the queue."""
+        root = self.placements.root()
+        self.frontier.push(self.placements.bound(root), root)
+
     def dive_first(self) -> None:
         """Dive into the most promising placements."""
+        while any(self._is_partial(item) for item in self.frontier.lowest(DIVES)):
+            self.work_on(self.frontier.take())
+            self.frontier.done()
         for item in self.frontier.lowest(DIVES):
             far_off = FAR_OFF * self.frontier.bound < self._cutoff < float("inf")
-            if isinstance(item, tuple) and not far_off:
-                self._dive(self._open(item))
+            if isinstance(item, OpenPlacement) and not far_off:
+                self._dive_into(self.plans.start(item.chains, self._cutoff))
+
+    def _is_partial(self, item: Open) -> bool:
+        """Whether something is a placement that is not decided, or has not the bound that its arrays give it."""
+        return isinstance(item, OpenPlacement) and not item.sharp
 
     def work_on(self, item: Open) -> None:
-        """Open a placement; or grow the best rows of a batch by one step, or evaluate them where none is left."""
-        if isinstance(item, tuple):
-            self.frontier.push_batch(self._open(item))
-            return
+        """Go on with a placement or with choices of arrays; or grow the best rows of a batch by one step, or evaluate
+        them where none is left."""
+        if isinstance(item, OpenPlacement):
+            self._decide_placement(item)
+        elif isinstance(item, ArrayChoices):
+            self._decide_arrays(item)
+        else:
+            self._work_on_batch(item)
+
+    def _decide_placement(self, item: OpenPlacement) -> None:
+        if not self.placements.is_complete(item):
+            for bound, further in self.placements.further(item):
+                self.frontier.push(bound, further)
+        elif not item.sharp:
+            sharp = max(self.frontier.working_on, self.plans.first_bound(item.chains))
+            self.frontier.push(sharp, replace(item, sharp=True))
+        else:
+            self._push_started(self.plans.start(item.chains, self._cutoff))
+
+    def _decide_arrays(self, choices: ArrayChoices) -> None:
+        count = self.plans.at_once(choices)
+        self.frontier.push_rows(choices.take(slice(count, None)))
+        for further in self.plans.further(choices.take(slice(count)), self._cutoff):
+            self._push_started(further)
+
+    def _push_started(self, started: ArrayChoices | Batch) -> None:
+        self.frontier.push_rows(started if isinstance(started, ArrayChoices) else self._at_loops(started))
+
+    def _work_on_batch(self, item: Batch) -> None:
         self.context.groups.keep(item.bounds)
         if item.unsettled:
             head = self._head(item, SETTLED_AT_ONCE)
-            self.frontier.push_batch(settled(self.context, head, self._cutoff))
+            self.frontier.push_rows(settled(self.context, head, self._cutoff))
         elif item.complete:
             self.finishing.finish(item)
         elif self._groups_first and _undecided(item) and not self._is_bounded_best(item):
@@ -114,9 +153,6 @@ class Exploring:
     def _cutoff(self) -> float:
         return self.frontier.best.cutoff
 
-    def _open(self, placement: Placement) -> Batch:
-        return self._at_loops(self.plans.start(placement, self._cutoff))
-
     def _at_loops(self, batch: Batch) -> Batch:
         """The batch above the fanouts that come next."""
         while len(batch) and self.context.hierarchy.at_fanout(batch.state):
@@ -126,6 +162,16 @@ class Exploring:
     def _expand(self, batch: Batch) -> Iterator[Batch]:
         for grown in expand_loops(self.context, batch, self._cutoff):
             yield self._at_loops(grown)
+
+    def _dive_into(self, started: ArrayChoices | Batch) -> None:
+        """Dive from the best choices of arrays."""
+        while isinstance(started, ArrayChoices) and len(started):
+            further = [f for f in self.plans.further(started.take(slice(1)), self._cutoff) if len(f)]
+            if not further:
+                return
+            started = min(further, key=lambda each: float(each.bound[0]))
+        if isinstance(started, Batch):
+            self._dive(self._at_loops(started))
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""
@@ -154,7 +200,7 @@ class Exploring:
             self._group(head)
             return
         for batch in grown:
-            self.frontier.push_batch(batch)
+            self.frontier.push_rows(batch)
         if self.context.tiling == "ragged" and _undecided(head):
             self._dive_again(grown)
         elif self._steps % STEPS_PER_DIVE == 0:
@@ -166,7 +212,7 @@ class Exploring:
         whole = rest.bound.base
         if whole is not None and len(whole) > 2 * len(rest):  # no longer worth keeping all of them for
             rest = rest.take(np.arange(len(rest)))
-        self.frontier.push_batch(rest)
+        self.frontier.push_rows(rest)
         return batch.take(slice(count))
 
     def _rows_at_once(self, batch: Batch) -> int:
@@ -218,17 +264,17 @@ class Exploring:
         elif batch.bounds.level < 0:
             self._group(batch)
         else:
-            self.frontier.push_batch(finer(self.context, self._head(batch, 8), self._cutoff))
+            self.frontier.push_rows(finer(self.context, self._head(batch, 8), self._cutoff))
 
     def _group(self, batch: Batch) -> None:
         """Put the rows back in groups of alike arrays, with bounds by tables of each group."""
         groups = groups_of(self.context, batch)
         count = len(groups) if self.context.tiling == "ragged" else self.context.groups.at_once
         if groups[count:]:
-            self.frontier.push_batch(batch.take(np.sort(np.concatenate(groups[count:]))))
+            self.frontier.push_rows(batch.take(np.sort(np.concatenate(groups[count:]))))
         bounded = list(bounded_by_groups(self.context, batch, groups[:count], self._cutoff))
         for group in bounded:
-            self.frontier.push_batch(group)
+            self.frontier.push_rows(group)
         if self.context.tiling == "ragged":
             self._dive_again(bounded)
 
