@@ -1,5 +1,6 @@
 """Frozen data shared by every other folder: problems, loop nests, mappings. Nothing here computes a cost."""
 
+from . import checks
 from .errors import (
     ArchitectureError,
     ConstraintError,
@@ -39,6 +40,7 @@ __all__ = [
     "TilewrightError",
     "UnwritableStoreError",
     "ceil_div",
+    "checks",
     "did_you_mean",
     "digits_by_dimension",
     "need_package",

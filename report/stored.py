@@ -41,13 +41,13 @@ def list_page(records: Sequence[Record], path: object) -> Group:
 
 def record_page(record: Record) -> Group:
     """The page of one stored result: that of its search, or the reason why there is no mapping."""
-    answer = record.answer()
-    if isinstance(answer, NoMapping):
-        return Group(pairs(_record_rows(record)), f"\n{answer.error}")
+    found = record.result()
+    if isinstance(found, NoMapping):
+        return Group(pairs(_record_rows(record)), f"\n{found.error}")
     from .documents import parse_mapping
 
     arch = parse_mapping(record.text, record.key).arch
-    page = result_page(answer.mapping, arch, answer.cost, answer.certificate, origin=recalled_text(record))
+    page = result_page(found.mapping, arch, found.cost, found.certificate, origin=recalled_text(record))
     return Group(pairs([("Key", record.key), ("Dataflow", record.dataflow)]), page)
 
 
@@ -79,8 +79,7 @@ def _created(record: Record) -> str:
 
 
 def _objective(r: Record) -> str:
-    extras = [word for word, usual in ((r.space, "even"), (r.tiling, "perfect")) if word != usual]
-    return ", ".join([r.objective, *extras])
+    return ", ".join([r.objective, r.tiling, *([r.space] if r.space != "even" else [])])
 
 
 def _status(r: Record) -> str:
