@@ -82,9 +82,11 @@ SECTIONS = (
     Section("Networks", "", "workloads", ("Network", "NetworkLayer")),
     Section("Objectives", "", "cost_models", ("Objective",)),
     Section("Batches", "", "report.batch.run", ("Progress",)),
-    Section("", "", "report.store", ("Question", "Solution", "NoMapping")),
+    Section("", "", "mapper.question", ("Question", "Limits", "Answer")),
+    Section("", "", "report.store", ("NoMapping",)),
     Section("", "", "report.batch.job", ("Failure",)),
-    Section("Comparisons and explorations", "", "report.comparison", ("Comparison", "Row")),
+    Section("Comparisons and explorations", "", "report.comparison", ("Comparison",)),
+    Section("", "", "report.comparison_rows", ("ComparisonRows", "Row")),
     Section("", "", "report.batch.plan", ("Settings",)),
     Section("", "", "report.costs", ("EnergyPart",)),
     Section("", "", "report.summaries", ("Summary", "Winner")),
@@ -107,12 +109,12 @@ SECTIONS = (
 )
 
 ALIASES = (
-    ("results", ("ArchitectureLike", "ConstraintsLike")),
+    ("arguments", ("ArchitectureLike", "ConstraintsLike", "SizeLike", "StoreLike")),
     ("forms", ("Format",)),
     ("mapper.emit", ("Element",)),
     ("mapper.constraints.files", ("ConstraintSource",)),
     ("cost_models", ("ObjectiveLike",)),
-    ("comparisons", ("NetworkLike", "ManyResult")),
+    ("comparisons", ("NetworkLike", "LayersLike", "ManyResult")),
     ("mapper.tilings", ("Tiling",)),
     ("mapper.space", ("Space",)),
     ("workloads.networks", ("Widths",)),
@@ -126,7 +128,7 @@ ALIASES = (
     ("cost_models.counts", ("AccessTable",)),
     ("report.batch.run", ("Watch",)),
     ("report.batch.job", ("Outcome",)),
-    ("report.comparison", ("Status",)),
+    ("report.comparison_rows", ("Status",)),
     ("report.tables", ("Value",)),
 )
 """Types that signatures call by a name, and the modules that they are taken from."""

@@ -51,6 +51,7 @@ DEFAULT_LIMITS: Final = Limits()
 class Question:
     """One search, with everything resolved.
 
+    problem, arch  what is to be mapped, and on which machine
     objective    to be minimized
     tiling, space, constraints  the mappings to choose from
     limits       after which the best mapping so far is taken, with the bound proven by then
@@ -85,7 +86,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """The best mapping that was found, what it costs, and what is proven of it."""
+    """What a search comes to.
+
+    mapping      the best one that was found
+    cost         of the mapping
+    certificate  what is proven of it
+    """
 
     mapping: Mapping
     cost: Cost

@@ -38,7 +38,7 @@ class Row:
     key       of the result in the store; None where no search was possible
     recalled  whether the store had it before
     command   a shell command that finds the same result
-    outcome   an Answer, or why there is none
+    outcome   an `Answer`, or why there is none
     """
 
     network: str

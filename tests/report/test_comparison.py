@@ -196,7 +196,9 @@ def test_kinds_of_layers(layer: str, kind: str) -> None:
 def test_commands_reproduce_their_rows(comparison: Comparison) -> None:
     row = comparison.rows[-1]
     assert row.command.startswith("tilewright search ")
-    assert row.command.endswith("tiny.yaml:attention --arch tpu_v1 --dataflow output-stationary --objective edp")
+    assert row.command.endswith(
+        "tiny.yaml:attention --arch tpu_v1 --dataflow output-stationary --objective edp --tiling perfect"
+    )
 
 
 # ---- tables ------------------------------------------------------------------------------------------------

@@ -9,9 +9,10 @@ import pytest
 
 import tilewright as tw
 from generators import memory
-from tilewright import explanations
 from tilewright.arch import Architecture, Keeps, Mac, list_archs, load_arch
 from tilewright.explanations import explain
+from tilewright.mapper.question import Answer, Question
+from tilewright.mapper.strategies import Exact
 from tilewright.report.explain.changes import Change, changes_of
 from tilewright.report.explain.explanation import Improvement
 from tilewright.report.explain.ranking import STOPPED, best_changes, try_changes
@@ -174,13 +175,15 @@ def test_an_interrupt_hands_over_what_is_known(monkeypatch: pytest.MonkeyPatch) 
     result = tw.search(tw.gemm(2, 2, 2), tiny(), "energy")
     asked: list[str] = []
 
-    def search(problem: tw.Problem, arch: Architecture, *kind: object, **more: object) -> tw.SearchResult:
-        asked.append(arch.name)
+    search = Exact.search
+
+    def interrupted(self: Exact, question: Question) -> Answer:
+        asked.append(question.arch.name)
         if len(asked) == 3:
             raise KeyboardInterrupt
-        return tw.search(problem, arch, *kind, **more)  # type: ignore[arg-type]
+        return search(self, question)
 
-    monkeypatch.setattr(explanations, "search", search)
+    monkeypatch.setattr(Exact, "search", interrupted)
     e = explain(result, cache=False)
     found = e.improvement
     assert found is not None
