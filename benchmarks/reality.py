@@ -121,8 +121,8 @@ def measure_layer(layer: str, options: argparse.Namespace) -> list[Measured]:
 def pick(layer: str, arch: tw.Architecture, count: int, rng: random.Random) -> list[Candidate]:
     """The mapping with the least energy-delay product, and others, spread evenly over the logarithm of latency."""
     problem = tw.load_layer(layer)
-    best = tw.search(problem, arch, objective="edp")
-    least = tw.search(problem, arch, objective="latency,energy")
+    best = tw.search(problem, arch, objective="edp", tiling="perfect")
+    least = tw.search(problem, arch, objective="latency,energy", tiling="perfect")
     known = {r.mapping: Candidate(r.mapping, r.cost) for r in (best, least)}
     limit = SLOWEST * least.cost.latency_cycles
     drawn = {c.mapping: c for c in around(list(known), problem, arch, rng) if c.cost.latency_cycles <= limit}

@@ -98,7 +98,7 @@ def bound(
 
 
 def _command(layer: str | None, options: dict[str, str | None]) -> str:
-    """The command that does the same again; options at their defaults are left out."""
+    """The command that does the same again; the even space is left out."""
     words = ["tilewright", "bound", *([layer] if layer is not None else [])]
     for option, text in options.items():
         if text not in (None, "even"):
