@@ -38,7 +38,8 @@ from .report.store.opening import opened_for_many
 from .results import SearchResult
 from .searches import warn
 from .workloads import Network, load_network
-from .workloads.networks import Widths, is_onnx
+from .workloads.network import Widths
+from .workloads.networks import is_onnx
 
 NetworkLike: TypeAlias = Network | str | os.PathLike[str]
 LayersLike: TypeAlias = Iterable[Problem | str] | NetworkLike

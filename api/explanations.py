@@ -27,7 +27,8 @@ from .mapper.space import SPACES, Space
 from .mapper.strategies import Exact
 from .mapper.tilings import TILINGS, Tiling, tiling_for
 from .report.explain.changes import Change, changes_of
-from .report.explain.explanation import Explanation, Improvement, explain_mapping
+from .report.explain.explanation import Explanation, explain_mapping
+from .report.explain.facts import Improvement
 from .report.explain.ranking import STOPPED, Searched, try_changes
 from .results import SearchResult, evaluate
 

@@ -17,7 +17,7 @@ from .mapper.tilings import Tiling
 from .report.batch.plan import Machine
 from .report.batch.run import Watch, unwatched
 from .report.exploration import Exploration, exploration_of
-from .workloads.networks import Widths
+from .workloads.network import Widths
 
 
 def explore(

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from ..mapper.space import Space
     from ..mapper.tilings import Tiling
-    from ..workloads.networks import Widths
+    from ..workloads.network import Widths
 
 # ---- a layer (`problems.py` makes a problem of them) ---------------------------------------------------------------
 
@@ -176,7 +176,7 @@ def names(text: str) -> list[str]:
 def widths_named(widths: str) -> Widths:
     """Checked; TilewrightError for a word that is not known."""
     from ..arguments import check_choice
-    from ..workloads.networks import WIDTHS, Widths
+    from ..workloads.network import WIDTHS, Widths
 
     check_choice("widths", widths, WIDTHS)
     return cast(Widths, widths)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...ir import ProblemError, did_you_mean
-from ..networks import Network, NetworkLayer, Widths
+from ..network import Network, NetworkLayer, Widths
 from .attention import attention
 from .convolutions import conv, conv_integer, qlinear_conv
 from .deformed import deform_conv

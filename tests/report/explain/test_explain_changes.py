@@ -14,7 +14,7 @@ from tilewright.explanations import explain
 from tilewright.mapper.question import Answer, Question
 from tilewright.mapper.strategies import Exact
 from tilewright.report.explain.changes import Change, changes_of
-from tilewright.report.explain.explanation import Improvement
+from tilewright.report.explain.facts import Improvement
 from tilewright.report.explain.ranking import STOPPED, best_changes, try_changes
 
 CONV = tw.conv2d(K=4, C=4, P=4, Q=4, R=3, S=1)
