@@ -16,7 +16,8 @@ from .cost_models import ObjectiveLike, parse_objective
 from .ir import ArchitectureError, Problem, ProblemError, TilewrightError, checks, did_you_mean
 from .ir.limits import check_countable
 from .mapper.constraints.files import ConstraintSource, load_constraints
-from .mapper.question import DEFAULT_MEMORY_LIMIT, Limits, Question
+from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.question import Limits, Question
 from .mapper.space import SPACES, Space
 from .mapper.tilings import TILINGS, Tiling, tiling_for
 from .workloads import load_layer

@@ -25,7 +25,8 @@ from .arguments import (
 )
 from .cost_models import ObjectiveLike, parse_objective
 from .ir import InfeasibleError, Problem, ProblemError, SearchCancelledError, TilewrightError, checks
-from .mapper.question import DEFAULT_MEMORY_LIMIT, Answer, Limits, Question
+from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.question import Answer, Limits, Question
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
 from .report.batch.job import Failure, Outcome

@@ -22,7 +22,8 @@ from .arguments import (
 from .cost_models import Cost, Objective, ObjectiveLike, parse_objective
 from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError, checks
 from .mapper.certificate import RELATIVE_TOLERANCE, Certificate
-from .mapper.question import DEFAULT_MEMORY_LIMIT, Limits
+from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.question import Limits
 from .mapper.space import SPACES, Space
 from .mapper.strategies import Exact
 from .mapper.tilings import TILINGS, Tiling, tiling_for

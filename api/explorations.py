@@ -11,7 +11,7 @@ from .arguments import SizeLike, StoreLike, limits_of
 from .comparisons import NetworkLike, Running, arch_options, compared, settings_of, workload_options, workloads_of
 from .cost_models import ObjectiveLike
 from .ir import TilewrightError, checks
-from .mapper.question import DEFAULT_MEMORY_LIMIT
+from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.space import Space
 from .mapper.tilings import Tiling
 from .report.batch.plan import Machine

@@ -17,7 +17,8 @@ from .arguments import (
 )
 from .cost_models import ENERGY, ObjectiveLike
 from .ir import Problem, TilewrightError, checks
-from .mapper.question import DEFAULT_MEMORY_LIMIT, Question
+from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.question import Question
 from .mapper.several import search_best, search_front
 from .mapper.space import Space
 from .mapper.strategies import STRATEGIES, strategy_named

@@ -104,7 +104,7 @@ SECTIONS = (
         "ir",
         (
             *("ProblemError", "ArchitectureError", "ConstraintError", "MappingError", "InfeasibleError"),
-            *("SearchCancelledError", "StoreError", "UnwritableStoreError"),
+            *("UndecidedError", "SearchCancelledError", "StoreError", "UnwritableStoreError"),
         ),
     ),
 )

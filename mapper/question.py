@@ -18,15 +18,13 @@ from ..cost_models import Cost, Objective
 from ..ir import Mapping, Problem
 from .certificate import Certificate
 from .constraints import Constraints
+from .means import DEFAULT_MEMORY_LIMIT
 from .model_version import MODEL_VERSION
 from .space import Space
 from .tilings import Tiling
 
 FREE: Final = Constraints()
 """No constraints: the whole space."""
-
-DEFAULT_MEMORY_LIMIT: Final = 2**30
-"""Bytes that the tables and the open mappings of one search may take, unless told otherwise."""
 
 _WITHOUT_EFFECT = {"name", "description", "technology", "source", "settings"}
 """Fields of an architecture that no result depends on."""

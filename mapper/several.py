@@ -9,6 +9,7 @@ from dataclasses import replace
 from ..cost_models import ENERGY, LATENCY, Capped, Objective
 from ..ir import InfeasibleError
 from .exact.search import ExactSearch
+from .means import Means
 from .question import Answer, Question
 
 STEP = 1e-7
@@ -34,8 +35,7 @@ def best_of(question: Question) -> Answer:
 
 
 def _exact(question: Question, count: int) -> ExactSearch:
-    """The exact search of a question: the one place where it is made."""
-    # MEMORY LIMIT: the exact search does not take one yet; `question.limits.memory_bytes` goes in here.
+    """The exact search of a question: the one place where it is made. Its time runs from this call."""
     return ExactSearch(
         question.problem,
         question.arch,
@@ -43,7 +43,7 @@ def _exact(question: Question, count: int) -> ExactSearch:
         question.tiling,
         question.space,
         question.constraints,
-        question.limits.time_s,
+        Means.from_now(question.limits.time_s, question.limits.memory_bytes),
         count,
     )
 

@@ -165,7 +165,7 @@ def _refuse_what_cpsat_lacks(question: Question, where: str) -> None:
 
 def _nothing_proven(question: Question, name: str, value: float) -> Certificate:
     """The certificate of a mapping of that value, of which nothing is known yet."""
-    from .exact.hierarchy import Hierarchy
+    from .space.regions import placements
     from .space.size import count_mappings
 
     problem, arch = question.problem, question.arch
@@ -175,7 +175,7 @@ def _nothing_proven(question: Question, name: str, value: float) -> Certificate:
         value=value,
         lower_bound=0.0,
         space_size=count_mappings(problem, arch, question.tiling),
-        placements=sum(1 for _ in Hierarchy(problem, arch).placements()),
+        placements=placements(problem, arch),
         evaluated=0,
         pruned={},
         seconds=0.0,

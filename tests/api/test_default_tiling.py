@@ -15,7 +15,8 @@ from tilewright.arguments import memory_bytes
 from tilewright.cli import app
 from tilewright.forms import FORMS
 from tilewright.mapper import several, tilings
-from tilewright.mapper.question import DEFAULT_MEMORY_LIMIT, Answer, Limits, Question
+from tilewright.mapper.means import DEFAULT_MEMORY_LIMIT
+from tilewright.mapper.question import Answer, Limits, Question
 from tilewright.mapper.strategies import STRATEGIES, Exact
 from tilewright.report.units import exact_size
 

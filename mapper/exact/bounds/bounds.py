@@ -1,12 +1,12 @@
 """Lower bounds on what the rest of a mapping costs, for every tile at once.
 
-For every state (`hierarchy.py`: what is still to be placed, which crossings wait to be charged) there is a table over
+For every state (`hierarchy.py`: what is still to be placed, which boundaries wait to be charged) there is a table over
 the lattice of tiles (`lattice.py`): the least that everything further out can cost, column by column, above the tile.
 Tables follow from each other, from the outermost state inwards:
 
-- At the next block, tiles must fit (with those that the memory is still to hold), and the block's own crossings join
-  those that wait.
-- A loop over a dimension charges the waiting crossings that it moves, at the tile below it, and lets the tile grow. A
+- At the next node group, tiles must fit (with those that the memory is still to hold), and the node group's own
+  boundaries join those that wait.
+- A loop over a dimension charges the waiting boundaries that it moves, at the tile below it, and lets the tile grow. A
   loop that moves none of them is free: the least over tiles around, along that dimension.
 - Passing a fanout lets the tile grow by the instances along each dimension.
 - Whatever still waits below the outermost memory is charged once, at the whole problem.
@@ -28,15 +28,15 @@ import numpy as np
 
 from ...tilings import Tiling
 from ..arrays import axis_limits
+from ..cost_columns import CostColumns
 from ..footprints import Footprints
-from ..hierarchy import Block, Crossing, Hierarchy, State
-from ..ledger import Ledger
+from ..hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
 from ..rows import Floats, Ints
 from .array_groups import ArrayGroup, any_arrays
 from .array_tables import inside, inside_each
-from .crossings import CrossingBounds
+from .boundary_costs import BoundaryBounds
 from .lattice import Lattice, check_searchable
-from .moves import End, Move, Moves
+from .loop_charges import End, LoopCharge, LoopCharges
 from .table_room import TableRoom
 
 
@@ -68,7 +68,7 @@ class Bounds:
         hierarchy: Hierarchy,
         footprints: Footprints,
         lattice: Lattice,
-        ledger: Ledger,
+        cost_columns: CostColumns,
         arrays: ArrayGroup | None = None,
         alike: Bounds | None = None,
         outside: Bounds | None = None,
@@ -76,11 +76,11 @@ class Bounds:
         self.hierarchy = hierarchy
         self.footprints = footprints
         self.lattice = lattice
-        self.ledger = ledger
+        self.cost_columns = cost_columns
         self.arrays = arrays or any_arrays(hierarchy)
-        self.moves: Moves = Moves(hierarchy) if alike is None else alike.moves
-        known = None if alike is None else alike.crossings
-        self.crossings: CrossingBounds = CrossingBounds(hierarchy, lattice, ledger, self.arrays, known)
+        self.moves: LoopCharges = LoopCharges(hierarchy) if alike is None else alike.moves
+        known = None if alike is None else alike.boundaries
+        self.boundaries: BoundaryBounds = BoundaryBounds(hierarchy, lattice, cost_columns, self.arrays, known)
         self.dims = hierarchy.problem.dim_names
         self.every_dim = range(len(self.dims))
         self.level = -1
@@ -98,12 +98,12 @@ class Bounds:
 
     def forget(self) -> None:
         """Drop all tables; they are made again when they are asked for."""
-        self.crossings.forget()
-        self._room = TableRoom((self.arrays.stacked, self.ledger.columns, *self.lattice.shape))
+        self.boundaries.forget()
+        self._room = TableRoom((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
         self._tables: dict[State, Floats] = {}
         self._beyond: dict[State, Floats] = {}
         self._stops: dict[State, Floats] = {}
-        self._slid: dict[tuple[State, Move], Floats] = {}
+        self._slid: dict[tuple[State, LoopCharge], Floats] = {}
         self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
 
     def prepare(self, state: State) -> None:
@@ -122,7 +122,7 @@ class Bounds:
 
         member  (rows,) the group of arrays that each row belongs to, of those that the table is for
         """
-        columns, cells = self.ledger.columns, math.prod(self.lattice.shape)
+        columns, cells = self.cost_columns.count, math.prod(self.lattice.shape)
         first = self.lattice.cell(tiles)
         if len(table) > 1:
             first = first + member * (columns * cells)
@@ -140,7 +140,7 @@ class Bounds:
     def table(self, state: State) -> Floats:
         """(groups, columns, lattice) least cost of all that lies above a tile: temporal loops come next, or a fanout.
 
-        Outside all fanouts, and without a crossing that waits since inside, it is the same for all arrays.
+        Outside all fanouts, and without a boundary that waits since inside, it is the same for all arrays.
         """
         owner = self._owner(state)
         if state not in owner._tables:
@@ -173,20 +173,20 @@ class Bounds:
             np.minimum(least, owner._end(state, end), out=least)
         for move, charged in steps.moves:
             after = owner._after_slide(charged, move)
-            for crossing in move.fixed:
-                after = after + owner.crossings.cost(crossing, state.passed)
+            for boundary in move.fixed:
+                after = after + owner.boundaries.cost(boundary, state.passed)
             np.minimum(least, after, out=least)
         return least
 
-    def _after_slide(self, charged: State, move: Move) -> Floats:
+    def _after_slide(self, charged: State, move: LoopCharge) -> Floats:
         after = self.table(charged)
         if not move.sliding:
             return after
-        for crossing in move.sliding:
-            after = after + self.crossings.cost(crossing, charged.passed)
+        for boundary in move.sliding:
+            after = after + self.boundaries.cost(boundary, charged.passed)
         return self.lattice.around(after, move.dims)
 
-    def after_fixed(self, state: State, move: Move) -> Floats:
+    def after_fixed(self, state: State, move: LoopCharge) -> Floats:
         """(groups, columns, lattice) least cost of what follows the charges of a loop that no tile slides along."""
         if not move.sliding:
             return self.table(state.charging(move.moved))
@@ -204,9 +204,9 @@ class Bounds:
         known = owner._growing
         if key not in known:
             nothing: list[Floats | None] = [None] * (len(dims) + 1)
-            blocks = self.hierarchy.next_blocks(state)
-            if not state.waiting and len(blocks) == 1 and self.fanouts_after(state):
-                above, _ = self.after(state, blocks[0], ())
+            node_groups = self.hierarchy.next_node_groups(state)
+            if not state.waiting and len(node_groups) == 1 and self.fanouts_after(state):
+                above, _ = self.after(state, node_groups[0], ())
                 table = self.lattice.around(self.table(above), later)
                 known[key] = Growing(nothing, self._decided(table, dims))
             else:
@@ -223,26 +223,26 @@ class Bounds:
         return tables[::-1]
 
     def fanouts_after(self, state: State) -> int:
-        """Fanouts that follow the next block directly, whichever it is; 0 if that depends."""
-        return min(self.after(state, block, ())[1] for block in self.hierarchy.next_blocks(state))
+        """Fanouts that follow the next node group directly, whichever it is; 0 if that depends."""
+        return min(self.after(state, node_group, ())[1] for node_group in self.hierarchy.next_node_groups(state))
 
     def _end(self, state: State, end: End) -> Floats:
-        """The least cost from a block's tile on, where all that waits goes on waiting; a new table."""
-        table = np.empty((self.arrays.stacked, self.ledger.columns, *self.lattice.shape))
+        """The least cost from a node group's tile on, where all that waits goes on waiting; a new table."""
+        table = np.empty((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
         if end.above is None:
             table.fill(np.inf)
-            once = [self.crossings.at_whole(c, state.passed) for c in state.waiting]
+            once = [self.boundaries.at_whole(c, state.passed) for c in state.waiting]
             table[:, :, *self._whole] = sum(once) if once else 0.0
             return table
-        return np.maximum(self.table(end.above), self._full_with(end.block.memory, end.tenants), out=table)
+        return np.maximum(self.table(end.above), self._full_with(end.node_group.memory, end.residents), out=table)
 
-    def _full_with(self, memory: int, tenants: tuple[int, ...]) -> Floats:
+    def _full_with(self, memory: int, residents: tuple[int, ...]) -> Floats:
         """(lattice) infinite where a memory cannot hold tiles, else 0."""
-        key = (memory, tenants)
+        key = (memory, residents)
         if key not in self._full:
             grids = np.meshgrid(*self.lattice.least, indexing="ij")
             flat = np.stack([g.ravel() for g in grids], axis=1)
-            fits = self.footprints.fits(memory, [(t, flat) for t in tenants])
+            fits = self.footprints.fits(memory, [(t, flat) for t in residents])
             self._full[key] = np.where(fits, 0.0, np.inf).reshape(self.lattice.shape)
         return self._full[key]
 
@@ -252,15 +252,15 @@ class Bounds:
             if self.hierarchy.at_fanout(state):
                 state = self.hierarchy.passing(state)
             else:
-                state = self.hierarchy.place(state, self.hierarchy.next_blocks(state)[0], ())
+                state = self.hierarchy.place(state, self.hierarchy.next_node_groups(state)[0], ())
         owner = self._owner(state)
         if state not in owner._beyond:
             owner._beyond[state] = self.lattice.around(owner.table(state), self.every_dim)
         return owner._beyond[state]
 
-    def after(self, state: State, block: Block, still: tuple[Crossing, ...]) -> tuple[State, int]:
-        """The state above a block, and above the fanouts that follow it directly; how many those are."""
-        placed = self.hierarchy.place(state, block, still)
+    def after(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> tuple[State, int]:
+        """The state above a node group, and above the fanouts that follow it directly; how many those are."""
+        placed = self.hierarchy.place(state, node_group, still)
         count = 0
         while self.hierarchy.at_fanout(placed):
             placed, count = self.hierarchy.passing(placed), count + 1

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ....ir import Problem, ProblemError
-from ...tilings import Tiling, even_growth, grid
+from ...tilings import Tiling, grid, linear_growth
 from ..rows import Floats, Ints
 
 MOST_CELLS = 100_000
@@ -45,7 +45,7 @@ def check_searchable(problem: Problem, tiling: Tiling) -> None:
     """ProblemError for a problem whose tables would not fit the memory of a computer."""
     hint = "give a part of the layer"
     for dim, size in problem.dims:
-        every_size = tiling == "ragged" and not even_growth(problem, dim)
+        every_size = tiling == "ragged" and not linear_growth(problem, dim)
         most = LONGEST_WINDOW if every_size else LONGEST_DIMENSION
         if size > most:
             message = f"dimension {dim} has {size:,} elements, expected {most:,} at most for a search"
