@@ -17,7 +17,7 @@ from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
 from .fill import idle_cycles
 from .objective import ObjectiveLike, parse_objective
-from .ports import Bits, access_bits, direction_cycles
+from .ports import AccessBits, access_bits, direction_cycles
 from .sets import distinct_sums
 
 
@@ -257,10 +257,10 @@ def _memory_use(
     )
 
 
-def _bits_through(arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable) -> Bits:
+def _bits_through(arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable) -> AccessBits:
     """Bits of all tensors through one memory's ports."""
     found = [access_bits(arch, tensors[t], accesses) for (name, t), accesses in table.items() if name == memory.name]
-    return sum(found, Bits(0, 0, 0, 0))
+    return sum(found, AccessBits(0, 0, 0, 0))
 
 
 def _energy_pj(arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses, instances: int) -> float:

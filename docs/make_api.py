@@ -125,7 +125,7 @@ ALIASES = (
     ("arch.spec", ("Latency",)),
     ("arch.settings", ("Setting",)),
     ("mapper.emit", ("Element",)),
-    ("mapper.emit.verify", ("Words",)),
+    ("mapper.emit.verify", ("WordTable",)),
     ("cost_models.counts", ("AccessTable",)),
     ("report.batch.run", ("Watch",)),
     ("report.batch.job", ("Outcome",)),

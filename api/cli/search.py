@@ -119,7 +119,7 @@ def search(
     question = question_of(problem, machine, objective, kind, _space(space), sources, limits)
     if out is not None:
         prepare_folder(out)
-    searches = _Searches(question, chosen, not no_cache, store)
+    searches = _CommandSearches(question, chosen, not no_cache, store)
     with noting_interrupts() as interrupts, status(f"searching the best mapping of {problem.name} on {machine.name}"):
         results, origin = searches.several(top) if top is not None or pareto is not None else searches.one()
     if interrupts:
@@ -133,7 +133,7 @@ def search(
 
 
 @dataclass(frozen=True)
-class _Searches:
+class _CommandSearches:
     """The searches of one command."""
 
     question: Question

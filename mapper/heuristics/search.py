@@ -11,10 +11,10 @@ from ..question import Question
 from .annealing import annealing
 from .genetic import genetic
 from .random_sampling import random_sampling
-from .sample import Space
+from .sample import GenomeSpace
 from .trajectory import HeuristicResult, Proposals, Run
 
-PROPOSALS: Mapping[str, Callable[[Space, random.Random], Proposals]] = {
+PROPOSALS: Mapping[str, Callable[[GenomeSpace, random.Random], Proposals]] = {
     "random": random_sampling,
     "anneal": annealing,
     "genetic": genetic,
@@ -41,7 +41,7 @@ def search_heuristic(
     _check(heuristic, question.limits.time_s, evaluations)
     if question.limits.time_s is None and evaluations is None:
         evaluations = DEFAULT_EVALUATIONS
-    space = Space(question.problem, question.arch, question.tiling)
+    space = GenomeSpace(question.problem, question.arch, question.tiling)
     run = Run(space, question.objective, question.limits.time_s, evaluations)
     proposals = PROPOSALS[heuristic](space, random.Random(seed))
     try:

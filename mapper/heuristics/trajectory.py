@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...cost_models import Cost, Objective, check_fit, evaluate
 from ...ir import InfeasibleError, Mapping, MappingError
-from .sample import Genome, Space
+from .sample import Genome, GenomeSpace
 
 Proposals: TypeAlias = Generator[Genome, float, None]
 """A strategy: it yields genomes, and is sent the value of each; infinite for one that does not fit."""
@@ -56,7 +56,7 @@ class Run:
     evaluations  the most costs to compute, or None
     """
 
-    space: Space
+    space: GenomeSpace
     objective: Objective
     time_limit: float | None
     evaluations: int | None

@@ -30,7 +30,7 @@ from tilewright.mapper.heuristics import PROPOSALS, search_heuristic, trajectory
 from tilewright.mapper.heuristics.chains import count_chains, draw_chain
 from tilewright.mapper.heuristics.moves import crossover, neighbour, prime_factors
 from tilewright.mapper.heuristics.neighbourhood import neighbourhood
-from tilewright.mapper.heuristics.sample import Genome, Space
+from tilewright.mapper.heuristics.sample import Genome, GenomeSpace
 from tilewright.mapper.question import DEFAULT_LIMITS, Limits, Question
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import conv2d, gemm
@@ -38,13 +38,13 @@ from tilewright.workloads import conv2d, gemm
 MAY = Keeps(input="may", weight="may", output="may")
 
 
-def random_space(seed: int, capacity: int | None = None, largest: int = 9) -> tuple[Space, random.Random]:
+def random_space(seed: int, capacity: int | None = None, largest: int = 9) -> tuple[GenomeSpace, random.Random]:
     rng = random.Random(seed)
     problem = random_problem(rng, largest)
-    return Space(problem, random_architecture(rng, capacity=capacity), rng.choice(TILINGS)), rng
+    return GenomeSpace(problem, random_architecture(rng, capacity=capacity), rng.choice(TILINGS)), rng
 
 
-def genomes(space: Space, rng: random.Random) -> list[Genome]:
+def genomes(space: GenomeSpace, rng: random.Random) -> list[Genome]:
     """Draws, and what moves and crossovers make of them."""
     drawn = [space.draw(rng) for _ in range(8)]
     walked = drawn[:1]
@@ -60,7 +60,7 @@ def genomes(space: Space, rng: random.Random) -> list[Genome]:
 @pytest.mark.parametrize("seed", range(40))
 def test_every_genome_is_a_mapping_and_fits_when_it_says_so(seed: int) -> None:
     space, rng = random_space(seed, capacity=(None, 40, 400)[seed % 3])
-    space = Space(space.problem, varied(space.arch, rng), space.tiling)
+    space = GenomeSpace(space.problem, varied(space.arch, rng), space.tiling)
     for genome in genomes(space, rng):
         mapping = space.mapping(genome)  # raises where a dimension is not covered
         try:
@@ -114,7 +114,7 @@ def test_loops_of_a_memory_that_keeps_nothing_join_those_further_out() -> None:
     levels = (memory("DRAM"), memory("L1", keeps=MAY), memory("L2", keeps=MAY))
     arch = Architecture(name="three", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
     nothing, everything = (False,) * 3, (True,) * 3
-    space = Space(gemm(12, 12, 1), arch, "ragged")
+    space = GenomeSpace(gemm(12, 12, 1), arch, "ragged")
     keeps, trips = (everything, everything, nothing), [(2, 3, 2), (1, 5, 4), (1, 1, 1)]
     assert space.assemble(keeps, trips, [()] * 3, random.Random(0)).trips == ((2, 6, 1), (1, 12, 1), (1, 1, 1))
 
@@ -188,14 +188,14 @@ def fitting(problem: Problem, arch: Architecture, tiling: Tiling) -> set[str]:
 def test_random_sampling_reaches_every_mapping_and_no_other(
     problem: Problem, arch: Architecture, tiling: Tiling
 ) -> None:
-    space, rng = Space(problem, arch, tiling), random.Random(0)
+    space, rng = GenomeSpace(problem, arch, tiling), random.Random(0)
     draws = (space.draw(rng) for _ in range(25_000))
     assert {str(space.mapping(genome)) for genome in set(draws) if space.fits(genome)} == fitting(problem, arch, tiling)
 
 
 @pytest.mark.parametrize(("problem", "arch", "tiling"), BLIND_SPOTS)
 def test_moves_reach_every_mapping(problem: Problem, arch: Architecture, tiling: Tiling) -> None:
-    space, rng = Space(problem, arch, tiling), random.Random(0)
+    space, rng = GenomeSpace(problem, arch, tiling), random.Random(0)
     genome = space.draw(rng)
     walk = {genome}
     for _ in range(25_000):
