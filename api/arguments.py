@@ -13,7 +13,8 @@ from typing import TypeAlias
 from .arch import Architecture, load_arch
 from .arch.units import size_bits
 from .cost_models import ObjectiveLike, parse_objective
-from .ir import ArchitectureError, Problem, ProblemError, TilewrightError, checks, did_you_mean
+from .inputs import checks
+from .ir import ArchitectureError, Problem, ProblemError, TilewrightError, did_you_mean
 from .ir.limits import check_countable
 from .mapper.constraints.files import ConstraintSource, load_constraints
 from .mapper.means import DEFAULT_MEMORY_LIMIT

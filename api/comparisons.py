@@ -24,7 +24,8 @@ from .arguments import (
     tiling_or_default,
 )
 from .cost_models import ObjectiveLike, parse_objective
-from .ir import InfeasibleError, Problem, ProblemError, SearchCancelledError, TilewrightError, checks
+from .inputs import checks
+from .ir import InfeasibleError, Problem, ProblemError, SearchCancelledError, TilewrightError
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Answer, Limits, Question
 from .mapper.space import SPACES, Space

@@ -20,7 +20,8 @@ from .arguments import (
     question_of,
 )
 from .cost_models import Cost, Objective, ObjectiveLike, parse_objective
-from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError, checks
+from .inputs import checks
+from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError
 from .mapper.certificate import RELATIVE_TOLERANCE, Certificate
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Limits

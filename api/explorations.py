@@ -10,7 +10,8 @@ from .arch.sweeps import Sweep, parse_sweep, swept
 from .arguments import SizeLike, StoreLike, limits_of
 from .comparisons import NetworkLike, Running, arch_options, compared, settings_of, workload_options, workloads_of
 from .cost_models import ObjectiveLike
-from .ir import TilewrightError, checks
+from .inputs import checks
+from .ir import TilewrightError
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.space import Space
 from .mapper.tilings import Tiling

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from .arch import Architecture
-from .ir import Mapping, TilewrightError, checks, did_you_mean
+from .inputs import checks
+from .ir import Mapping, TilewrightError, did_you_mean
 from .mapper.tilings import TILINGS, Tiling
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from .arguments import ArchitectureLike, as_architecture
 from .cost_models import Cost
 from .cost_models import evaluate as evaluate_fit
 from .forms import Format, emit_mapping
-from .ir import Mapping, MappingError, Problem, TilewrightError, checks
+from .inputs import checks
+from .ir import Mapping, MappingError, Problem, TilewrightError
 from .ir.limits import check_countable
 from .mapper.certificate import Certificate
 from .mapper.question import Answer, Question

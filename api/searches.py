@@ -16,7 +16,8 @@ from .arguments import (
     tiling_or_default,
 )
 from .cost_models import ENERGY, ObjectiveLike
-from .ir import Problem, TilewrightError, checks
+from .inputs import checks
+from .ir import Problem, TilewrightError
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Question
 from .mapper.several import search_best, search_front

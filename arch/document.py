@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ..inputs.plain_yaml import LARGEST_FILE, check_plain
 from ..ir import ArchitectureError, did_you_mean
-from ..ir.plain_yaml import LARGEST_FILE, check_plain
 from .units import shown
 
 if TYPE_CHECKING:

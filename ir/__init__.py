@@ -1,6 +1,5 @@
 """Frozen data shared by every other folder: problems, loop nests, mappings. Nothing here computes a cost."""
 
-from . import checks
 from .errors import (
     ArchitectureError,
     ConstraintError,
@@ -42,7 +41,6 @@ __all__ = [
     "UndecidedError",
     "UnwritableStoreError",
     "ceil_div",
-    "checks",
     "did_you_mean",
     "digits_by_dimension",
     "need_package",

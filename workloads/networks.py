@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..inputs.plain_yaml import LARGEST_FILE, check_plain
 from ..ir import Problem, ProblemError, did_you_mean
-from ..ir.plain_yaml import LARGEST_FILE, check_plain
 from .arguments import check_keys, pair, whole
 from .einsum import einsum
 from .layers import batched_gemm, conv2d, gemm

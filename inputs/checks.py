@@ -15,7 +15,7 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from .errors import TilewrightError
+from ..ir import TilewrightError
 
 
 def shown(value: object) -> str:
