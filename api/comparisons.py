@@ -126,7 +126,7 @@ def compare(
     settings = settings_of(objective, tiling, space, limits_of(time_limit, memory_limit))
     workloads = workloads_of(checks.items(networks, "networks", 'a list such as ["resnet50"]'), dims, widths)
     machines = [_machine(arch) for arch in checks.items(archs, "archs", 'a list such as ["eyeriss"]')]
-    dataflows = checks.items(dataflows, "dataflows", 'a list such as ["free", "weight-stationary"]')
+    dataflows = dataflow_names(dataflows)
     running = Running(workers, scheduler, store, cache, watch)
     command = _compare_command(workloads, machines, dataflows, settings)
     return compared(workloads, machines, dataflows, settings, running, command)
@@ -136,6 +136,12 @@ def settings_of(objective: ObjectiveLike, tiling: Tiling | None, space: Space, l
     """What the searches of a batch have in common; all of it checked."""
     check_choice("space", space, SPACES)
     return Settings(parse_objective(objective), tiling_or_default(tiling), space, limits)
+
+
+def dataflow_names(dataflows: Sequence[str]) -> list[str]:
+    """The dataflows of a list, as a command names them."""
+    given = checks.items(dataflows, "dataflows", 'a list such as ["free", "weight-stationary"]')
+    return [checks.path(one, "a dataflow", "the name of one, or the path of a constraints file") for one in given]
 
 
 def compared(

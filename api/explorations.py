@@ -8,7 +8,16 @@ from collections.abc import Mapping, Sequence
 
 from .arch.sweeps import Sweep, parse_sweep, swept
 from .arguments import SizeLike, StoreLike, limits_of
-from .comparisons import NetworkLike, Running, arch_options, compared, settings_of, workload_options, workloads_of
+from .comparisons import (
+    NetworkLike,
+    Running,
+    arch_options,
+    compared,
+    dataflow_names,
+    settings_of,
+    workload_options,
+    workloads_of,
+)
 from .cost_models import ObjectiveLike
 from .inputs import checks
 from .ir import TilewrightError
@@ -53,7 +62,7 @@ def explore(
     The other arguments are those of `compare`, and so are the errors.
     """
     asked = settings_of(objective, tiling, space, limits_of(time_limit, memory_limit))
-    parsed = _sweeps(sweeps)
+    parsed, dataflows = _sweeps(sweeps), dataflow_names([dataflow])
     fixed = dict(checks.mapping(settings or {}, "settings", 'a dict such as {"clock": "500 MHz"}'))
     places = swept(arch, fixed, parsed)
     machines = [
@@ -67,9 +76,9 @@ def explore(
     words = ["tilewright", "explore", "--network", workloads[0].reference, *arch_options(os.fspath(arch), fixed)]
     for sweep in parsed:
         words += ["--sweep", f"{sweep.path}={','.join(sweep.values)}"]
-    words += ["--dataflow", dataflow, *workload_options(workloads), *asked.options]
+    words += ["--dataflow", *dataflows, *workload_options(workloads), *asked.options]
     running = Running(workers, scheduler, store, cache, watch)
-    comparison = compared(workloads, machines, [dataflow], asked, running, shlex.join(words))
+    comparison = compared(workloads, machines, dataflows, asked, running, shlex.join(words))
     return exploration_of(comparison, [values for values, _ in places])
 
 

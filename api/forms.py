@@ -140,5 +140,6 @@ def emit_mapping(of: Emittable, name: str, **options: Any) -> str:
             having = [other for other, one in FORMS.items() if option in one.options]
             raise TilewrightError(f"{_ABOUT[option]} in {' or '.join(having)}, and not in {name}", where=option)
     if "copied" in given:
-        given["copied"] = checks.items(given["copied"], "copied", 'a list of names such as ["GLB", "registers.O"]')
+        names = checks.items(given["copied"], "copied", 'a list such as ["GLB", "registers.O"]')
+        given["copied"] = [checks.text(name, "copied", "a name such as GLB or registers.O") for name in names]
     return form.write(of, **given)

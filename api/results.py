@@ -81,7 +81,7 @@ class SearchResult:
         """
         from .mapper.emit import verify_numpy
 
-        return verify_numpy(self.mapping, self.arch, seed, floats, fast)
+        return verify_numpy(self.mapping, self.arch, checks.whole(seed, "the seed", 0), floats, fast)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write mapping.json, nest.txt and reference.py, and return their paths; the folder is made, if need be.
@@ -140,7 +140,7 @@ def prepare_folder(folder: str | os.PathLike[str], names: Collection[str] | None
 
     Raises TilewrightError when they cannot: better before a search than after it.
     """
-    place = Path(folder)
+    place = Path(checks.path(folder, "the folder", "the path of a folder"))
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):

@@ -25,7 +25,7 @@ T = TypeVar("T")
 _ARCHITECTURE_START = "start with 'name:', 'clock:', 'word:', 'levels:' and 'mac:'"
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _PLAIN_KEY = re.compile(r"[\w-]{1,60}")
-_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?")
 
 
 @dataclass(frozen=True)

@@ -23,16 +23,18 @@ def shown(value: object) -> str:
     return reprlib.repr(value)
 
 
-def whole(value: object, what: str, least: int = 1, error: type[TilewrightError] = TilewrightError) -> int:
+def whole(
+    value: object, what: str, least: int = 1, error: type[TilewrightError] = TilewrightError, where: str | None = None
+) -> int:
     """A whole number of at least `least`."""
     try:
         number = operator.index(value) if not isinstance(value, bool) else None  # type: ignore[arg-type]
     except TypeError:
         number = None
     if number is None:
-        raise error(f"{what} is {shown(value)}, expected a whole number")
+        raise error(f"{what} is {shown(value)}, expected a whole number", where=where)
     if number < least:
-        raise error(f"{what} is {number}, expected {least} or more")
+        raise error(f"{what} is {number}, expected {least} or more", where=where)
     return number
 
 

@@ -31,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 
 from ..arch import Architecture, Fanout, Memory
 from ..cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic, parse_objective
+from ..inputs import checks
 from ..ir import (
     Axis,
     Loop,
@@ -246,7 +247,8 @@ def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None)
     """
     if isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{"):
         return parse_mapping(text_or_path, where or "<text>")
-    place = where or os.fspath(text_or_path)
+    path = checks.path(text_or_path, "the mapping", "the path or the text of a mapping.json", MappingError)
+    place = where or path
     return parse_mapping(read_text(Path(text_or_path), place), place)
 
 

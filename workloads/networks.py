@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..inputs import checks
 from ..inputs.plain_yaml import LARGEST_FILE, check_plain
 from ..ir import Problem, ProblemError, did_you_mean
 from .arguments import check_keys, pair, whole
@@ -47,7 +48,9 @@ def load_network(
     Raises ProblemError for an unknown name, an unreadable file, keys that are unknown, missing or of a wrong type, and
     symbols of an ONNX file that are unknown or missing.
     """
-    path = os.fspath(name_or_path)
+    path = checks.path(name_or_path, "the network", "a network's name or the path of its file", ProblemError)
+    if dims is not None:
+        checks.mapping(dims, "dims", 'a dict such as {"batch": 1}', ProblemError)
     if is_onnx(path):
         from .onnx import load_onnx
 
@@ -67,7 +70,8 @@ def load_network(
 
 def is_onnx(name_or_path: str | os.PathLike[str]) -> bool:
     """Whether a network is given by the path of an ONNX file."""
-    return os.fspath(name_or_path).lower().endswith(ONNX)
+    path = checks.path(name_or_path, "the network", "a network's name or the path of its file", ProblemError)
+    return path.lower().endswith(ONNX)
 
 
 def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Widths = "file") -> Problem:
@@ -78,6 +82,7 @@ def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Wi
 
     Raises ProblemError for an unknown network or layer, for a network alone, and as `load_network` does.
     """
+    checks.text(reference, "the layer", "a name such as resnet50:conv1", ProblemError)
     network_name, layer_name = _split_reference(reference)
     if network_name and layer_name:
         return load_network(network_name, dims, widths).layer(layer_name).problem

@@ -29,6 +29,7 @@ from typing import Any, TypeAlias
 
 from ...arch import Architecture, Fanout, Memory
 from ...arch.document import Field, is_path, read_document, read_text
+from ...inputs import checks
 from ...ir import ArchitectureError, ConstraintError, Problem, did_you_mean
 from .constraints import Constraints, Range, combine
 from .fields import field_of
@@ -124,7 +125,8 @@ def _document(source: Field | Mapping[str, Any] | str | os.PathLike[str]) -> Fie
         return source
     if isinstance(source, Mapping):
         return field_of(source, "constraints")
-    text = os.fspath(source)
+    expected = "a dataflow's name, the path of a file, a line such as GLB.temporal.K<=16, a dict, or a list of these"
+    text = checks.path(source, "a constraint", expected, ConstraintError)
     if isinstance(source, str) and text in list_dataflows():
         return _read(dataflow_text(text), f"dataflows/{text}.yaml")
     if isinstance(source, str) and not is_path(text):

@@ -12,7 +12,7 @@ from .schedule import ProgramText, place_of
 
 
 def meter_lines(schedule: ProgramText) -> Iterator[str]:
-    """A function that makes `Fills` or `PartialSums` for each buffer, and `macs` for reads and updates at the bottom."""
+    """A function that makes `Fills` or `PartialSums` for each buffer, and `macs` for what happens at the bottom."""
     names = [*schedule.meter.values(), "macs"]
     yield "def meters() -> tuple[Any, ...]:"
     yield '    """Fresh meters: they compare what every instance holds with what it wants, and count the difference."""'
