@@ -32,8 +32,7 @@ def scheduler_seconds(workers: Cluster | Processes) -> float:
     """CPU seconds that the scheduler has used so far; 0 where there is none."""
     if isinstance(workers, Processes):
         return 0.0
-    used: float = workers._client.run_on_scheduler(time.process_time)
-    return used
+    return workers.on_scheduler(time.process_time)
 
 
 def main() -> None:

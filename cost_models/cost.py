@@ -162,7 +162,7 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
         for tensor in mapping.problem.tensors
         if (accesses := counts.total.get((memory.name, tensor.name))) is not None
     )
-    memories = tuple(_memory_use(arch, memory, mapping, counts, tensors, traffic, tiles) for memory in arch.memories)
+    memories = tuple(_memory_use(arch, memory, counts, tensors, traffic, tiles) for memory in arch.memories)
     macs = mapping.problem.macs
     mac_energy = macs * arch.mac.energy_pj
     compute_cycles = counts.steps / arch.mac.per_cycle
@@ -228,7 +228,6 @@ def tensor_tile_words(tensor: Tensor, tile: MappingABC[str, int], footprint: Foo
 def _memory_use(
     arch: Architecture,
     memory: Memory,
-    mapping: Mapping,
     counts: Counts,
     tensors: dict[str, Tensor],
     traffic: tuple[TensorTraffic, ...],

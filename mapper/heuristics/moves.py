@@ -76,7 +76,7 @@ def _change_trips(space: GenomeSpace, genome: Genome, rng: random.Random) -> Gen
     return _with_chain(space, genome, dim, chain, rng)
 
 
-def _swap_loops(space: GenomeSpace, genome: Genome, rng: random.Random) -> Genome:
+def _swap_loops(_: GenomeSpace, genome: Genome, rng: random.Random) -> Genome:
     """Two temporal loops of one memory change places."""
     memories = [m for m, order in enumerate(genome.orders) if len(order) > 1]
     if not memories:

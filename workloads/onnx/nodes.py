@@ -147,9 +147,9 @@ def element_bits(type_name: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def widths(input: OnnxValue, weight: OnnxValue, output: OnnxValue) -> Bits:
+def widths(moving: OnnxValue, weight: OnnxValue, output: OnnxValue) -> Bits:
     """Widths by role, those that the element types say."""
-    known = {"input": input.bits, "weight": weight.bits, "output": output.bits}
+    known = {"input": moving.bits, "weight": weight.bits, "output": output.bits}
     bits = {role: width for role, width in known.items() if width is not None}
     if "output" in bits:
         bits["partial"] = max(PARTIAL_BITS, bits["output"])
