@@ -26,8 +26,8 @@ ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 96, "ragged": 1000}
 best perfect mapping, so that most rows have to be looked at in any case."""
 
 STEPS_PER_DIVE = 8
-"""Steps after each of which the search dives from where it has come to: the longer it takes, the more it gains by a
-better mapping."""
+"""Steps after which the search dives again, at the latest, from where it has come to: the longer it takes, the more it
+gains by a better mapping."""
 
 MORE_AT_ONCE = 8
 """By how many rows more each step grows than the one before: a search that has not ended yet may go on for long."""
@@ -80,6 +80,8 @@ class Exploring:
     finishing: Finishing
     _later_dives: int = 0
     _steps: int = 0
+    _next_dive: int = 1
+    _wait: int = 1
     _grouping_pays: bool = False
     _made: dict[int, float] = field(default_factory=dict)
 
@@ -200,11 +202,18 @@ class Exploring:
             self._group(head)
             return
         for batch in grown:
+            if batch.complete:  # what is complete may lower the cutoff at once
+                self.finishing.finish(batch.take(slice(1)))
             self.frontier.push_rows(batch)
         if self.context.tiling == "ragged" and _undecided(head):
             self._dive_again(grown)
-        elif self._steps % STEPS_PER_DIVE == 0:
+        elif self._steps >= self._next_dive:
             self._dive_from(grown)
+
+    def _schedule(self, gained: bool) -> None:
+        """Dive again at the next step while that gains, and less and less often while it does not."""
+        self._wait = 1 if gained else min(2 * self._wait, STEPS_PER_DIVE)
+        self._next_dive = self._steps + self._wait
 
     def _head(self, batch: Batch, count: int) -> Batch:
         """The best rows of a batch; the others go back into the queue."""
@@ -218,9 +227,9 @@ class Exploring:
     def _rows_at_once(self, batch: Batch) -> int:
         """As many rows as make about `LOOKED_AT_ONCE` others, by what rows like them have made."""
         depth = len(batch.path.node_groups)
-        if self.context.tiling == "ragged" and depth not in self._made:
+        if depth not in self._made:
             return TRIED_FIRST
-        each = self._made.get(depth, 0.0)
+        each = self._made[depth]
         near = batch.bound[0] + NEAR * (min(self._cutoff, batch.bound[-1]) - batch.bound[0])
         more = min(ROWS_AT_ONCE[self.context.tiling] + MORE_AT_ONCE * self._steps, MOST_AT_ONCE)
         alike = max(more, int(np.searchsorted(batch.bound, near, side="right")))
@@ -288,7 +297,9 @@ class Exploring:
         """Dive from the best rows of some batches."""
         best = min((batch for batch in batches if len(batch)), key=lambda batch: float(batch.bound[0]), default=None)
         if best is not None:
+            before = self._cutoff
             self._dive(best)
+            self._schedule(self._cutoff < before)
 
 
 def _undecided(batch: Batch) -> bool:

@@ -50,7 +50,8 @@ from ..space.regions import placements
 from ..space.size import count_mappings
 from ..tilings import TILINGS, Tiling, linear_growth
 from .array_choices import ArrayPlans
-from .bounds.bounds import Bounds, lattice_of
+from .bounds.bounds import Bounds, cells_for, lattice_of
+from .bounds.table_memo import TableBudget
 from .canonical import canonical_problem
 from .context import SearchContext
 from .cost_columns import BoundaryCosts, CostColumns, rounds_unequally
@@ -70,8 +71,10 @@ from .unmet_limits import unmet_limits
 FREE = Constraints()
 
 FRONTIER_SHARE = 0.35
-"""Part of the memory for what is open. As much is for tables (`bounds/table_memo.py`), and the rest for what is being
-worked on."""
+"""Part of the memory for what is open."""
+
+TABLES_SHARE = 0.35
+"""Part of the memory for tables. The rest is for what is being worked on."""
 
 SMALLER_SPACE_SHARE = 0.3
 """Part of the time, where it is limited, for the search of a smaller space."""
@@ -216,13 +219,24 @@ class ExactSearch:
         fewest = not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         cost_columns, footprints = CostColumns.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
-        bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), cost_columns)
+        room = TABLES_SHARE * self.means.memory_limit
+        lattice = lattice_of(hierarchy, self.tiling, even, cells_for(hierarchy, cost_columns.count, room))
+        bounds = Bounds(hierarchy, footprints, lattice, cost_columns, budget=TableBudget(self.means, room))
         costs = BoundaryCosts(hierarchy, cost_columns, counts_blocks=not rounds_unequally(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
-        every = self.count > 1
-        mirror = mirror_of(self.problem, self.arch) if self.constraints.is_free else None
         return SearchContext(
-            hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned, every, mirror
+            hierarchy,
+            footprints,
+            bounds,
+            costs,
+            limits,
+            self.objective,
+            self.tiling,
+            even,
+            self.pruned,
+            every_mapping=self.count > 1,
+            mirror=mirror_of(self.problem, self.arch) if self.constraints.is_free else None,
+            means=self.means,
         )
 
     def _first_rate(self) -> float | None:

@@ -194,7 +194,7 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
                 np.ones((1, len(problem.dims)), np.int64),
             )
             for bounds in context.groups.of_several(groups, placement):
-                assert bounds._tables, "made already"
+                assert dict(bounds.memo.items()), "made already"
                 stacks += bounds.arrays.stacked > 1
                 for member, group in enumerate(itertools.islice(rest, bounds.arrays.stacked)):
                     alone, place = context.groups.of(group), np.array([member])
