@@ -17,7 +17,15 @@ SHORT_KEY = 12
 
 _COLUMNS = (
     *("key", "layer", "arch", "dataflow", "objective", "tiling", "space", "status", "energy_pJ", "latency_cycles"),
-    *("utilization_fraction", "objective_value", "gap_fraction", "search_s", "time_limit_s", "created_utc"),
+    *(
+        "utilization_fraction",
+        "objective_value",
+        "gap_fraction",
+        "search_s",
+        "time_limit_s",
+        "memory_limit_B",
+        "created_utc",
+    ),
     *("model_version", "written_by"),
 )
 
@@ -58,7 +66,16 @@ def records_table(records: Iterable[Record]) -> Table:
 
 def _values(r: Record) -> tuple[Value, ...]:
     asked = (r.key, r.layer, r.arch, r.dataflow, r.objective, r.tiling, r.space, r.status)
-    figures = (r.energy_pj, r.latency_cycles, r.utilization, r.value, r.gap, r.seconds, r.time_limit_s)
+    figures = (
+        r.energy_pj,
+        r.latency_cycles,
+        r.utilization,
+        r.value,
+        r.gap,
+        r.seconds,
+        r.time_limit_s,
+        r.memory_limit_bytes,
+    )
     created = datetime.fromtimestamp(r.created_s, UTC).isoformat(timespec="seconds")
     return (*asked, *figures, created, r.model_version, r.written_by)
 

@@ -20,7 +20,7 @@ from ...mapper.question import Answer, Question
 from ..store import NoMapping, Store
 from .estimate import estimated_seconds
 from .job import Done, Failure, Outcome, run_job
-from .processes import Processes, WorkerDied
+from .processes import CallFailed, Processes, WorkerDied
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -215,6 +215,8 @@ class _Batch:
                 self._submit(question)
                 return
             self._settle(question, Failure(f"its worker died {_ATTEMPTS} times; the last time {error}"))
+        except (CallFailed, TilewrightError) as error:
+            self._settle(question, Failure(str(error)))
         except Exception as error:
             self._settle(question, Failure(f"{type(error).__name__}: {error}"))
         else:

@@ -10,6 +10,7 @@ from typing import Any
 
 import tilewright as tw
 from tilewright.cost_models import parse_objective
+from tilewright.ir import UndecidedError
 from tilewright.mapper.question import Question
 from tilewright.report.batch.job import run_job
 from tilewright.report.batch.plan import (
@@ -87,3 +88,8 @@ def killing_job(question: Any) -> Any:
         mark.touch()
         os.kill(os.getpid(), 9)
     return run_job(question)
+
+
+def undecided_job(_: Any) -> Any:
+    """A search whose time was over before it had found anything."""
+    raise UndecidedError("time ran out", where="gemm", hint="wait longer")

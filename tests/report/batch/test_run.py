@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from batches import Here, killing_job, questions
+from batches import Here, killing_job, questions, undecided_job
 from tilewright.ir import TilewrightError, UnwritableStoreError
 from tilewright.mapper.question import Answer
 from tilewright.report.batch import run as run_module
@@ -184,3 +184,16 @@ def test_a_batch_that_is_stopped_goes_on(tmp_path: Path, path: Path, how: signal
         found = run_batch(asked, store, Here)
         assert (found.progress.recalled, found.progress.done) == (kept, len(asked) - kept)
         assert len(list(store.records())) == len(asked) == len(found.outcomes)
+
+
+@pytest.mark.parametrize("workers", [Here, partial(Processes, 1)])
+def test_a_search_that_ends_undecided_is_a_failure_that_says_so(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch, workers: Any
+) -> None:
+    """No mapping was found in its time: that is not to say that there is none, and nothing to be kept."""
+    monkeypatch.setattr(run_module, "run_job", undecided_job)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    with Store(path) as store:
+        outcomes = run_batch(questions(tmp_path), store, workers).outcomes.values()
+        assert {str(outcome) for outcome in outcomes} == {str(Failure("gemm: time ran out\nhint: wait longer"))}
+        assert not list(store.records())
