@@ -114,7 +114,7 @@ def search(
 
     chosen, form = strategy_named(strategy, seed=seed), _form(json, to)
     _check_kind(top, pareto, strategy, form)
-    kind, limits = _tiling(tiling, chosen, form), limits_of(time_limit, memory_limit)
+    (kind, note), limits = _tiling(tiling, chosen, form), limits_of(time_limit, memory_limit)
     sources = constraint_sources(dataflow, constraints, constraint or ())
     question = question_of(problem, machine, objective, kind, _space(space), sources, limits)
     if out is not None:
@@ -122,6 +122,8 @@ def search(
     searches = _CommandSearches(question, chosen, not no_cache, store)
     with noting_interrupts() as interrupts, status(f"searching the best mapping of {problem.name} on {machine.name}"):
         results, origin = searches.several(top) if top is not None or pareto is not None else searches.one()
+    if note:
+        say(note)
     if interrupts:
         say("interrupted: this is the best found so far")
     if top is not None or pareto is not None:
@@ -180,8 +182,9 @@ def _form(json: bool, to: str | None) -> str | None:
     return to
 
 
-def _tiling(asked: str | None, strategy: Strategy, form: str | None) -> Tiling:
-    """The tiling that is asked for; else the default, or what the strategy and the form know in its place: a note."""
+def _tiling(asked: str | None, strategy: Strategy, form: str | None) -> tuple[Tiling, str]:
+    """The tiling that is asked for, else the default; or what the strategy and the form know in its place, and a note
+    that says so."""
     from ..arguments import tiling_or_default
     from ..forms import form_named
     from ..mapper.tilings import TILINGS, tiling_for
@@ -191,13 +194,14 @@ def _tiling(asked: str | None, strategy: Strategy, form: str | None) -> Tiling:
         knowing[f"the form {form}"] = form_named(form).tilings
     known = [tiling for tiling in TILINGS if all(tiling in tilings for tilings in knowing.values())]
     found = tiling_or_default(cast("Tiling | None", asked), known)
+    note = ""
     for who, tilings in knowing.items():
         if found not in tilings:
             message = f"{who} knows {' and '.join(tilings)} tilings only, found {found}"
             raise TilewrightError(message, where="--tiling")
         if asked is None and tiling_for() not in tilings:
-            say(f"note: {found} tilings, since {who} knows no others")
-    return found
+            note = f"note: {found} tilings, since {who} knows no others"
+    return found, note
 
 
 def _space(space: str) -> Space:

@@ -211,7 +211,7 @@ def test_the_kind_of_search_follows_the_mapping() -> None:
     assert found is not None
     assert (found.kind, found.objective.name) == ("uneven space, ragged tilings", "edp")
     assert found.notes == ()
-    constrained = tw.search(tw.gemm(2, 2, 2), tiny(), "energy", constraints="L1.temporal.K<=1")
+    constrained = tw.search(tw.gemm(2, 2, 2), tiny(), "energy", "perfect", constraints="L1.temporal.K<=1")
     told = explain(constrained).improvement
     assert told is not None
     assert (told.kind, told.objective.name) == ("even space, perfect tilings", "energy")
