@@ -41,6 +41,7 @@ class SearchContext:
     """What all steps of a search have in common.
 
     even    per dimension, see `tilings.linear_growth`
+    looked_at  rows that were left aside so far
     orders  all loop orders met so far
     every_mapping  whether mappings are wanted that another one beats at every step: worse loop orders among them
     means   time and memory of the search
@@ -59,6 +60,7 @@ class SearchContext:
     every_mapping: bool = False
     mirror: Mirror | None = None
     means: Means = Means()
+    looked_at: int = 0
     orders: list[Order] = field(default_factory=list)
     _order_numbers: dict[Order, int] = field(default_factory=dict)
     _gains: dict[int, list[float]] = field(default_factory=dict)
@@ -105,7 +107,8 @@ class SearchContext:
     def rows_at_once(self) -> int:
         """Rows that are made at once, at most: with all that is worked out on the way, they take a sixteenth of the
         memory."""
-        numbers = 2 * self.costs.cost_columns.count + 4 * len(self.sizes) + 10
+        tensors, levels = len(self.hierarchy.problem.tensors), len(self.hierarchy.arch.levels)
+        numbers = (2 + tensors) * self.costs.cost_columns.count + (tensors + levels) * len(self.sizes) + 10
         return max(FEWEST_AT_ONCE, self.means.memory_limit // (16 * 8 * numbers))
 
     def model(self, path: Path) -> TrafficModel:
@@ -148,8 +151,13 @@ class SearchContext:
     def below(self, values: Floats, cutoff: float, rule: str = "bound") -> np.ndarray:
         """Flags of the rows whose bound lies below the cutoff; the others are counted as pruned."""
         keep = values < cutoff
-        self.pruned[rule] += len(keep) - int(np.count_nonzero(keep))
+        self.leave_aside(rule, len(keep) - int(np.count_nonzero(keep)))
         return keep
+
+    def leave_aside(self, rule: str, count: int) -> None:
+        """Count rows that are left aside: for the certificate, and as a measure of work."""
+        self.pruned[rule] += count
+        self.looked_at += count
 
     def only_bounded(self, boundary: MemoryBoundary, passed: int, below: bool = False) -> bool:
         """Whether what a boundary costs is only bounded as long as fanouts are still to be passed (`traffic.py`).

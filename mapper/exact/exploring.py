@@ -5,7 +5,7 @@ All of that decides the time that a search takes, never its result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -193,22 +193,33 @@ class Exploring:
             self._grow(left)
 
     def _grow(self, batch: Batch) -> None:
-        """Grow the best rows of a batch by one step."""
+        """Grow the best rows of a batch by one step. What grows is queued as soon as it takes much room."""
         head = self._head(batch, self._rows_at_once(batch))
         self._steps += 1
-        grown = self._measured(head)
-        if self._pays_to_group(head, grown):
+        before, made, waiting, best = self.context.looked_at, 0, [], []
+        for grown in self._expand(head):
+            made += len(grown)
+            waiting.append(grown)
+            best = _lowest([*best, grown.take(slice(DIVE_WIDTH))])
+            if made > self.context.rows_at_once:
+                self._push_grown(waiting)
+                waiting = []
+        self._measure(head, self.context.looked_at - before + made)
+        if made <= self.context.rows_at_once and self._pays_to_group(head, made):
             self._grouping_pays = True
             self._group(head)
             return
+        self._push_grown(waiting)
+        if self.context.tiling == "ragged" and _undecided(head):
+            self._dive_again(best)
+        elif self._steps >= self._next_dive:
+            self._dive_from(best)
+
+    def _push_grown(self, grown: list[Batch]) -> None:
         for batch in grown:
             if batch.complete:  # what is complete may lower the cutoff at once
                 self.finishing.finish(batch.take(slice(1)))
             self.frontier.push_rows(batch)
-        if self.context.tiling == "ragged" and _undecided(head):
-            self._dive_again(grown)
-        elif self._steps >= self._next_dive:
-            self._dive_from(grown)
 
     def _schedule(self, gained: bool) -> None:
         """Dive again at the next step while that gains, and less and less often while it does not."""
@@ -226,7 +237,7 @@ class Exploring:
 
     def _rows_at_once(self, batch: Batch) -> int:
         """As many rows as make about `LOOKED_AT_ONCE` others, by what rows like them have made."""
-        depth = len(batch.path.node_groups)
+        depth = batch.depth
         if depth not in self._made:
             return TRIED_FIRST
         each = self._made[depth]
@@ -235,14 +246,10 @@ class Exploring:
         alike = max(more, int(np.searchsorted(batch.bound, near, side="right")))
         return min(alike, max(1, int(LOOKED_AT_ONCE / (each + 1))))
 
-    def _measured(self, head: Batch) -> list[Batch]:
-        """Grow rows, and remember how many others each of them made, left aside at once or not."""
-        before = self.context.pruned.total()
-        grown = list(self._expand(head))
-        each = (self.context.pruned.total() - before + sum(len(batch) for batch in grown)) / len(head)
-        depth = len(head.path.node_groups)
+    def _measure(self, head: Batch, looked_at: int) -> None:
+        """Remember how many others each of some rows made, left aside at once or not."""
+        each, depth = looked_at / len(head), head.depth
         self._made[depth] = max(each, self._made.get(depth, each) * 0.8)
-        return grown
 
     # ---- better bounds for alike arrays --------------------------------------------------------------------
 
@@ -251,13 +258,13 @@ class Exploring:
         bounds = batch.bounds
         return bounds.settled or bounds.level == len(self.context.bounds.lattice.for_groups) - 1
 
-    def _pays_to_group(self, head: Batch, grown: list[Batch]) -> bool:
+    def _pays_to_group(self, head: Batch, made: int) -> bool:
         """Whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
         which bound them better, are made in less time than it takes to look at them all."""
         if self.context.tiling == "ragged" or not _undecided(head) or head.bounds.level >= 0:
             return False
         groups = len(groups_of(self.context, head))
-        return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.context.hierarchy.space] * groups
+        return made > ROWS_PER_GROUP[self.context.hierarchy.space] * groups
 
     @property
     def _groups_first(self) -> bool:
@@ -295,11 +302,16 @@ class Exploring:
 
     def _dive_from(self, batches: list[Batch]) -> None:
         """Dive from the best rows of some batches."""
-        best = min((batch for batch in batches if len(batch)), key=lambda batch: float(batch.bound[0]), default=None)
-        if best is not None:
+        for best in _lowest(batches):
             before = self._cutoff
             self._dive(best)
             self._schedule(self._cutoff < before)
+
+
+def _lowest(batches: Iterable[Batch]) -> list[Batch]:
+    """The batch with the best row, if there is any row."""
+    best = min((batch for batch in batches if len(batch)), key=lambda batch: float(batch.bound[0]), default=None)
+    return [] if best is None else [best]
 
 
 def _undecided(batch: Batch) -> bool:

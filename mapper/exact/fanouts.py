@@ -120,7 +120,7 @@ def pass_fanout(context: SearchContext, batch: Batch, below: float) -> Batch:
         fits = realizable(
             problem, level, context.tiling, context.reduced_spread, tile, batch.rows.arrays[fanout], spans
         )
-        context.pruned["array"] += int(np.count_nonzero(~fits))
+        context.leave_aside("array", int(np.count_nonzero(~fits)))
         batch = batch.take(np.flatnonzero(fits))
     path, state = batch.path.passing(), context.hierarchy.passing(batch.state)
     costs, pending = batch.costs, []

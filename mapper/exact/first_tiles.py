@@ -114,7 +114,7 @@ def _fitting(
             fits |= context.footprints.leaves_room(
                 context.hierarchy.residents(batch.state, node_group), node_group, [], tiles
             )
-        context.pruned["capacity"] += int(np.count_nonzero(~fits))
+        context.leave_aside("capacity", int(np.count_nonzero(~fits)))
         tiles = tiles[fits]
     return tiles if len(tiles) <= MOST_TILES else None
 
@@ -189,5 +189,5 @@ def _pairs(
         row, tile = np.nonzero(alive[cells])
         values = context.value(batch.costs[:, rows[row]] + flat[:, cells[row, tile]], batch.steps[rows[row]])
         fine = values < below
-        context.pruned["bound"] += cells.size - int(np.count_nonzero(fine))
+        context.leave_aside("bound", cells.size - int(np.count_nonzero(fine)))
         yield rows[row[fine]], tile[fine]

@@ -179,7 +179,7 @@ class LoopBand:
         fits = np.zeros(len(stage), dtype=bool)
         for node_group in self.node_groups:
             fits |= self.fits(stage, node_group)
-        self.context.pruned["capacity"] += int(np.count_nonzero(~fits))
+        self.context.leave_aside("capacity", int(np.count_nonzero(~fits)))
         return stage.take(np.flatnonzero(fits))
 
     def fits(self, stage: Stage, node_group: NodeGroup) -> Flags:

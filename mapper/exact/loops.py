@@ -203,7 +203,7 @@ class _Loops(LoopBand):
             enough = self.context.limits.enough_trips(
                 self.path, self.batch.rows.take(stage.parents), self._bands(stage)
             )
-            self.context.pruned["constraint"] += int(np.count_nonzero(~enough))
+            self.context.leave_aside("constraint", int(np.count_nonzero(~enough)))
             stage = stage.take(np.flatnonzero(enough))
         if not len(stage):
             return
@@ -248,7 +248,7 @@ class _Loops(LoopBand):
         if np.isinf(reach).all():
             return stage
         enough = (stage.tiles * taken(self.room, stage.parents) * reach >= self.sizes).all(axis=1)
-        self.context.pruned["constraint"] += int(np.count_nonzero(~enough))
+        self.context.leave_aside("constraint", int(np.count_nonzero(~enough)))
         return stage.take(np.flatnonzero(enough))
 
     def _goes_on(self, node_group: NodeGroup) -> bool:

@@ -70,10 +70,10 @@ from .unmet_limits import unmet_limits
 
 FREE = Constraints()
 
-FRONTIER_SHARE = 0.35
+FRONTIER_SHARE = 0.3
 """Part of the memory for what is open."""
 
-TABLES_SHARE = 0.35
+TABLES_SHARE = 0.3
 """Part of the memory for tables. The rest is for what is being worked on."""
 
 SMALLER_SPACE_SHARE = 0.3
