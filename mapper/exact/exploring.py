@@ -223,7 +223,9 @@ class Exploring:
         """Grow the best rows of a batch by one step. What grows is queued as soon as it takes much room."""
         head = self._head(batch, self._rows_at_once(batch))
         self._steps += 1
-        before, made, waiting, best = self.context.looked_at, 0, [], []
+        before, made = self.context.looked_at, 0
+        waiting: list[Batch] = []
+        best: list[Batch] = []
         for grown in self._expand(head):
             made += len(grown)
             waiting.append(grown)

@@ -150,7 +150,7 @@ class Placements:
 
     def _chains(self, tensor: int) -> int:
         """How many chains a tensor has."""
-        return 2 ** sum(self._keep(tensor, m) == "may" for m in range(len(self.hierarchy.memories)))
+        return int(2 ** sum(self._keep(tensor, m) == "may" for m in range(len(self.hierarchy.memories))))
 
     def _all_chains(self, tensor: int, inner: int) -> Iterator[tuple[int, ...]]:
         for outer in self._next(tensor, inner):
