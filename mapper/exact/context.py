@@ -13,17 +13,18 @@ import numpy as np
 from ...cost_models import Objective
 from ..tilings import Tiling
 from .batch import Batch, Order
+from .blocks import Blocks
 from .bounds.bounds import Bounds
 from .bounds.groups import GroupBounds
 from .cost_columns import BoundaryCosts
 from .fill_point import FillPoint
 from .footprints import Footprints
-from .hierarchy import MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
+from .hierarchy import BLOCK_END, MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
 from .limits import SearchLimits
 from .rows import Floats, Ints, Rows
 from .symmetry import Mirror
 from .traffic import TrafficModel
-from .trip_rules import trip_rules, trips_tried, windows_of
+from .trip_rules import every_trip, trip_rules, trips_tried, windows_of
 
 LEAST_GAIN = 0.1
 """Part of the way to the cutoff by which finer tables have to raise bounds for still finer ones to be made."""
@@ -75,6 +76,11 @@ class SearchContext:
         """Bounds for groups of alike arrays."""
         return GroupBounds(self.bounds)
 
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Where loops directly inside arrays may pay."""
+        return Blocks(self.hierarchy, self.tiling)
+
     @property
     def sizes(self) -> tuple[int, ...]:
         return self.bounds.lattice.sizes
@@ -105,13 +111,15 @@ class SearchContext:
         groups; with perfect tiles nothing does: (rows, dims, 0)."""
         if self.tiling == "perfect":
             return np.zeros((len(batch), len(self.sizes), 0), dtype=np.int64)
+        if batch.state.blocked or BLOCK_END in batch.path.node_groups:
+            return every_trip(len(batch), len(self.sizes))
         arrays, passed, hierarchy = batch.rows.arrays, batch.state.passed, self.hierarchy
         adjacent = all(hierarchy.at_fanout(hierarchy.place(batch.state, node_group, ())) for node_group in node_groups)
         return trip_rules(hierarchy.problem, arrays[:passed], arrays[passed:], len(batch), adjacent)
 
     def largest(self, state: State, node_groups: Sequence[NodeGroup]) -> Sequence[int]:
         """Per dimension, the largest tile that any of some node groups has room for."""
-        if self.tiling == "perfect":
+        if self.tiling == "perfect" or BLOCK_END in node_groups:
             return self.sizes
         return self.footprints.largest(
             tuple((node_group, self.hierarchy.residents(state, node_group)) for node_group in node_groups)

@@ -17,7 +17,7 @@ from .context import SearchContext
 from .fanouts import Plans, bounded_by_groups, finer, groups_of, pass_fanout, settled
 from .finishing import Finishing
 from .frontier import Frontier, Open
-from .hierarchy import Placement
+from .hierarchy import Outline
 from .loops import expand_loops
 
 ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 96, "ragged": 1000}
@@ -114,8 +114,8 @@ class Exploring:
     def _cutoff(self) -> float:
         return self.frontier.best.cutoff
 
-    def _open(self, placement: Placement) -> Batch:
-        return self._at_loops(self.plans.start(placement, self._cutoff))
+    def _open(self, outline: Outline) -> Batch:
+        return self._at_loops(self.plans.start(outline.placement, self._cutoff, outline.blocked))
 
     def _at_loops(self, batch: Batch) -> Batch:
         """The batch above the fanouts that come next."""

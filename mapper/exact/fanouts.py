@@ -19,7 +19,7 @@ from .batch import Batch, Pending
 from .bounds.array_groups import alike, group_of
 from .bounds.bounds import Bounds
 from .context import SearchContext
-from .hierarchy import MAC, MemoryBoundary, Path, Placement
+from .hierarchy import MAC, MemoryBoundary, Outline, Path, Placement
 from .rows import Floats, Ints, Rows, ceil_div_array
 from .symmetry import compared
 
@@ -76,17 +76,18 @@ class Plans:
             )
         return self._at_macs[boundary]
 
-    def first_bound(self, placement: Placement) -> float:
-        """An objective that no mapping of a placement undercuts: every tensor passes every boundary once."""
+    def first_bound(self, placement: Placement, blocked: tuple[int, ...] = ()) -> float:
+        """An objective that no mapping of an outline undercuts: every tensor passes every boundary once."""
         context = self.context
         once = np.zeros((context.costs.cost_columns.count, 1))
         for tensor, held in enumerate(placement):
             for inner, outer in itertools.pairwise(held):
                 once = once + context.bounds.boundaries.once(MemoryBoundary(tensor, inner, outer)).reshape(-1, 1)
-        return float(context.value(self.at_macs(placement) + once, self.steps).min(initial=np.inf))
+        bound = context.value(self.at_macs(placement) + once, self.steps)
+        return float(bound[context.blocks.possible(Outline(placement, blocked), self.rows.arrays)].min(initial=np.inf))
 
-    def start(self, placement: Placement, below: float) -> Batch:
-        """The arrays of a placement whose bound stays below the cutoff."""
+    def start(self, placement: Placement, below: float, blocked: tuple[int, ...] = ()) -> Batch:
+        """The arrays of an outline whose bound stays below the cutoff."""
         context = self.context
         pending = []
         for tensor, held in enumerate(placement):
@@ -97,12 +98,14 @@ class Plans:
         orders = np.zeros((len(self.rows), 0), dtype=np.int64)
         path, state, costs = (
             Path(context.hierarchy, placement),
-            context.hierarchy.start(placement),
+            context.hierarchy.start(placement, blocked),
             self.at_macs(placement),
         )
         member = np.zeros(len(self.rows), dtype=np.int64)
         batch = Batch(path, state, context.bounds, member, self.rows, costs, self.steps, bound, orders, pending)
-        batch = batch.take(np.flatnonzero(context.limits.enough_at_work(self.steps)))
+        fine = context.limits.enough_at_work(self.steps)
+        fine = fine & context.blocks.possible(Outline(placement, blocked), self.rows.arrays)
+        batch = batch.take(np.flatnonzero(fine))
         return bounded(context, batch, context.groups.for_any, below)
 
 
@@ -131,7 +134,7 @@ def bounded_by_groups(context: SearchContext, batch: Batch, groups: Sequence[Int
     perfect tiles, of one group with ragged ones."""
     kinds = [group_of(context.hierarchy, context.tiling, batch.rows.take(index).arrays) for index in groups]
     rest = iter(groups)
-    for bounds in context.groups.of_several(kinds, batch.path.placement):
+    for bounds in context.groups.of_several(kinds, batch.state):
         several = list(itertools.islice(rest, bounds.arrays.stacked))
         if context.tiling == "perfect":
             yield _of_groups(context, batch, several, bounds, below)

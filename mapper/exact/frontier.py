@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from .batch import Batch
 from .found import BestFound
-from .hierarchy import Placement
+from .hierarchy import Outline
 
-Open = Placement | Batch
-"""A placement in which nothing is decided, or rows that have been grown, sorted by their bounds."""
+Open = Outline | Batch
+"""An outline in which nothing is decided, or rows that have been grown, sorted by their bounds."""
 
 
 @dataclass

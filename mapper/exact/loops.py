@@ -28,7 +28,7 @@ from .bounds.loop_charges import LoopCharge
 from .context import SearchContext
 from .dominance import undominated
 from .fill_point import FillPoint
-from .hierarchy import MemoryBoundary, NodeGroup
+from .hierarchy import BLOCK_END, MemoryBoundary, NodeGroup
 from .loop_band import LoopBand, Stage
 from .rows import Flags, Floats, Ints, Rows, taken
 
@@ -251,12 +251,27 @@ class _Loops(LoopBand):
         if self.last:
             whole: Flags = (stage.tiles == self.sizes).all(axis=1)
             return whole
+        if node_group == BLOCK_END:
+            return self._block_pays(stage)
         keep = self.fits(stage, node_group)
         if self.path.node_groups and self.path.band not in self.path.bands:
             inner = self.path.node_groups[-1]
             if (inner.memory, inner.tensors) > (node_group.memory, node_group.tensors):
                 keep &= (stage.tiles > taken(self.start, stage.parents)).any(axis=1)
         return keep
+
+    def _block_pays(self, stage: Stage) -> Flags:
+        """Whether the outermost loop directly inside an array may pay there."""
+        arrays = [taken(array, stage.parents) for array in self.batch.rows.arrays]
+        tiles = taken(self.start, stage.parents), stage.tiles
+        fanout, waiting = stage.state.passed, stage.state.waiting
+        pay = self.context.blocks.pay(fanout, self.path.placement, arrays, tiles, waiting)
+        pays = outer = np.zeros(len(stage), dtype=bool)
+        for d in reversed(stage.order):
+            real = tiles[1][:, d] > tiles[0][:, d]
+            pays = pays | (real & pay[:, d] & ~outer)
+            outer = outer | real
+        return pays
 
     def _least_above(self, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> Floats:
         """(columns, rows) least cost of all that lies above the node group."""

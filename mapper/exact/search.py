@@ -133,7 +133,8 @@ class ExactSearch:
         plans = Plans(context)
         for placement in self._placements(context):
             self.placements += 1
-            self.frontier.push(plans.first_bound(placement), placement)
+            for outline in context.blocks.outlines(placement):
+                self.frontier.push(plans.first_bound(*outline), outline)
         self._all_bounded = True
         finishing = Finishing(context, self.found, self.canonical, self.machine, self.constraints)
         return Exploring(context, plans, self.frontier, finishing)

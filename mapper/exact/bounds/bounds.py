@@ -234,6 +234,9 @@ class Bounds:
             once = [self.boundaries.at_whole(c, state.passed) for c in state.waiting]
             table[:, :, *self._whole] = sum(once) if once else 0.0
             return table
+        if not end.residents:
+            table[...] = self.table(end.above)
+            return table
         return np.maximum(self.table(end.above), self._full_with(end.node_group.memory, end.residents), out=table)
 
     def _full_with(self, memory: int, residents: tuple[int, ...]) -> Floats:
