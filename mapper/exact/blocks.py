@@ -2,42 +2,47 @@
 MAC. Each instance then works on a block of neighbouring tiles, one after the other; with the same loop outside the
 array, the instances' tiles alternate.
 
-Such loops would make a search several times as long if they were tried everywhere. They are tried where a loop of more
-than one trip over a dimension D, outermost among those directly inside the array, may be worth more than the same loop
-directly outside it. Arrays are decided before tiles, so every row knows.
+Such loops would make a search several times as long if they were tried everywhere. They are tried where the outermost
+one of those directly inside an array, over a dimension D, may be worth more there than directly outside it. Arrays are
+decided before tiles, so every row knows.
 
 Lemma. Let `parallel .. ; for D in n ; rest` be a mapping, with spatial loops of one array that has m instances along D.
-Moving the loop out, to `for D in n ; parallel .. ; rest`, costs nothing unless one of the following holds:
+Moving the loop out, to `for D in n ; parallel .. ; rest`, costs nothing unless m > 1 and one of the following holds:
 
-overlap   m > 1, D shares a rank of an operand with another dimension, and the array serves instances together that want
-          the same word (multicast), or a memory inside it keeps what it still wants of that operand's tile (halo);
-          with ragged tiles and an exact halo, it is enough that D moves the operand
-idle      tiles are ragged, m > 1, and D does not move a tensor that a memory inside the array keeps, and that the next
-          memory outwards fills, or takes, by a loop outside the array; and of the tiles of the last round of all n x m,
-          blocks leave some instance none, while there are other rounds
+slides  a memory inside the array has `halo: innermost`, D shares a rank of an operand with another dimension, and this
+        loop is the innermost one that moves the operand's tile there
+wraps   a memory inside the array has `halo: exact`, and D is as above; with ragged tiles, it is enough that D moves
+        the operand
+shared  the array serves instances together that want the same word (multicast), D is as above, and some dimension spread
+        over the array shares the rank with one that has a coefficient above 1 (strides, dilation); or another array
+        serves instances together, or the rank's dimensions are in more windows than this one
+idle    tiles are ragged, and D does not move a tensor which a memory inside the array keeps, and that is given to it, or
+        taken from it, by a loop outside the array; and of the tiles of the last round of all n x m, blocks leave some
+        instance none
 
 Proof. What a mapping costs follows from the tiles that each instance works on, step by step (`cost_models/simulator.py`).
-Along each dimension these depend on its own loops alone, in their order, and on which setting of the loops in time it
-is: on their order among themselves. Both stay as they are if m = 1. With m > 1, only the order of the tiles along D
-among instances and steps changes.
+Along each dimension these depend on its own loops alone, in their order, and on the order of the loops in time among
+themselves. Both stay as they are if m = 1. With m > 1, only the order of the tiles along D among instances and steps
+changes: where these follow each other in time, and which are worked on in one step.
 
-- Perfect tiles: in both mappings all m instances have n tiles in each round, one per step. Where no rank has D beside
-  another dimension, any two tiles along D are equal or have no word in common; so have the tiles that instances hold in
-  one step, and that follow each other in one instance. All counts are counts of such tiles, and there are as many.
-  Where a rank has, tiles overlap: how much depends on the distance of neighbours in space (it says what instances share)
-  and in time (it says what is still held). Without multicast and without a halo, neither is asked for.
-- Words along a rank whose coefficients are all 1, for instances of one array that shares them: in a step these want a
-  sum of sets A + B + .., one per dimension, that has |A| + |B| - 1 elements or more. If all loops directly inside the
-  array move out, each set is an interval, and there are no more. So where no other array shares words, multicast alone
-  is no reason.
-- Ragged tiles: rounds in which all instances have n tiles are as above. In the last one, of r tiles, blocks leave work to
-  ceil(r / n) instances over min(n, r) steps, alternating tiles to min(m, r) over ceil(r / m). Steps only get fewer by
-  moving the loop out. Pairs of an instance and a step at work are r in both. So the only thing that may get more is the
-  number of instances at work in the last round, and it counts only where something is counted per instance, but not per
-  step: for a tensor that D does not move, while it stays in a memory inside. It gets more if r <= (m - 1) n; and if there
-  is only one round, the first tiles alone decide which instances are ever at work: all m, in both.
-  Two axes can have so many instances along D that those of the last of them idle: then the number of instances, too,
-  depends on the tiles that are left, and any n may pay.
+- In time, a word counts once for every tile that has it, less what is still held. Tiles along D overlap only where a
+  rank has D beside another dimension. With `innermost`, what is held is the overlap of two tiles that the innermost
+  loop which moves them makes follow each other: that of another loop stays the same. (With ragged tiles, a loop may come
+  down to one trip; then an exact halo holds what does not move at all, whatever the rank.)
+- In one step, instances that are served together want a union of tiles: a sum of sets c Y + .., one per dimension, with
+  Y the elements along it. If all loops directly inside the array over the rank's dimensions move out, every Y is an
+  interval. Let the coefficients of all others be 1, so that the sum of their sets is an interval of b elements: then
+  c Y + [0, b) has min(c, b) (|Y| - 1) + b elements, and no other Y of as many elements has fewer. And the sum over all
+  steps gets no more with fewer steps.
+- Ragged tiles: in the last round, of r tiles, blocks leave work to ceil(r / n) instances over min(n, r) steps, alternating
+  tiles to min(m, r) over ceil(r / m). Steps only get fewer by moving the loop out; pairs of an instance and a step at
+  work are r in both. So what may get more is the number of instances at work in the last round: where it counts, and the
+  steps do not. That is for a tensor that D does not move, while it stays in a memory inside. They get more if
+  r <= (m - 1) n.
+
+By the last case hardly any mapping gains (none of some hundred searches of small random problems), and by little: of q
+rounds the last one alone. It is tried where there are few tiles (`tilings.has_few_tiles`). Beyond, a loop directly inside
+an array is in the space only by one of the other cases.
 
 `tests/mapper/exact/test_blocks.py` tries to refute it: for random mappings, move the loop, and compare the costs.
 """
@@ -46,13 +51,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
-from ...arch import Fanout
-from ...ir import Tensor
-from ..tilings import Tiling
+from ...arch import Fanout, Halo
+from ...ir import Rank
+from ..tilings import Tiling, has_few_tiles
 from .hierarchy import Hierarchy, MemoryBoundary, Outline, Placement
 from .rows import Flags, Ints, ceil_div_array
 from .single_axes import is_outer_axis
@@ -67,11 +72,11 @@ class Blocks:
         self.tensors = hierarchy.problem.tensors
         self.dims = hierarchy.problem.dim_names
         self.sizes = np.array([size for _, size in hierarchy.problem.dims], dtype=np.int64)
-        self._overlapping = lru_cache(maxsize=None)(self._find_overlapping)
+        self._few = has_few_tiles(hierarchy.problem)
 
     def outlines(self, placement: Placement) -> Iterator[Outline]:
         """A placement with every choice of arrays that may have loops directly inside them."""
-        worth = [f for f in self.arrays if self.candidates(f, placement).any()]
+        worth = [f for f in self.arrays if self._candidates(f, placement).any()]
         for count in range(len(worth) + 1):
             for blocked in itertools.combinations(worth, count):
                 yield Outline(placement, blocked)
@@ -81,26 +86,15 @@ class Blocks:
         """The fanouts that loops may stand directly inside of: of two axes of one array, that is the inner one."""
         return tuple(f for f, fanout in enumerate(self.hierarchy.fanouts) if not is_outer_axis(fanout))
 
-    def axes(self, fanout: int) -> tuple[int, ...]:
-        """The fanouts that are one array with one of them."""
-        fanouts = self.hierarchy.fanouts
-        return tuple(f for f in (fanout, fanout + 1) if f == fanout or (f < len(fanouts) and is_outer_axis(fanouts[f])))
-
-    def candidates(self, fanout: int, placement: Placement) -> Flags:
-        """(dims,) those whose loops directly inside an array may pay, if there are several instances along them."""
-        return self._overlapping(fanout, placement) | self._idling(fanout, placement)
-
     def possible(self, outline: Outline, arrays: Sequence[Ints]) -> Flags:
         """(rows,) whether loops may pay directly inside all arrays that are to have them."""
         fine = np.ones(len(arrays[0]) if arrays else 1, dtype=bool)
         for fanout in outline.blocked:
-            spread = self.instances(fanout, arrays) > 1
-            fine &= (spread & self.candidates(fanout, outline.placement)).any(axis=1)
+            spread = self._spread(fanout, arrays)
+            may = self._any_time(fanout, outline.placement, spread) | self._of(self._slides(fanout, outline.placement))
+            may = may | self._of(self._idles(fanout, outline.placement))
+            fine &= ((spread > 1) & may).any(axis=1)
         return fine
-
-    def instances(self, fanout: int, arrays: Sequence[Ints]) -> Ints:
-        """(rows, dims) instances of a whole array."""
-        return np.prod([arrays[f] for f in self.axes(fanout)], axis=0, dtype=np.int64)
 
     def pay(
         self,
@@ -108,80 +102,130 @@ class Blocks:
         placement: Placement,
         arrays: Sequence[Ints],
         tiles: tuple[Ints, Ints],
+        moving: Sequence[Flags],
         waiting: Sequence[MemoryBoundary],
     ) -> Flags:
         """(rows, dims) where a loop may pay as the outermost one directly inside an array.
 
         tiles    (rows, dims) below and above all loops there
+        moving   per tensor, (rows, dims) where the loop is the innermost one there that moves it
         waiting  boundaries that none of these loops charges
         """
         below, above = tiles
-        spread = self.instances(fanout, arrays)
-        may = np.broadcast_to(self._overlapping(fanout, placement), spread.shape)
-        idle = self._stays(waiting) & self._idling(fanout, placement)
-        if idle.any():
-            may = may | (idle & self._leaves_idle(fanout, spread, below, above))
+        spread = self._spread(fanout, arrays)
+        may = self._any_time(fanout, placement, spread)
+        for t, tensor in enumerate(self.tensors):
+            slides = [d for rank in tensor.ranks if len(rank) > 1 for d in self._indices(rank)]
+            if self._has_inside(fanout, placement[t], "innermost") and not tensor.is_output:
+                may = may | (moving[t] & self._of(slides))
+        idles = self._idles(fanout, placement)
+        if idles:
+            moved = [self.tensors[boundary.tensor].dims for boundary in waiting]
+            stays = self._of([d for d in idles if any(self.dims[d] not in dims for dims in moved)])
+            may = may | (stays & self._leaves_idle(spread, below, above))
         pays: Flags = may & (spread > 1) & (above > below)
         return pays
 
-    def _leaves_idle(self, fanout: int, spread: Ints, below: Ints, above: Ints) -> Flags:
-        """Where blocks leave some instance without work in a last round, and there are other rounds."""
-        level = self.hierarchy.fanouts[fanout]
-        if len(level.axes) > 1 or len(self.axes(fanout)) > 1:
-            return np.ones_like(below, dtype=bool)
+    def may_still_pay(
+        self, fanout: int, placement: Placement, arrays: Sequence[Ints], waiting: Sequence[MemoryBoundary]
+    ) -> Flags:
+        """(rows,) whether a loop may pay that comes next, where boundaries still wait."""
+        spread = self._spread(fanout, arrays)
+        any_time = self._any_time(fanout, placement, spread) | self._of(self._idles(fanout, placement))
+        still = {boundary.tensor for boundary in waiting}
+        kept = tuple(held if t in still else () for t, held in enumerate(placement))
+        slides = self._of(self._slides(fanout, kept))
+        found: Flags = ((any_time | slides) & (spread > 1)).any(axis=1)
+        return found
+
+    def _spread(self, fanout: int, arrays: Sequence[Ints]) -> Ints:
+        """(rows, dims) instances of a whole array."""
+        return np.prod([arrays[f] for f in self._axes(fanout)], axis=0, dtype=np.int64)
+
+    def _axes(self, fanout: int) -> tuple[int, ...]:
+        """The fanouts that are one array with one of them."""
+        fanouts = self.hierarchy.fanouts
+        return tuple(f for f in (fanout, fanout + 1) if f == fanout or (f < len(fanouts) and is_outer_axis(fanouts[f])))
+
+    def _leaves_idle(self, spread: Ints, below: Ints, above: Ints) -> Flags:
+        """Where blocks leave some instance without work in the last round."""
         left, trips = ceil_div_array(self.sizes, below), ceil_div_array(above, below)
         rounds = ceil_div_array(left, trips * spread)
         last = left - (rounds - 1) * trips * spread
-        leaves: Flags = (rounds > 1) & (last <= (spread - 1) * trips)
+        if any(len(fanout.axes) > 1 for fanout in self.hierarchy.fanouts):
+            # Of two axes, the last instances may idle in all rounds: how many there are depends on what is left.
+            return np.ones_like(below, dtype=bool)
+        leaves: Flags = last <= (spread - 1) * trips
         return leaves
-
-    def _stays(self, waiting: Sequence[MemoryBoundary]) -> Flags:
-        """(dims,) those that do not move the tensor of some boundary that waits."""
-        moved = [self.tensors[boundary.tensor].dims for boundary in waiting]
-        return np.array([any(dim not in dims for dims in moved) for dim in self.dims], dtype=bool)
 
     # ---- dimensions ----------------------------------------------------------------------------------------
 
-    def _find_overlapping(self, fanout: int, placement: Placement) -> Flags:
-        """(dims,) where tiles of neighbours overlap, and it is asked for."""
+    def _of(self, dims: Sequence[int]) -> Flags:
         found = np.zeros(len(self.dims), dtype=bool)
-        for tensor, held in zip(self.tensors, placement, strict=True):
-            for d in self._asked_for(fanout, tensor, held):
-                found[d] = True
+        found[list(dims)] = True
         return found
 
-    def _asked_for(self, fanout: int, tensor: Tensor, held: Sequence[int]) -> Iterator[int]:
-        if tensor.is_output:
-            return
-        inside = [self.hierarchy.memories[m].halo for m in held if m < self.hierarchy.inside[fanout]]
-        kept = any(halo != "none" for halo in inside)
-        for rank in tensor.ranks:
-            shared = self._shares(fanout) and not (self.tiling == "perfect" and self._is_interval(fanout, rank))
-            whole = self.tiling == "ragged" and "exact" in inside
-            if whole or (len(rank) > 1 and (kept or shared)):
-                yield from (self.dims.index(dim) for dim, _ in rank)
+    def _indices(self, rank: Rank) -> list[int]:
+        return [self.dims.index(dim) for dim, _ in rank]
 
-    def _shares(self, fanout: int) -> bool:
-        return any(self.hierarchy.fanouts[f].multicast for f in self.axes(fanout))
+    def _candidates(self, fanout: int, placement: Placement) -> Flags:
+        """(dims,) whose loops may pay below some array."""
+        everywhere = np.full((1, len(self.dims)), 2, dtype=np.int64)
+        found = self._of(self._slides(fanout, placement)) | self._of(self._idles(fanout, placement))
+        candidates: Flags = (found | self._any_time(fanout, placement, everywhere)[0]) & (self.sizes > 1)
+        return candidates
 
-    def _is_interval(self, fanout: int, rank: Sequence[tuple[str, int]]) -> bool:
-        """Whether words that alternating tiles want along a rank are always as few as they can be."""
-        others = [f for f in range(len(self.hierarchy.fanouts)) if f not in self.axes(fanout)]
-        alone = not any(_serves_together(self.hierarchy.fanouts[f]) for f in others)
+    def _has_inside(self, fanout: int, held: Sequence[int], halo: Halo) -> bool:
+        return any(m < self.hierarchy.inside[fanout] and self.hierarchy.memories[m].halo == halo for m in held)
+
+    def _slides(self, fanout: int, placement: Placement) -> list[int]:
+        """Dimensions along which tiles may slide in a memory inside an array."""
+        return [
+            d
+            for tensor, held in zip(self.tensors, placement, strict=True)
+            if not tensor.is_output and self._has_inside(fanout, held, "innermost")
+            for rank in tensor.ranks
+            if len(rank) > 1
+            for d in self._indices(rank)
+        ]
+
+    def _any_time(self, fanout: int, placement: Placement, spread: Ints) -> Flags:
+        """(rows, dims) where a loop may pay whichever loops stand inside it: it wraps, or instances share."""
+        found = np.zeros(spread.shape, dtype=bool)
+        for tensor, held in zip(self.tensors, placement, strict=True):
+            if tensor.is_output:
+                continue
+            wraps = self._has_inside(fanout, held, "exact")
+            for rank in tensor.ranks:
+                indices = self._indices(rank)
+                if wraps and (len(rank) > 1 or self.tiling == "ragged"):
+                    found[:, indices] = True
+                elif len(rank) > 1 and any(self.hierarchy.fanouts[f].multicast for f in self._axes(fanout)):
+                    found[:, indices] |= self._shared(fanout, rank, spread)[:, None]
+        return found
+
+    def _shared(self, fanout: int, rank: Rank, spread: Ints) -> Flags:
+        """(rows,) whether words of a window may be shared better by instances whose tiles do not alternate."""
+        others = [f for f in range(len(self.hierarchy.fanouts)) if f not in self._axes(fanout)]
+        nested = any(self.hierarchy.fanouts[f].multicast and self.hierarchy.fanouts[f].instances > 1 for f in others)
         windows = [{dim for dim, _ in r} for tensor in self.tensors for r in tensor.ranks if len(r) > 1]
-        apart = sum(bool(dims & {dim for dim, _ in rank}) for dims in windows) == 1
-        return alone and apart and all(coefficient == 1 for _, coefficient in rank)
+        if nested or sum(bool(dims & {dim for dim, _ in rank}) for dims in windows) > 1:
+            return np.ones(len(spread), dtype=bool)
+        coarse = [
+            d
+            for d, (dim, _) in zip(self._indices(rank), rank, strict=True)
+            if any(coefficient > 1 for other, coefficient in rank if other != dim)
+        ]
+        shared: Flags = (spread[:, coarse] > 1).any(axis=1)
+        return shared
 
-    def _idling(self, fanout: int, placement: Placement) -> Flags:
-        """(dims,) that do not move a tensor which stays in a memory inside an array, with ragged tiles."""
-        ragged = self.tiling == "ragged" and self.hierarchy.arch.reuse == "across_levels"
+    def _idles(self, fanout: int, placement: Placement) -> list[int]:
+        """Dimensions that do not move a tensor which stays in a memory inside an array, with ragged tiles."""
+        if self.tiling == "perfect" or not self._few or self.hierarchy.arch.reuse == "at_node":
+            return []
         kept = [
             tensor.dims
             for tensor, held in zip(self.tensors, placement, strict=True)
-            if ragged and held[0] < self.hierarchy.inside[fanout]
+            if held[0] < self.hierarchy.inside[fanout]
         ]
-        return np.array([any(dim not in dims for dims in kept) for dim in self.dims], dtype=bool)
-
-
-def _serves_together(fanout: Fanout) -> bool:
-    return fanout.multicast and fanout.instances > 1
+        return [d for d, dim in enumerate(self.dims) if any(dim not in dims for dims in kept)]

@@ -24,7 +24,7 @@ from .limits import SearchLimits
 from .rows import Floats, Ints, Rows
 from .symmetry import Mirror
 from .traffic import TrafficModel
-from .trip_rules import every_trip, trip_rules, trips_tried, windows_of
+from .trip_rules import trip_rules, trips_tried, windows_of
 
 LEAST_GAIN = 0.1
 """Part of the way to the cutoff by which finer tables have to raise bounds for still finer ones to be made."""
@@ -111,8 +111,6 @@ class SearchContext:
         groups; with perfect tiles nothing does: (rows, dims, 0)."""
         if self.tiling == "perfect":
             return np.zeros((len(batch), len(self.sizes), 0), dtype=np.int64)
-        if batch.state.blocked or BLOCK_END in batch.path.node_groups:
-            return every_trip(len(batch), len(self.sizes))
         arrays, passed, hierarchy = batch.rows.arrays, batch.state.passed, self.hierarchy
         adjacent = all(hierarchy.at_fanout(hierarchy.place(batch.state, node_group, ())) for node_group in node_groups)
         return trip_rules(hierarchy.problem, arrays[:passed], arrays[passed:], len(batch), adjacent)

@@ -18,7 +18,7 @@ compared: one that costs no less than another in every column is left aside (`do
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -96,7 +96,9 @@ class _Loops(LoopBand):
             return
         for node_group in self.node_groups:
             self._place(stage, node_group)
-        if stage.state.waiting:
+        if BLOCK_END in self.node_groups:
+            stage = stage.take(np.flatnonzero(self._may_still_pay(stage)))
+        if stage.state.waiting and len(stage):
             self._charge_next(stage)
         if stage.group:
             outwards = replace(stage, group=stage.group - 1)
@@ -263,15 +265,26 @@ class _Loops(LoopBand):
     def _block_pays(self, stage: Stage) -> Flags:
         """Whether the outermost loop directly inside an array may pay there."""
         arrays = [taken(array, stage.parents) for array in self.batch.rows.arrays]
-        tiles = taken(self.start, stage.parents), stage.tiles
-        fanout, waiting = stage.state.passed, stage.state.waiting
-        pay = self.context.blocks.pay(fanout, self.path.placement, arrays, tiles, waiting)
-        pays = outer = np.zeros(len(stage), dtype=bool)
-        for d in reversed(stage.order):
-            real = tiles[1][:, d] > tiles[0][:, d]
-            pays = pays | (real & pay[:, d] & ~outer)
-            outer = outer | real
+        below = taken(self.start, stage.parents)
+        real = stage.tiles > below
+        pay = self.context.blocks.pay(
+            stage.state.passed,
+            self.path.placement,
+            arrays,
+            (below, stage.tiles),
+            [_first_of(real, stage.order, moves) for moves in self.bounds.moves.moving],
+            stage.state.waiting,
+        )
+        outermost = _first_of(real, stage.order[::-1], frozenset(self.bounds.every_dim))
+        pays: Flags = (pay & outermost).any(axis=1)
         return pays
+
+    def _may_still_pay(self, stage: Stage) -> Flags:
+        """Whether another loop may come that pays directly inside an array."""
+        arrays = [taken(array, stage.parents) for array in self.batch.rows.arrays]
+        return self.context.blocks.may_still_pay(
+            stage.state.passed, self.path.placement, arrays, stage.state.waiting
+        )
 
     def _least_above(self, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> Floats:
         """(columns, rows) least cost of all that lies above the node group."""
@@ -279,3 +292,13 @@ class _Loops(LoopBand):
             return np.zeros((len(stage.costs), 1))
         state, fanouts = self.bounds.after(self.batch.state, node_group, still)
         return self.ahead(self.bounds.table(state), stage, fanouts)
+
+
+def _first_of(real: Flags, order: Sequence[int], dims: frozenset[int]) -> Flags:
+    """(rows, dims) the first dimension of an order that is one of some, and has a real loop: one per row at most."""
+    found, open_rows = np.zeros_like(real), np.ones(len(real), dtype=bool)
+    for d in order:
+        if d in dims:
+            found[:, d] = real[:, d] & open_rows
+            open_rows &= ~real[:, d]
+    return found

@@ -35,13 +35,6 @@ def trip_rules(problem: Problem, inside: Sequence[Ints], outside: Sequence[Ints]
     return np.stack([(dealt_inside > 1).astype(np.int64), loose_from, alone, shared], axis=2)
 
 
-def every_trip(count: int, dims: int) -> Ints:
-    """(rows, dims, 4) rules that leave no trips aside."""
-    rules = np.zeros((count, dims, 4), dtype=np.int64)
-    rules[:, :, 3] = 1
-    return rules
-
-
 def windows_of(problem: Problem) -> list[list[int]]:
     """Dimensions that share words along some rank, by their indices."""
     index = {dim: d for d, dim in enumerate(problem.dim_names)}

@@ -29,7 +29,7 @@ from ...arch import Architecture
 from ...ir import Problem
 from ..tilings import Tiling
 from .chain_tables import Counts, Indices, Table, rooms, tables, whole
-from .regions import SlotWays, placements, slot_ways
+from .regions import SlotWays, placements, slot_ways, with_blocks, without_arrays
 
 Space = Literal["even", "uneven"]
 SPACES: tuple[Space, ...] = ("even", "uneven")
@@ -77,23 +77,30 @@ def count_mappings(problem: Problem, arch: Architecture, tiling: Tiling, space: 
 @lru_cache(maxsize=256)
 def _count(problem: Problem, regions: tuple[SlotWays, ...], tiling: Tiling) -> int:
     """The same for all searches of a space, of which a front or a comparison of objectives makes many."""
-    found = tables(problem, [r.region for r in regions], tiling)
-    return _sum(_halves(found, regions), regions, ordered=True)
+    return _signed(problem, regions, tiling, (True,))[0]
+
+
+def _signed(problem: Problem, regions: Sequence[SlotWays], tiling: Tiling, ordered: Sequence[bool]) -> list[int]:
+    """Mappings with slots directly inside arrays; where `ordered`, orders of loops in one slot are told apart."""
+    totals = [0] * len(ordered)
+    for sign, term in with_blocks(regions):
+        halves = _halves(tables(problem, [r.region for r in term], tiling), term)
+        for i, tell_apart in enumerate(ordered):
+            totals[i] += sign * _sum(halves, term, tell_apart)
+    return totals
 
 
 def space_size(problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even") -> SpaceSize:
     """The size of a space by source, before capacities are looked at."""
     regions = slot_ways(problem, arch, space)
-    found = tables(problem, [r.region for r in regions], tiling)
-    # Where the room on the axes does not change, nothing is spread over them.
-    full = math.prod(rooms([r.region for r in regions])) - 1
-    in_time = [table.only((table.before == full) & (table.after == full)) for table in found]
-    halves = _halves(found, regions)
+    in_time = without_arrays(regions)
+    found = tables(problem, [r.region for r in in_time], tiling)
+    spread, total = _signed(problem, regions, tiling, (False, True))
     return SpaceSize(
         placements=placements(problem, arch),
-        tiled=_sum(_halves(in_time, regions), regions, ordered=False),
-        spread=_sum(halves, regions, ordered=False),
-        total=_sum(halves, regions, ordered=True),
+        tiled=_sum(_halves(found, in_time), in_time, ordered=False),
+        spread=spread,
+        total=total,
     )
 
 
