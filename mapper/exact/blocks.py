@@ -76,10 +76,17 @@ class Blocks:
 
     def outlines(self, placement: Placement) -> Iterator[Outline]:
         """A placement with every choice of arrays that may have loops directly inside them."""
-        worth = [f for f in self.arrays if self._candidates(f, placement).any()]
+        worth = [f for f in self.arrays if self.outermost(f, placement)]
         for count in range(len(worth) + 1):
             for blocked in itertools.combinations(worth, count):
                 yield Outline(placement, blocked)
+
+    def outermost(self, fanout: int, placement: Placement) -> tuple[int, ...]:
+        """Dimensions whose loop may pay as the outermost one directly inside some array."""
+        everywhere = np.full((1, len(self.dims)), 2, dtype=np.int64)
+        found = self._of(self._slides(fanout, placement)) | self._of(self._idles(fanout, placement))
+        found = (found | self._any_time(fanout, placement, everywhere)[0]) & (self.sizes > 1)
+        return tuple(np.flatnonzero(found).tolist())
 
     @cached_property
     def arrays(self) -> tuple[int, ...]:
@@ -167,13 +174,6 @@ class Blocks:
 
     def _indices(self, rank: Rank) -> list[int]:
         return [self.dims.index(dim) for dim, _ in rank]
-
-    def _candidates(self, fanout: int, placement: Placement) -> Flags:
-        """(dims,) whose loops may pay below some array."""
-        everywhere = np.full((1, len(self.dims)), 2, dtype=np.int64)
-        found = self._of(self._slides(fanout, placement)) | self._of(self._idles(fanout, placement))
-        candidates: Flags = (found | self._any_time(fanout, placement, everywhere)[0]) & (self.sizes > 1)
-        return candidates
 
     def _has_inside(self, fanout: int, held: Sequence[int], halo: Halo) -> bool:
         return any(m < self.hierarchy.inside[fanout] and self.hierarchy.memories[m].halo == halo for m in held)

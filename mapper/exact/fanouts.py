@@ -113,15 +113,21 @@ def bounded(context: SearchContext, batch: Batch, bounds: Bounds, below: float) 
     """Rows of which nothing but the arrays is decided, with bounds by some tables, as far as they stay below the
     cutoff."""
     tile, found = np.ones((len(batch), len(context.sizes)), dtype=np.int64), np.zeros(len(batch))
+    outermost = _outermost(context, batch)
     if all(array is not None for array in bounds.arrays.array):  # which tiles fit inside known arrays says most
         inside = bounds.at(bounds.table(batch.state), tile, batch.member)
         found = context.value(batch.costs + inside, batch.steps)
     for fanout, array in enumerate(batch.rows.arrays):
         tile = np.minimum(tile * array, np.array(context.sizes, dtype=np.int64))
-        beyond = bounds.at(bounds.beyond(batch.state, fanout), tile, batch.member)
+        beyond = bounds.at(bounds.beyond(batch.state, fanout, outermost), tile, batch.member)
         found = np.maximum(found, context.value(batch.costs + beyond, batch.steps))
     batch = replace(batch, bounds=bounds, bound=found)
     return batch.take(np.flatnonzero(context.below(found, below))).sorted()
+
+
+def _outermost(context: SearchContext, batch: Batch) -> dict[int, tuple[int, ...]]:
+    """Per blocked fanout, dimensions that the outermost loop directly inside it may have."""
+    return {f: context.blocks.outermost(f, batch.path.placement) for f in batch.state.blocked}
 
 
 def groups_of(context: SearchContext, batch: Batch) -> list[Ints]:
@@ -134,7 +140,7 @@ def bounded_by_groups(context: SearchContext, batch: Batch, groups: Sequence[Int
     perfect tiles, of one group with ragged ones."""
     kinds = [group_of(context.hierarchy, context.tiling, batch.rows.take(index).arrays) for index in groups]
     rest = iter(groups)
-    for bounds in context.groups.of_several(kinds, batch.state):
+    for bounds in context.groups.of_several(kinds, batch.state, _outermost(context, batch)):
         several = list(itertools.islice(rest, bounds.arrays.stacked))
         if context.tiling == "perfect":
             yield _of_groups(context, batch, several, bounds, below)

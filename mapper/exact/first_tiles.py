@@ -18,7 +18,7 @@ from ...ir import ceil_div
 from .arrays import AxisSpans, spread_counts, tiles_needed
 from .batch import Batch
 from .context import SearchContext
-from .hierarchy import NodeGroup
+from .hierarchy import BLOCK_END, NodeGroup
 from .rows import Floats, Ints, distinct, row_codes
 from .symmetry import compared
 
@@ -60,19 +60,37 @@ def first_tiles(
         return None
     if not len(tiles):
         return np.zeros(0, dtype=np.int64), tiles
-    tables = batch.bounds.growing(batch.state, ())
-    table = tables.far[0] if tables.near[0] is None else tables.near[0]
-    assert table is not None
-    follow = batch.bounds.fanouts_after(batch.state) if tables.near[0] is None else 0
-    along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in range(len(context.sizes))]
-    found = list(_pairs(context, batch, table, along, len(tiles), below))
-    rows, which = (np.concatenate([pair[i] for pair in found]) for i in range(2))
+    dims = range(len(context.sizes))
+    blocked = _around_block(context, batch, node_groups)
+    if blocked is not None:
+        along = [_along(context, batch, tiles, d, 1, trip_rules[:, d], adjacent=False) for d in dims]
+        choices = [list(_pairs(context, batch, far, along, tiles, below, near)) for near, far in blocked]
+        codes = [row * len(tiles) + tile for found in choices for row, tile in found]
+        rows, which = np.divmod(np.unique(np.concatenate(codes or [np.zeros(0, dtype=np.int64)])), len(tiles))
+    else:
+        tables = batch.bounds.growing(batch.state, ())
+        table = tables.far[0] if tables.near[0] is None else tables.near[0]
+        assert table is not None
+        follow = batch.bounds.fanouts_after(batch.state) if tables.near[0] is None else 0
+        along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in dims]
+        found = list(_pairs(context, batch, table, along, tiles, below))
+        rows, which = (np.concatenate([pair[i] for pair in found]) for i in range(2))
     if context.mirror is not None:  # where arrays are their own mirror images, tiles decide
         same = compared(batch.rows.arrays, context.mirror, len(batch)) == 0
         later = compared([tiles], context.mirror, len(tiles)) > 0
         kept = ~(same[rows] & later[which])
         rows, which = rows[kept], which[kept]
     return rows, tiles[which]
+
+
+def _around_block(
+    context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup]
+) -> list[tuple[Floats, Floats]] | None:
+    """Bounds for loops directly inside the first fanout, where they come next; None: they do not."""
+    placed = context.hierarchy.place(batch.state, node_groups[0], ())
+    if len(node_groups) > 1 or context.hierarchy.next_node_groups(placed) != (BLOCK_END,):
+        return None
+    return batch.bounds.around_block(placed, context.blocks.outermost(placed.passed, batch.path.placement))
 
 
 def _fitting(
@@ -106,8 +124,10 @@ def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules
     return np.array([f for f in sorted(trips) if f <= most], dtype=np.int64)
 
 
-def _along(context: SearchContext, batch: Batch, tiles: Ints, d: int, follow: int, trip_rules: Ints) -> _Along:
-    """One dimension of all pairs; the first `follow` fanouts stand directly above the tile."""
+def _along(
+    context: SearchContext, batch: Batch, tiles: Ints, d: int, follow: int, trip_rules: Ints, adjacent: bool = True
+) -> _Along:
+    """One dimension of all pairs; the first `follow` fanouts stand above the tile, directly if `adjacent`."""
     sizes, picks = np.unique(tiles[:, d], return_inverse=True)
     arrays = [array[:, d] for array in batch.rows.arrays]
     columns = np.array([*arrays, *trip_rules.T]).reshape(-1, len(batch))
@@ -115,7 +135,7 @@ def _along(context: SearchContext, batch: Batch, tiles: Ints, d: int, follow: in
     lattice, size = batch.bounds.lattice, context.sizes[d]
     stride = int(np.prod(lattice.shape[d + 1 :]))
     never = int(np.prod(lattice.shape))
-    spans = context.limits.spans(0)[d] if follow else None
+    spans = context.limits.spans(0)[d] if follow and adjacent else None
     cells = np.empty((choices.shape[1], len(sizes)), dtype=np.int32)
     for choice, column in enumerate(choices.T):
         counts, known = np.split(column, [len(arrays)])
@@ -144,9 +164,20 @@ def _leaves_room(
 
 
 def _pairs(
-    context: SearchContext, batch: Batch, table: Floats, along: Sequence[_Along], count: int, below: float
+    context: SearchContext,
+    batch: Batch,
+    table: Floats,
+    along: Sequence[_Along],
+    tiles: Ints,
+    below: float,
+    near: Floats | None = None,
 ) -> Iterator[tuple[Ints, Ints]]:
-    """Rows and tiles, by their indices, that stay below the cutoff."""
+    """Rows and tiles, by their indices, that stay below the cutoff.
+
+    table  bounds by the cells that the instances of a tile come to
+    near   bounds by the tile, to be added
+    """
+    count = len(tiles)
     tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
     never = tables.shape[2]
     tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
@@ -165,7 +196,10 @@ def _pairs(
         if len(table) > 1:
             cells += (batch.member[rows, None] * (never + 1)).astype(np.int32)
         row, tile = np.nonzero(alive[cells])
-        values = context.value(batch.costs[:, rows[row]] + flat[:, cells[row, tile]], batch.steps[rows[row]])
+        costs = batch.costs[:, rows[row]] + flat[:, cells[row, tile]]
+        if near is not None:
+            costs += batch.bounds.at(near, tiles[tile], batch.member[rows[row]])
+        values = context.value(costs, batch.steps[rows[row]])
         fine = values < below
         context.pruned["bound"] += cells.size - int(np.count_nonzero(fine))
         yield rows[row[fine]], tile[fine]

@@ -20,8 +20,9 @@ A cell of the lattice has the fewest words of its tiles and the room of its smal
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,7 @@ from ...tilings import Tiling
 from ..arrays import axis_limits
 from ..cost_columns import CostColumns
 from ..footprints import Footprints
-from ..hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
+from ..hierarchy import BLOCK_END, Hierarchy, MemoryBoundary, NodeGroup, State
 from ..rows import Floats, Ints
 from .array_groups import ArrayGroup, any_arrays
 from .array_tables import inside, inside_each
@@ -38,6 +39,9 @@ from .boundary_costs import BoundaryBounds
 from .lattice import Lattice, check_searchable
 from .loop_charges import End, LoopCharge, LoopCharges
 from .table_room import TableRoom
+
+
+NONE_BLOCKED: Mapping[int, tuple[int, ...]] = {}
 
 
 @dataclass(frozen=True)
@@ -105,12 +109,13 @@ class Bounds:
         self._stops: dict[State, Floats] = {}
         self._slid: dict[tuple[State, LoopCharge], Floats] = {}
         self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
+        self._blocks: dict[tuple[State, tuple[int, ...]], list[tuple[Floats, Floats]]] = {}
 
-    def prepare(self, state: State) -> None:
+    def prepare(self, state: State, outermost: Mapping[int, tuple[int, ...]]) -> None:
         """Make the tables that a bound on rows with nothing but arrays decided takes."""
         self.table(state)
         for fanout in range(len(self.hierarchy.fanouts)):
-            self.beyond(state, fanout)
+            self.beyond(state, fanout, outermost)
 
     def take_over(self, other: Bounds, members: Ints) -> None:
         """Take over the tables that `prepare` has made, of some of the groups."""
@@ -215,6 +220,40 @@ class Bounds:
                 known[key] = Growing(self._decided(table, dims), nothing)
         return known[key]
 
+    def around_block(self, state: State, outermost: tuple[int, ...]) -> list[tuple[Floats, Floats]]:
+        """Bounds on what follows a tile where loops directly inside an array come next: for every choice of boundaries
+        that these loops charge, what those cost, by the tile, and all the rest, by what the array makes of the tile. Any
+        of the choices may be the best.
+
+        outermost  dimensions that the outermost of these loops may have: it has charged all that it moves
+        """
+        key = (state, outermost)
+        if key not in self._blocks:
+            self._blocks[key] = list(self._around_block(state, outermost))
+        return self._blocks[key]
+
+    def _around_block(self, state: State, outermost: tuple[int, ...]) -> Iterator[tuple[Floats, Floats]]:
+        moved = [frozenset(c for c in state.waiting if d in self.moves.moving[c.tensor]) for d in self.every_dim]
+        choices = {moved[d] for d in outermost}
+        for boundaries in moved:
+            choices |= {choice | boundaries for choice in choices}
+        for choice in sorted(choices, key=sorted):
+            still = tuple(c for c in state.waiting if c not in choice)
+            above = self.hierarchy.passing(self.hierarchy.place(state, BLOCK_END, still))
+            near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
+            for boundary in sorted(choice):
+                near += self._charged_by_first(boundary, state.passed)
+            yield near, self.lattice.around(self.table(above), self.every_dim)
+
+    def _charged_by_first(self, boundary: MemoryBoundary, passed: int) -> Floats:
+        """Least cost of a boundary that is charged by a loop before any other one moves it."""
+        free = [d for d in self.every_dim if d not in self.moves.moving[boundary.tensor]]
+        cost = self.boundaries.cost(boundary, passed)
+        least = self.lattice.around(cost, free)
+        for d in self.moves.sliding(boundary):
+            least = np.minimum(least, self.lattice.around(cost, [*free, d]))
+        return least
+
     def _decided(self, table: Floats, dims: tuple[int, ...]) -> list[Floats | None]:
         tables: list[Floats | None] = [table]
         for d in reversed(dims):
@@ -249,17 +288,32 @@ class Bounds:
             self._full[key] = np.where(fits, 0.0, np.inf).reshape(self.lattice.shape)
         return self._full[key]
 
-    def beyond(self, state: State, fanout: int) -> Floats:
-        """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's."""
+    def beyond(self, state: State, fanout: int, outermost: Mapping[int, tuple[int, ...]] = NONE_BLOCKED) -> Floats:
+        """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's.
+
+        outermost  per blocked fanout, see `around_block`
+        """
         while state.passed <= fanout:
             if self.hierarchy.at_fanout(state):
                 state = self.hierarchy.passing(state)
-            else:
-                state = self.hierarchy.place(state, self.hierarchy.next_node_groups(state)[0], ())
+                continue
+            (node_group, *_) = self.hierarchy.next_node_groups(state)
+            if node_group == BLOCK_END and state.passed == fanout and state.waiting:
+                return self._beyond_block(state, outermost[fanout])
+            state = self.hierarchy.place(state, node_group, ())
         owner = self._owner(state)
         if state not in owner._beyond:
             owner._beyond[state] = self.lattice.around(owner.table(state), self.every_dim)
         return owner._beyond[state]
+
+    def _beyond_block(self, state: State, outermost: tuple[int, ...]) -> Floats:
+        if state not in self._beyond:
+            choices = self.around_block(state, outermost)
+            flat = (near.reshape(*near.shape[:2], -1).min(axis=2) for near, _ in choices)
+            inside = (least.reshape(*least.shape, *(1,) * len(self.dims)) for least in flat)
+            tables = (least + far for least, (_, far) in zip(inside, choices, strict=True))
+            self._beyond[state] = functools.reduce(np.minimum, tables)
+        return self._beyond[state]
 
     def after(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> tuple[State, int]:
         """The state above a node group, and above the fanouts that follow it directly; how many those are."""
