@@ -58,6 +58,7 @@ import numpy as np
 from ...arch import Fanout, Halo
 from ...ir import Rank
 from ..tilings import Tiling, has_few_tiles
+from .arrays import tiles_needed
 from .hierarchy import Hierarchy, MemoryBoundary, Outline, Placement
 from .rows import Flags, Ints, ceil_div_array
 from .single_axes import is_outer_axis
@@ -97,11 +98,19 @@ class Blocks:
         """(rows,) whether loops may pay directly inside all arrays that are to have them."""
         fine = np.ones(len(arrays[0]) if arrays else 1, dtype=bool)
         for fanout in outline.blocked:
-            spread = self._spread(fanout, arrays)
-            may = self._any_time(fanout, outline.placement, spread) | self._of(self._slides(fanout, outline.placement))
-            may = may | self._of(self._idles(fanout, outline.placement))
-            fine &= ((spread > 1) & may).any(axis=1)
+            below = np.ones((len(fine), len(self.dims)), dtype=np.int64)
+            fine &= self.may_pay_above(fanout, outline.placement, arrays, below)
         return fine
+
+    def may_pay_above(self, fanout: int, placement: Placement, arrays: Sequence[Ints], tiles: Ints) -> Flags:
+        """(rows,) whether loops directly inside an array may pay above tiles, (rows, dims)."""
+        spread = self._spread(fanout, arrays)
+        may = self._any_time(fanout, placement, spread) | self._of(self._slides(fanout, placement))
+        may = may | self._of(self._idles(fanout, placement))
+        needed = tiles_needed([np.ones_like(tiles), *arrays[fanout:]], "ragged")
+        room = ceil_div_array(self.sizes, np.minimum(2 * tiles, self.sizes)) >= needed
+        found: Flags = ((spread > 1) & may & room).any(axis=1)
+        return found
 
     def pay(
         self,

@@ -17,9 +17,10 @@ import numpy.typing as npt
 from ...ir import ceil_div
 from .arrays import AxisSpans, spread_counts, tiles_needed
 from .batch import Batch
+from .bounds.bounds import AroundBlock
 from .context import SearchContext
 from .hierarchy import BLOCK_END, NodeGroup
-from .rows import Floats, Ints, distinct, row_codes
+from .rows import Flags, Floats, Ints, distinct, row_codes, taken
 from .symmetry import compared
 
 MOST_TILES = 40_000
@@ -64,9 +65,11 @@ def first_tiles(
     blocked = _around_block(context, batch, node_groups)
     if blocked is not None:
         along = [_along(context, batch, tiles, d, 1, trip_rules[:, d], adjacent=False) for d in dims]
-        choices = [list(_pairs(context, batch, far, along, tiles, below, near)) for near, far in blocked]
-        codes = [row * len(tiles) + tile for found in choices for row, tile in found]
-        rows, which = np.divmod(np.unique(np.concatenate(codes or [np.zeros(0, dtype=np.int64)])), len(tiles))
+        codes = [np.zeros(0, dtype=np.int64)]
+        for choice in blocked:
+            for rows, which in _pairs(context, batch, choice.far, along, tiles, below, choice.near):
+                codes.append((rows * len(tiles) + which)[_may_pay(context, batch, rows, tiles[which])])
+        rows, which = np.divmod(np.unique(np.concatenate(codes)), len(tiles))
     else:
         tables = batch.bounds.growing(batch.state, ())
         table = tables.far[0] if tables.near[0] is None else tables.near[0]
@@ -85,12 +88,18 @@ def first_tiles(
 
 def _around_block(
     context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup]
-) -> list[tuple[Floats, Floats]] | None:
+) -> list[AroundBlock] | None:
     """Bounds for loops directly inside the first fanout, where they come next; None: they do not."""
     placed = context.hierarchy.place(batch.state, node_groups[0], ())
     if len(node_groups) > 1 or context.hierarchy.next_node_groups(placed) != (BLOCK_END,):
         return None
     return batch.bounds.around_block(placed, context.blocks.outermost(placed.passed, batch.path.placement))
+
+
+def _may_pay(context: SearchContext, batch: Batch, rows: Ints, tiles: Ints) -> Flags:
+    """Whether loops directly inside the first fanout may pay above the tile of each pair."""
+    arrays = [taken(array, rows) for array in batch.rows.arrays]
+    return context.blocks.may_pay_above(batch.state.passed, batch.path.placement, arrays, tiles)
 
 
 def _fitting(

@@ -24,6 +24,7 @@ import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +40,17 @@ from .boundary_costs import BoundaryBounds
 from .lattice import Lattice, check_searchable
 from .loop_charges import End, LoopCharge, LoopCharges
 from .table_room import TableRoom
+
+
+class AroundBlock(NamedTuple):
+    """Bounds on what follows a tile, with loops directly inside an array that charge some boundaries.
+
+    near  what these cost, by the tile
+    far   all the rest, by what the array makes of the tile
+    """
+
+    near: Floats
+    far: Floats
 
 
 NONE_BLOCKED: Mapping[int, tuple[int, ...]] = {}
@@ -109,7 +121,7 @@ class Bounds:
         self._stops: dict[State, Floats] = {}
         self._slid: dict[tuple[State, LoopCharge], Floats] = {}
         self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
-        self._blocks: dict[tuple[State, tuple[int, ...]], list[tuple[Floats, Floats]]] = {}
+        self._blocks: dict[tuple[State, tuple[int, ...]], list[AroundBlock]] = {}
 
     def prepare(self, state: State, outermost: Mapping[int, tuple[int, ...]]) -> None:
         """Make the tables that a bound on rows with nothing but arrays decided takes."""
@@ -220,7 +232,7 @@ class Bounds:
                 known[key] = Growing(self._decided(table, dims), nothing)
         return known[key]
 
-    def around_block(self, state: State, outermost: tuple[int, ...]) -> list[tuple[Floats, Floats]]:
+    def around_block(self, state: State, outermost: tuple[int, ...]) -> list[AroundBlock]:
         """Bounds on what follows a tile where loops directly inside an array come next: for every choice of boundaries
         that these loops charge, what those cost, by the tile, and all the rest, by what the array makes of the tile. Any
         of the choices may be the best.
@@ -232,7 +244,7 @@ class Bounds:
             self._blocks[key] = list(self._around_block(state, outermost))
         return self._blocks[key]
 
-    def _around_block(self, state: State, outermost: tuple[int, ...]) -> Iterator[tuple[Floats, Floats]]:
+    def _around_block(self, state: State, outermost: tuple[int, ...]) -> Iterator[AroundBlock]:
         moved = [frozenset(c for c in state.waiting if d in self.moves.moving[c.tensor]) for d in self.every_dim]
         choices = {moved[d] for d in outermost}
         for boundaries in moved:
@@ -243,7 +255,8 @@ class Bounds:
             near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
             for boundary in sorted(choice):
                 near += self._charged_by_first(boundary, state.passed)
-            yield near, self.lattice.around(self.table(above), self.every_dim)
+            far = self.lattice.around(self.table(above), self.every_dim)
+            yield AroundBlock(near, far)
 
     def _charged_by_first(self, boundary: MemoryBoundary, passed: int) -> Floats:
         """Least cost of a boundary that is charged by a loop before any other one moves it."""
@@ -309,9 +322,9 @@ class Bounds:
     def _beyond_block(self, state: State, outermost: tuple[int, ...]) -> Floats:
         if state not in self._beyond:
             choices = self.around_block(state, outermost)
-            flat = (near.reshape(*near.shape[:2], -1).min(axis=2) for near, _ in choices)
+            flat = (choice.near.reshape(*choice.near.shape[:2], -1).min(axis=2) for choice in choices)
             inside = (least.reshape(*least.shape, *(1,) * len(self.dims)) for least in flat)
-            tables = (least + far for least, (_, far) in zip(inside, choices, strict=True))
+            tables = (least + choice.far for least, choice in zip(inside, choices, strict=True))
             self._beyond[state] = functools.reduce(np.minimum, tables)
         return self._beyond[state]
 
