@@ -59,7 +59,7 @@ from ...arch import Fanout, Halo
 from ...ir import Rank
 from ..tilings import Tiling, has_few_tiles
 from .arrays import tiles_needed
-from .hierarchy import Hierarchy, MemoryBoundary, Outline, Placement
+from .hierarchy import Block, Hierarchy, MemoryBoundary, Outline, Placement
 from .rows import Flags, Ints, ceil_div_array
 from .single_axes import is_outer_axis
 
@@ -76,41 +76,71 @@ class Blocks:
         self._few = has_few_tiles(hierarchy.problem)
 
     def outlines(self, placement: Placement) -> Iterator[Outline]:
-        """A placement with every choice of arrays that may have loops directly inside them."""
-        worth = [f for f in self.arrays if self.outermost(f, placement)]
-        for count in range(len(worth) + 1):
-            for blocked in itertools.combinations(worth, count):
-                yield Outline(placement, blocked)
-
-    def outermost(self, fanout: int, placement: Placement) -> tuple[int, ...]:
-        """Dimensions whose loop may pay as the outermost one directly inside some array."""
-        everywhere = np.full((1, len(self.dims)), 2, dtype=np.int64)
-        found = self._of(self._slides(fanout, placement)) | self._of(self._idles(fanout, placement))
-        found = (found | self._any_time(fanout, placement, everywhere)[0]) & (self.sizes > 1)
-        return tuple(np.flatnonzero(found).tolist())
+        """A placement with every choice of arrays that may have loops directly inside them, and of which these are."""
+        for blocks in itertools.product(*((None, *self._blocks(f, placement)) for f in self.arrays)):
+            yield Outline(placement, tuple(block for block in blocks if block is not None))
 
     @cached_property
     def arrays(self) -> tuple[int, ...]:
         """The fanouts that loops may stand directly inside of: of two axes of one array, that is the inner one."""
         return tuple(f for f, fanout in enumerate(self.hierarchy.fanouts) if not is_outer_axis(fanout))
 
+    def _blocks(self, fanout: int, placement: Placement) -> Iterator[Block]:
+        """The kinds of loops that may pay directly inside an array. Where nothing but sliding may, loops inside the
+        outermost one do not move what slides."""
+        everywhere = np.full((1, len(self.dims)), 2, dtype=np.int64)
+        any_time = self._any_kind(fanout, placement, everywhere)[0]
+        sliding = self._sliding_tensors(fanout, placement)
+        slides = self._of(self._slides(fanout, placement))
+        every = tuple(range(len(self.dims)))
+        apart = len(sliding) == 1
+        outermost = any_time if apart else any_time | slides
+        if outermost.any():
+            yield Block(fanout, self._loops(any_time | slides), every)
+        if apart and slides.any():
+            still = tuple(d for d, dim in enumerate(self.dims) if dim not in self.tensors[sliding[0]].dims)
+            yield Block(fanout, self._loops(slides), still if self._stays_over() else ())
+
+    def _loops(self, dims: Flags) -> tuple[int, ...]:
+        return tuple(np.flatnonzero(dims & (self.sizes > 1)).tolist())
+
+    def _stays_over(self) -> bool:
+        """Whether a tile stays over loops that do not move it."""
+        return self.hierarchy.arch.reuse == "across_levels"
+
     def possible(self, outline: Outline, arrays: Sequence[Ints]) -> Flags:
-        """(rows,) whether loops may pay directly inside all arrays that are to have them."""
+        """(rows,) whether loops of the wanted kind may pay directly inside all arrays that are to have them."""
         fine = np.ones(len(arrays[0]) if arrays else 1, dtype=bool)
-        for fanout in outline.blocked:
+        for block in outline.blocks:
             below = np.ones((len(fine), len(self.dims)), dtype=np.int64)
-            fine &= self.may_pay_above(fanout, outline.placement, arrays, below)
+            fine &= self.may_pay_above(block, outline.placement, arrays, below)
         return fine
 
-    def may_pay_above(self, fanout: int, placement: Placement, arrays: Sequence[Ints], tiles: Ints) -> Flags:
-        """(rows,) whether loops directly inside an array may pay above tiles, (rows, dims)."""
-        spread = self._spread(fanout, arrays)
-        may = self._any_time(fanout, placement, spread) | self._of(self._slides(fanout, placement))
-        may = may | self._of(self._idles(fanout, placement))
-        needed = tiles_needed([np.ones_like(tiles), *arrays[fanout:]], "ragged")
+    def may_pay_above(self, block: Block, placement: Placement, arrays: Sequence[Ints], tiles: Ints) -> Flags:
+        """(rows,) whether loops of some kind directly inside an array may pay above tiles, (rows, dims)."""
+        spread = self._spread(block.fanout, arrays)
+        any_kind = self._any_kind(block.fanout, placement, spread) & (spread > 1)
+        slides = self._of(self._slides(block.fanout, placement)) & (spread > 1)
+        needed = tiles_needed([np.ones_like(tiles), *arrays[block.fanout :]], "ragged")
         room = ceil_div_array(self.sizes, np.minimum(2 * tiles, self.sizes)) >= needed
-        found: Flags = ((spread > 1) & may & room).any(axis=1)
+        found: Flags = ((any_kind | slides) & room).any(axis=1)
+        if len(self._sliding_tensors(block.fanout, placement)) == 1:  # else there is one kind for all
+            has_all = len(block.inner) == len(self.dims)
+            found &= any_kind.any(axis=1) == has_all
         return found
+
+    def _any_kind(self, fanout: int, placement: Placement, spread: Ints) -> Flags:
+        """(rows, dims) where a loop may pay otherwise than by sliding."""
+        return self._any_time(fanout, placement, spread) | self._of(self._idles(fanout, placement))
+
+    def _sliding_tensors(self, fanout: int, placement: Placement) -> list[int]:
+        return [
+            t
+            for t, (tensor, held) in enumerate(zip(self.tensors, placement, strict=True))
+            if not tensor.is_output
+            and self._has_inside(fanout, held, "innermost")
+            and any(len(rank) > 1 for rank in tensor.ranks)
+        ]
 
     def pay(
         self,
@@ -191,9 +221,8 @@ class Blocks:
         """Dimensions along which tiles may slide in a memory inside an array."""
         return [
             d
-            for tensor, held in zip(self.tensors, placement, strict=True)
-            if not tensor.is_output and self._has_inside(fanout, held, "innermost")
-            for rank in tensor.ranks
+            for t in self._sliding_tensors(fanout, placement)
+            for rank in self.tensors[t].ranks
             if len(rank) > 1
             for d in self._indices(rank)
         ]

@@ -115,7 +115,7 @@ class Exploring:
         return self.frontier.best.cutoff
 
     def _open(self, outline: Outline) -> Batch:
-        return self._at_loops(self.plans.start(outline.placement, self._cutoff, outline.blocked))
+        return self._at_loops(self.plans.start(outline.placement, self._cutoff, outline.blocks))
 
     def _at_loops(self, batch: Batch) -> Batch:
         """The batch above the fanouts that come next."""

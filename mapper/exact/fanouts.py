@@ -19,7 +19,7 @@ from .batch import Batch, Pending
 from .bounds.array_groups import alike, group_of
 from .bounds.bounds import Bounds
 from .context import SearchContext
-from .hierarchy import MAC, MemoryBoundary, Outline, Path, Placement
+from .hierarchy import MAC, Block, MemoryBoundary, Outline, Path, Placement
 from .rows import Floats, Ints, Rows, ceil_div_array
 from .symmetry import compared
 
@@ -76,7 +76,7 @@ class Plans:
             )
         return self._at_macs[boundary]
 
-    def first_bound(self, placement: Placement, blocked: tuple[int, ...] = ()) -> float:
+    def first_bound(self, placement: Placement, blocks: tuple[Block, ...] = ()) -> float:
         """An objective that no mapping of an outline undercuts: every tensor passes every boundary once."""
         context = self.context
         once = np.zeros((context.costs.cost_columns.count, 1))
@@ -84,9 +84,9 @@ class Plans:
             for inner, outer in itertools.pairwise(held):
                 once = once + context.bounds.boundaries.once(MemoryBoundary(tensor, inner, outer)).reshape(-1, 1)
         bound = context.value(self.at_macs(placement) + once, self.steps)
-        return float(bound[context.blocks.possible(Outline(placement, blocked), self.rows.arrays)].min(initial=np.inf))
+        return float(bound[context.blocks.possible(Outline(placement, blocks), self.rows.arrays)].min(initial=np.inf))
 
-    def start(self, placement: Placement, below: float, blocked: tuple[int, ...] = ()) -> Batch:
+    def start(self, placement: Placement, below: float, blocks: tuple[Block, ...] = ()) -> Batch:
         """The arrays of an outline whose bound stays below the cutoff."""
         context = self.context
         pending = []
@@ -98,13 +98,13 @@ class Plans:
         orders = np.zeros((len(self.rows), 0), dtype=np.int64)
         path, state, costs = (
             Path(context.hierarchy, placement),
-            context.hierarchy.start(placement, blocked),
+            context.hierarchy.start(placement, blocks),
             self.at_macs(placement),
         )
         member = np.zeros(len(self.rows), dtype=np.int64)
         batch = Batch(path, state, context.bounds, member, self.rows, costs, self.steps, bound, orders, pending)
         fine = context.limits.enough_at_work(self.steps)
-        fine = fine & context.blocks.possible(Outline(placement, blocked), self.rows.arrays)
+        fine = fine & context.blocks.possible(Outline(placement, blocks), self.rows.arrays)
         batch = batch.take(np.flatnonzero(fine))
         return bounded(context, batch, context.groups.for_any, below)
 
@@ -113,21 +113,15 @@ def bounded(context: SearchContext, batch: Batch, bounds: Bounds, below: float) 
     """Rows of which nothing but the arrays is decided, with bounds by some tables, as far as they stay below the
     cutoff."""
     tile, found = np.ones((len(batch), len(context.sizes)), dtype=np.int64), np.zeros(len(batch))
-    outermost = _outermost(context, batch)
     if all(array is not None for array in bounds.arrays.array):  # which tiles fit inside known arrays says most
         inside = bounds.at(bounds.table(batch.state), tile, batch.member)
         found = context.value(batch.costs + inside, batch.steps)
     for fanout, array in enumerate(batch.rows.arrays):
         tile = np.minimum(tile * array, np.array(context.sizes, dtype=np.int64))
-        beyond = bounds.at(bounds.beyond(batch.state, fanout, outermost), tile, batch.member)
+        beyond = bounds.at(bounds.beyond(batch.state, fanout), tile, batch.member)
         found = np.maximum(found, context.value(batch.costs + beyond, batch.steps))
     batch = replace(batch, bounds=bounds, bound=found)
     return batch.take(np.flatnonzero(context.below(found, below))).sorted()
-
-
-def _outermost(context: SearchContext, batch: Batch) -> dict[int, tuple[int, ...]]:
-    """Per blocked fanout, dimensions that the outermost loop directly inside it may have."""
-    return {f: context.blocks.outermost(f, batch.path.placement) for f in batch.state.blocked}
 
 
 def groups_of(context: SearchContext, batch: Batch) -> list[Ints]:
@@ -140,7 +134,7 @@ def bounded_by_groups(context: SearchContext, batch: Batch, groups: Sequence[Int
     perfect tiles, of one group with ragged ones."""
     kinds = [group_of(context.hierarchy, context.tiling, batch.rows.take(index).arrays) for index in groups]
     rest = iter(groups)
-    for bounds in context.groups.of_several(kinds, batch.state, _outermost(context, batch)):
+    for bounds in context.groups.of_several(kinds, batch.state):
         several = list(itertools.islice(rest, bounds.arrays.stacked))
         if context.tiling == "perfect":
             yield _of_groups(context, batch, several, bounds, below)

@@ -19,8 +19,8 @@ from .arrays import AxisSpans, spread_counts, tiles_needed
 from .batch import Batch
 from .bounds.bounds import AroundBlock
 from .context import SearchContext
-from .hierarchy import BLOCK_END, NodeGroup
-from .rows import Flags, Floats, Ints, distinct, row_codes, taken
+from .hierarchy import BLOCK_END, NodeGroup, State
+from .rows import Flags, Floats, Ints, distinct, row_codes
 from .symmetry import compared
 
 MOST_TILES = 40_000
@@ -62,13 +62,14 @@ def first_tiles(
     if not len(tiles):
         return np.zeros(0, dtype=np.int64), tiles
     dims = range(len(context.sizes))
-    blocked = _around_block(context, batch, node_groups)
-    if blocked is not None:
+    block = _block_above(context, batch, node_groups)
+    if block is not None:
         along = [_along(context, batch, tiles, d, 1, trip_rules[:, d], adjacent=False) for d in dims]
         codes = [np.zeros(0, dtype=np.int64)]
-        for choice in blocked:
+        for choice in batch.bounds.around_block(block):
             for rows, which in _pairs(context, batch, choice.far, along, tiles, below, choice.near):
-                codes.append((rows * len(tiles) + which)[_may_pay(context, batch, rows, tiles[which])])
+                hopeful = _hopeful(context, batch, block, choice, rows, tiles[which], below)
+                codes.append((rows * len(tiles) + which)[hopeful])
         rows, which = np.divmod(np.unique(np.concatenate(codes)), len(tiles))
     else:
         tables = batch.bounds.growing(batch.state, ())
@@ -86,20 +87,27 @@ def first_tiles(
     return rows, tiles[which]
 
 
-def _around_block(
-    context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup]
-) -> list[AroundBlock] | None:
-    """Bounds for loops directly inside the first fanout, where they come next; None: they do not."""
+def _block_above(context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup]) -> State | None:
+    """The state above a node group, where loops directly inside the first fanout come next; None: they do not."""
     placed = context.hierarchy.place(batch.state, node_groups[0], ())
-    if len(node_groups) > 1 or context.hierarchy.next_node_groups(placed) != (BLOCK_END,):
-        return None
-    return batch.bounds.around_block(placed, context.blocks.outermost(placed.passed, batch.path.placement))
+    is_next = len(node_groups) == 1 and context.hierarchy.next_node_groups(placed) == (BLOCK_END,)
+    return placed if is_next else None
 
 
-def _may_pay(context: SearchContext, batch: Batch, rows: Ints, tiles: Ints) -> Flags:
-    """Whether loops directly inside the first fanout may pay above the tile of each pair."""
-    arrays = [taken(array, rows) for array in batch.rows.arrays]
-    return context.blocks.may_pay_above(batch.state.passed, batch.path.placement, arrays, tiles)
+def _hopeful(
+    context: SearchContext, batch: Batch, state: State, choice: AroundBlock, rows: Ints, tiles: Ints, below: float
+) -> Flags:
+    """Whether pairs of a row and a tile stay below the cutoff, if loops directly inside the first fanout charge some
+    boundaries, and whether these loops may pay."""
+    arrays, costs, block = batch.rows.take(rows), batch.costs[:, rows], state.block
+    assert block is not None
+    for boundary in choice.charged:
+        shared = context.model(batch.path).most_shared(arrays, boundary)
+        costs = costs + batch.bounds.charged_inside(boundary, block, tiles, shared)
+    covered = np.minimum(tiles * arrays.arrays[0], np.array(context.sizes, dtype=np.int64))
+    costs = costs + batch.bounds.at(choice.far, covered, batch.member[rows])
+    hopeful = context.below(context.value(costs, batch.steps[rows]), below)
+    return hopeful & context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, tiles)
 
 
 def _fitting(

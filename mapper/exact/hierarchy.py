@@ -35,15 +35,32 @@ Placement = tuple[tuple[int, ...], ...]
 """One placement: per tensor, the memories that keep it, inside out; the outermost memory is always the last."""
 
 
+class Block(NamedTuple):
+    """Loops in time directly inside a fanout.
+
+    fanout     which
+    outermost  dimensions that the outermost of these loops may have
+    inner      dimensions that the others may have
+    """
+
+    fanout: int
+    outermost: tuple[int, ...]
+    inner: tuple[int, ...]
+
+    def may_have(self, d: int) -> bool:
+        """Whether any of the loops may have a dimension."""
+        return d in self.outermost or d in self.inner
+
+
 class Outline(NamedTuple):
     """What is decided before anything else.
 
     placement  the memories that keep each tensor
-    blocked    fanouts that have loops in time directly inside them, innermost first
+    blocks     where loops in time stand directly inside fanouts, the innermost first
     """
 
     placement: Placement
-    blocked: tuple[int, ...] = ()
+    blocks: tuple[Block, ...] = ()
 
 
 class MemoryBoundary(NamedTuple):
@@ -77,13 +94,18 @@ class State(NamedTuple):
     passed   fanouts passed
     ahead    per tensor, the memories that are still to keep it, inside out
     waiting  boundaries that no temporal loop has charged yet
-    blocked  fanouts that are still to have loops directly inside them, innermost first
+    blocks   loops directly inside fanouts that are still to come, the innermost first
     """
 
     passed: int
     ahead: Placement
     waiting: tuple[MemoryBoundary, ...]
-    blocked: tuple[int, ...] = ()
+    blocks: tuple[Block, ...] = ()
+
+    @property
+    def block(self) -> Block | None:
+        """The loops directly inside the fanout that comes next, if there are to be any."""
+        return next((block for block in self.blocks if block.fanout == self.passed), None)
 
     def charging(self, moved: Sequence[MemoryBoundary]) -> State:
         """The state when some of the boundaries that wait have been charged."""
@@ -146,16 +168,16 @@ class Hierarchy:
 
     # ---- steps outwards ------------------------------------------------------------------------------------
 
-    def start(self, placement: Placement, blocked: tuple[int, ...] = ()) -> State:
+    def start(self, placement: Placement, blocks: tuple[Block, ...] = ()) -> State:
         """Inside everything."""
-        return State(0, placement, (), blocked)
+        return State(0, placement, (), blocks)
 
     def next_node_groups(self, state: State) -> tuple[NodeGroup, ...]:
         """The node groups that may come next; none if a fanout comes first, or if nothing is left."""
         edge = self.inside[state.passed] if state.passed < len(self.inside) else len(self.memories)
         heads = {t: ahead[0] for t, ahead in enumerate(state.ahead) if ahead and ahead[0] < edge}
         inner = {t: m for t, m in heads.items() if m != self.outermost}
-        if not heads and state.passed in state.blocked:
+        if not heads and state.block is not None:
             return (BLOCK_END,)
         if not inner:
             return (NodeGroup(self.outermost, tuple(heads)),) if heads else ()
@@ -175,10 +197,10 @@ class Hierarchy:
     def place(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> State:
         """The state above a node group, where the boundaries `still` go on waiting."""
         if node_group == BLOCK_END:
-            return state._replace(waiting=still, blocked=tuple(f for f in state.blocked if f != state.passed))
+            return state._replace(waiting=still, blocks=tuple(b for b in state.blocks if b.fanout != state.passed))
         ahead = tuple(a[1:] if t in node_group.tensors else a for t, a in enumerate(state.ahead))
         new = [MemoryBoundary(t, node_group.memory, ahead[t][0]) for t in node_group.tensors if ahead[t]]
-        return State(state.passed, ahead, tuple(sorted((*still, *new))), state.blocked)
+        return State(state.passed, ahead, tuple(sorted((*still, *new))), state.blocks)
 
     def passing(self, state: State) -> State:
         """The state above the next fanout."""

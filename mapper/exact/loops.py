@@ -59,6 +59,7 @@ class _Loops(LoopBand):
     def __init__(self, context: SearchContext, batch: Batch, below: float) -> None:
         super().__init__(context, batch, below)
         self.groups = context.limits.groups.get(self.memory, ())
+        self.block = batch.state.block if BLOCK_END in self.node_groups else None
         self.found: dict[object, list[Batch]] = {}
 
     def batches(self) -> Iterator[Batch]:
@@ -96,7 +97,7 @@ class _Loops(LoopBand):
             return
         for node_group in self.node_groups:
             self._place(stage, node_group)
-        if BLOCK_END in self.node_groups:
+        if self.block is not None:
             stage = stage.take(np.flatnonzero(self._may_still_pay(stage)))
         if stage.state.waiting and len(stage):
             self._charge_next(stage)
@@ -106,7 +107,7 @@ class _Loops(LoopBand):
 
     def _may_loop(self, stage: Stage, d: int) -> bool:
         """Whether constraints let a loop over a dimension come next."""
-        if d in stage.order:
+        if d in stage.order or (self.block is not None and not self.block.may_have(d)):
             return False
         return all(d not in group or g == stage.group for g, group in enumerate(self.groups))
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from ...tilings import Tiling
 from ..arrays import axis_limits
 from ..cost_columns import CostColumns
 from ..footprints import Footprints
-from ..hierarchy import BLOCK_END, Hierarchy, MemoryBoundary, NodeGroup, State
+from ..hierarchy import BLOCK_END, Block, Hierarchy, MemoryBoundary, NodeGroup, State
 from ..rows import Floats, Ints
 from .array_groups import ArrayGroup, any_arrays
 from .array_tables import inside, inside_each
@@ -45,15 +45,14 @@ from .table_room import TableRoom
 class AroundBlock(NamedTuple):
     """Bounds on what follows a tile, with loops directly inside an array that charge some boundaries.
 
-    near  what these cost, by the tile
-    far   all the rest, by what the array makes of the tile
+    charged  these
+    near     what they cost, by the tile
+    far      all the rest, by what the array makes of the tile
     """
 
+    charged: tuple[MemoryBoundary, ...]
     near: Floats
     far: Floats
-
-
-NONE_BLOCKED: Mapping[int, tuple[int, ...]] = {}
 
 
 @dataclass(frozen=True)
@@ -121,13 +120,14 @@ class Bounds:
         self._stops: dict[State, Floats] = {}
         self._slid: dict[tuple[State, LoopCharge], Floats] = {}
         self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
-        self._blocks: dict[tuple[State, tuple[int, ...]], list[AroundBlock]] = {}
+        self._blocks: dict[State, list[AroundBlock]] = {}
+        self._words: dict[tuple[MemoryBoundary, Block], Floats] = {}
 
-    def prepare(self, state: State, outermost: Mapping[int, tuple[int, ...]]) -> None:
+    def prepare(self, state: State) -> None:
         """Make the tables that a bound on rows with nothing but arrays decided takes."""
         self.table(state)
         for fanout in range(len(self.hierarchy.fanouts)):
-            self.beyond(state, fanout, outermost)
+            self.beyond(state, fanout)
 
     def take_over(self, other: Bounds, members: Ints) -> None:
         """Take over the tables that `prepare` has made, of some of the groups."""
@@ -232,40 +232,55 @@ class Bounds:
                 known[key] = Growing(self._decided(table, dims), nothing)
         return known[key]
 
-    def around_block(self, state: State, outermost: tuple[int, ...]) -> list[AroundBlock]:
+    def around_block(self, state: State) -> list[AroundBlock]:
         """Bounds on what follows a tile where loops directly inside an array come next: for every choice of boundaries
         that these loops charge, what those cost, by the tile, and all the rest, by what the array makes of the tile. Any
-        of the choices may be the best.
+        of the choices may be the best."""
+        if state not in self._blocks:
+            assert state.block is not None
+            self._blocks[state] = list(self._around_block(state, state.block))
+        return self._blocks[state]
 
-        outermost  dimensions that the outermost of these loops may have: it has charged all that it moves
-        """
-        key = (state, outermost)
-        if key not in self._blocks:
-            self._blocks[key] = list(self._around_block(state, outermost))
-        return self._blocks[key]
-
-    def _around_block(self, state: State, outermost: tuple[int, ...]) -> Iterator[AroundBlock]:
+    def _around_block(self, state: State, block: Block) -> Iterator[AroundBlock]:
         moved = [frozenset(c for c in state.waiting if d in self.moves.moving[c.tensor]) for d in self.every_dim]
-        choices = {moved[d] for d in outermost}
-        for boundaries in moved:
-            choices |= {choice | boundaries for choice in choices}
+        choices = {moved[d] for d in block.outermost}  # the outermost loop has charged all that it moves
+        for d in block.inner:
+            choices |= {choice | moved[d] for choice in choices}
         for choice in sorted(choices, key=sorted):
             still = tuple(c for c in state.waiting if c not in choice)
             above = self.hierarchy.passing(self.hierarchy.place(state, BLOCK_END, still))
             near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
             for boundary in sorted(choice):
-                near += self._charged_by_first(boundary, state.passed)
+                near += self._by_first(boundary, block, self.boundaries.cost(boundary, state.passed))
             far = self.lattice.around(self.table(above), self.every_dim)
-            yield AroundBlock(near, far)
+            yield AroundBlock(tuple(sorted(choice)), near, far)
 
-    def _charged_by_first(self, boundary: MemoryBoundary, passed: int) -> Floats:
-        """Least cost of a boundary that is charged by a loop before any other one moves it."""
-        free = [d for d in self.every_dim if d not in self.moves.moving[boundary.tensor]]
-        cost = self.boundaries.cost(boundary, passed)
-        least = self.lattice.around(cost, free)
-        for d in self.moves.sliding(boundary):
-            least = np.minimum(least, self.lattice.around(cost, [*free, d]))
+    def _by_first(self, boundary: MemoryBoundary, block: Block, values: Floats) -> Floats:
+        """The least over the tiles that may be charged by the first of a block's loops that moves them."""
+        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
+        least = self.lattice.around(values, free)
+        for d in filter(block.may_have, self.moves.sliding(boundary)):
+            least = np.minimum(least, self.lattice.around(values, [*free, d]))
         return least
+
+    def charged_inside(self, boundary: MemoryBoundary, block: Block, tiles: Ints, shared: Floats) -> Floats:
+        """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
+        fanouts.
+
+        tiles   (rows, dims) below the block
+        shared  (rows,) instances that may share a serving, at most
+        """
+        key = (boundary, block)
+        if key not in self._words:
+            self._words[key] = self._by_first(boundary, block, self.boundaries.words_at_tiles(boundary)[None, None])
+        words = self._words[key].reshape(-1)[self.lattice.cell(tiles)]
+        return self.any_boundaries.book(boundary, 0, words, shared)[0]
+
+    @functools.cached_property
+    def any_boundaries(self) -> BoundaryBounds:
+        """What boundaries cost for any arrays."""
+        any_array = any_arrays(self.hierarchy)
+        return BoundaryBounds(self.hierarchy, self.lattice, self.cost_columns, any_array, self.boundaries)
 
     def _decided(self, table: Floats, dims: tuple[int, ...]) -> list[Floats | None]:
         tables: list[Floats | None] = [table]
@@ -301,27 +316,24 @@ class Bounds:
             self._full[key] = np.where(fits, 0.0, np.inf).reshape(self.lattice.shape)
         return self._full[key]
 
-    def beyond(self, state: State, fanout: int, outermost: Mapping[int, tuple[int, ...]] = NONE_BLOCKED) -> Floats:
-        """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's.
-
-        outermost  per blocked fanout, see `around_block`
-        """
+    def beyond(self, state: State, fanout: int) -> Floats:
+        """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's."""
         while state.passed <= fanout:
             if self.hierarchy.at_fanout(state):
                 state = self.hierarchy.passing(state)
                 continue
             (node_group, *_) = self.hierarchy.next_node_groups(state)
             if node_group == BLOCK_END and state.passed == fanout and state.waiting:
-                return self._beyond_block(state, outermost[fanout])
+                return self._beyond_block(state)
             state = self.hierarchy.place(state, node_group, ())
         owner = self._owner(state)
         if state not in owner._beyond:
             owner._beyond[state] = self.lattice.around(owner.table(state), self.every_dim)
         return owner._beyond[state]
 
-    def _beyond_block(self, state: State, outermost: tuple[int, ...]) -> Floats:
+    def _beyond_block(self, state: State) -> Floats:
         if state not in self._beyond:
-            choices = self.around_block(state, outermost)
+            choices = self.around_block(state)
             flat = (choice.near.reshape(*choice.near.shape[:2], -1).min(axis=2) for choice in choices)
             inside = (least.reshape(*least.shape, *(1,) * len(self.dims)) for least in flat)
             tables = (least + choice.far for least, choice in zip(inside, choices, strict=True))
