@@ -96,9 +96,11 @@ def check_start(step: Step, cost: Cost, context: SearchContext, plans: Plans) ->
     for name in OBJECTIVES if planned.any() else ():
         context.objective = parse_objective(name)
         most = cost.objective(name) * SLACK
-        assert plans.first_bound(step.path.placement) <= most
-        started = plans.start(step.path.placement, float("inf"))
-        assert (started.bound[same_arrays(started.rows, step.rows)] <= most).tolist() == [True]
+        started = plans.start(step.path.placement, float("inf"), step.state.blocks)
+        found = started.bound[same_arrays(started.rows, step.rows)] <= most
+        # Where loops directly inside an array cannot pay, rows are not searched with any.
+        assert found.tolist() == [True] or (step.state.blocks and not len(found))
+        assert not len(found) or plans.first_bound(step.path.placement, step.state.blocks) <= most
     return bool(planned.any())
 
 
@@ -118,7 +120,7 @@ def mappings_that_fit(mappings: Iterator[Mapping], arch: Architecture) -> Iterat
             continue
 
 
-MOST_MAPPINGS = 120
+MOST_MAPPINGS = 160
 
 
 @pytest.mark.parametrize("seeds", blocks(100, 20))
@@ -166,7 +168,7 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
                 iter(groups),
                 np.ones((1, len(problem.dims)), np.int64),
             )
-            for bounds in context.groups.of_several(groups, placement):
+            for bounds in context.groups.of_several(groups, state):
                 assert bounds._tables, "made already"
                 stacks += bounds.arrays.stacked > 1
                 for member, group in enumerate(itertools.islice(rest, bounds.arrays.stacked)):
