@@ -44,7 +44,7 @@ By the last case hardly any mapping gains (none of some hundred searches of smal
 rounds the last one alone. It is tried where there are few tiles (`tilings.has_few_tiles`). Beyond, a loop directly inside
 an array is in the space only by one of the other cases.
 
-`tests/mapper/exact/test_blocks.py` tries to refute it: for random mappings, move the loop, and compare the costs.
+`tests/mapper/exact/test_blocks.py` tries to refute it, by brute force over the space with all loops.
 """
 
 from __future__ import annotations
