@@ -41,7 +41,11 @@ def skeletons(problem: Problem, arch: Architecture) -> Iterator[Skeleton]:
             depth = {m.name: i for i, m in enumerate(region.memories)}
             orders.append(
                 [
-                    [*region.axes, *["inside"] * bool(region.axes), *itertools.chain(*((node, "time") for node in order))]
+                    [
+                        *region.axes,
+                        *["inside"] * bool(region.axes),
+                        *itertools.chain(*((node, "time") for node in order)),
+                    ]
                     for order in itertools.permutations(nodes)
                     if all(
                         a.tensor != b.tensor or depth[a.memory] < depth[b.memory]

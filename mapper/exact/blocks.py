@@ -65,11 +65,15 @@ from .single_axes import is_outer_axis
 
 
 class Blocks:
-    """On one problem and machine."""
+    """On one problem and machine.
 
-    def __init__(self, hierarchy: Hierarchy, tiling: Tiling) -> None:
+    every  whether loops are wanted too that only cost more: then those count that may cost something else at all
+    """
+
+    def __init__(self, hierarchy: Hierarchy, tiling: Tiling, every: bool = False) -> None:
         self.hierarchy = hierarchy
         self.tiling = tiling
+        self.every = every
         self.tensors = hierarchy.problem.tensors
         self.dims = hierarchy.problem.dim_names
         self.sizes = np.array([size for _, size in hierarchy.problem.dims], dtype=np.int64)
@@ -230,10 +234,13 @@ class Blocks:
     def _any_time(self, fanout: int, placement: Placement, spread: Ints) -> Flags:
         """(rows, dims) where a loop may pay whichever loops stand inside it: it wraps, or instances share."""
         found = np.zeros(spread.shape, dtype=bool)
+        if self.every and self.tiling == "ragged":
+            return ~found
         for tensor, held in zip(self.tensors, placement, strict=True):
             if tensor.is_output:
                 continue
             wraps = self._has_inside(fanout, held, "exact")
+            wraps = wraps or (self.every and self._has_inside(fanout, held, "innermost"))
             for rank in tensor.ranks:
                 indices = self._indices(rank)
                 if wraps and (len(rank) > 1 or self.tiling == "ragged"):
@@ -247,7 +254,7 @@ class Blocks:
         others = [f for f in range(len(self.hierarchy.fanouts)) if f not in self._axes(fanout)]
         nested = any(self.hierarchy.fanouts[f].multicast and self.hierarchy.fanouts[f].instances > 1 for f in others)
         windows = [{dim for dim, _ in r} for tensor in self.tensors for r in tensor.ranks if len(r) > 1]
-        if nested or sum(bool(dims & {dim for dim, _ in rank}) for dims in windows) > 1:
+        if self.every or nested or sum(bool(dims & {dim for dim, _ in rank}) for dims in windows) > 1:
             return np.ones(len(spread), dtype=bool)
         coarse = [
             d

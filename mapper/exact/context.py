@@ -79,7 +79,7 @@ class SearchContext:
     @cached_property
     def blocks(self) -> Blocks:
         """Where loops directly inside arrays may pay."""
-        return Blocks(self.hierarchy, self.tiling)
+        return Blocks(self.hierarchy, self.tiling, self.every_mapping)
 
     @property
     def sizes(self) -> tuple[int, ...]:

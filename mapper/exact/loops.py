@@ -283,9 +283,7 @@ class _Loops(LoopBand):
     def _may_still_pay(self, stage: Stage) -> Flags:
         """Whether another loop may come that pays directly inside an array."""
         arrays = [taken(array, stage.parents) for array in self.batch.rows.arrays]
-        return self.context.blocks.may_still_pay(
-            stage.state.passed, self.path.placement, arrays, stage.state.waiting
-        )
+        return self.context.blocks.may_still_pay(stage.state.passed, self.path.placement, arrays, stage.state.waiting)
 
     def _least_above(self, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> Floats:
         """(columns, rows) least cost of all that lies above the node group."""

@@ -175,15 +175,15 @@ class ExactSearch:
 
     def _context(self, exchange_rate: float | None) -> SearchContext:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)
-        # Constraints may ask for more trips, or instances, than anyone needs; and more instances may fill their last
-        # blocks better.
-        fewest = not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
+        # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
+        # better; and where several mappings are wanted, those that only cost more count too.
+        every = self.count > 1
+        fewest = not every and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         cost_columns, footprints = CostColumns.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
         bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), cost_columns)
         costs = BoundaryCosts(hierarchy, cost_columns, counts_blocks=not rounds_unequally(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
-        every = self.count > 1
         mirror = mirror_of(self.problem, self.arch) if self.constraints.is_free else None
         return SearchContext(
             hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned, every, mirror

@@ -77,9 +77,7 @@ class BoundaryBounds:
             self._once[boundary] = self.book(boundary, len(self.hierarchy.fanouts), words).reshape(-1)
         return self._once[boundary]
 
-    def book(
-        self, boundary: MemoryBoundary, passed: int, words: Floats, shared_by: Floats | float = np.inf
-    ) -> Floats:
+    def book(self, boundary: MemoryBoundary, passed: int, words: Floats, shared_by: Floats | float = np.inf) -> Floats:
         """(groups, columns, n) least cost of a boundary whose charge moves so many different words, inside fanout
         `passed`.
 
