@@ -11,6 +11,7 @@ from ..ir import InfeasibleError, Mapping, Problem
 from .certificate import Certificate
 from .constraints import Constraints
 from .exact.search import FREE, ExactSearch, search_exact
+from .means import Means
 from .space import Space
 from .tilings import Tiling
 
@@ -36,7 +37,7 @@ def search_best(
     All loop orders, trips and numbers of instances are looked at, those that only cost more than others included. Fewer
     than `count` are returned where there are no more. Raises InfeasibleError when nothing fits.
     """
-    search = ExactSearch(problem, arch, objective, tiling, space, constraints, time_limit, count)
+    search = ExactSearch(problem, arch, objective, tiling, space, constraints, Means.from_now(time_limit), count)
     search.run()
     return [(found.mapping, found.cost, search.certificate(found)) for found in search.found]
 

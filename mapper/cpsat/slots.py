@@ -11,8 +11,8 @@ from ...ir import Axis, Problem, Tensor
 
 @dataclass(frozen=True)
 class Slot:
-    """A place for one loop of each dimension: in time, directly below the nodes of a memory, or directly inside an array
-    if there is no memory; or on an array axis."""
+    """A place for one loop of each dimension: in time, directly below the nodes of a memory, or directly inside an
+    array if there is no memory; or on an array axis."""
 
     memory: Memory | None = None
     fanout: Fanout | None = None

@@ -84,6 +84,18 @@ class Batch:
         return len(self.bound)
 
     @property
+    def depth(self) -> int:
+        """How far the rows have grown."""
+        return len(self.path.node_groups)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the rows take, about."""
+        arrays = (*self.rows.tiles, *self.rows.arrays, self.costs, self.steps, self.bound, self.orders, self.member)
+        waiting = sum(p.costs.nbytes + (0 if p.fill_point is None else p.fill_point.tile.nbytes) for p in self.pending)
+        return sum(array.nbytes for array in arrays) + waiting
+
+    @property
     def unsettled(self) -> bool:
         """Whether costs are only bounded although all fanouts have been passed."""
         return bool(self.pending) and self.state.passed == len(self.path.hierarchy.fanouts)

@@ -11,38 +11,38 @@ Moving the loop out, to `for D in n ; parallel .. ; rest`, costs nothing unless 
 
 slides  a memory inside the array has `halo: innermost`, D shares a rank of an operand with another dimension, and this
         loop is the innermost one that moves the operand's tile there
-wraps   a memory inside the array has `halo: exact`, and D is as above; with ragged tiles, it is enough that D moves
-        the operand
-shared  the array serves instances together that want the same word (multicast), D is as above, and some dimension spread
-        over the array shares the rank with one that has a coefficient above 1 (strides, dilation); or another array
-        serves instances together, or the rank's dimensions are in more windows than this one
-idle    tiles are ragged, and D does not move a tensor which a memory inside the array keeps, and that is given to it, or
-        taken from it, by a loop outside the array; and of the tiles of the last round of all n x m, blocks leave some
-        instance none
+wraps   a memory inside the array has `halo: exact`, and D is as above; with ragged tiles, it is enough that D moves the
+        operand
+shared  the array serves instances together that want the same word (multicast), D is as above, and shares the rank with
+        a dimension that has a coefficient above 1 (strides, dilation), or with another one that does and has blocks; or
+        another array serves instances together, or the rank's dimensions are in more windows than this one
+idle    tiles are ragged, and D does not move a tensor which a memory inside the array keeps, and that is given to it,
+        or taken from it, by a loop outside the array; and of the tiles of the last round of all n x m, blocks leave
+        some instance none
 
-Proof. What a mapping costs follows from the tiles that each instance works on, step by step (`cost_models/simulator.py`).
-Along each dimension these depend on its own loops alone, in their order, and on the order of the loops in time among
-themselves. Both stay as they are if m = 1. With m > 1, only the order of the tiles along D among instances and steps
-changes: where these follow each other in time, and which are worked on in one step.
+Proof. What a mapping costs follows from the tiles that each instance works on, step by step
+(`cost_models/simulator.py`). Along each dimension these depend on its own loops alone, in their order, and on the order
+of the loops in time among themselves. Both stay as they are if m = 1. With m > 1, only the order of the tiles along D
+among instances and steps changes: where these follow each other in time, and which are worked on in one step.
 
 - In time, a word counts once for every tile that has it, less what is still held. Tiles along D overlap only where a
   rank has D beside another dimension. With `innermost`, what is held is the overlap of two tiles that the innermost
-  loop which moves them makes follow each other: that of another loop stays the same. (With ragged tiles, a loop may come
-  down to one trip; then an exact halo holds what does not move at all, whatever the rank.)
+  loop which moves them makes follow each other: that of another loop stays the same. (With ragged tiles, a loop may
+  come down to one trip; then an exact halo holds what does not move at all, whatever the rank.)
 - In one step, instances that are served together want a union of tiles: a sum of sets c Y + .., one per dimension, with
   Y the elements along it. If all loops directly inside the array over the rank's dimensions move out, every Y is an
-  interval. Let the coefficients of all others be 1, so that the sum of their sets is an interval of b elements: then
-  c Y + [0, b) has min(c, b) (|Y| - 1) + b elements, and no other Y of as many elements has fewer. And the sum over all
+  interval. Let the coefficients of all others be 1, so that the sum of their sets is an interval of b elements: then c
+  Y + [0, b) has min(c, b) (|Y| - 1) + b elements, and no other Y of as many elements has fewer. And the sum over all
   steps gets no more with fewer steps.
-- Ragged tiles: in the last round, of r tiles, blocks leave work to ceil(r / n) instances over min(n, r) steps, alternating
-  tiles to min(m, r) over ceil(r / m). Steps only get fewer by moving the loop out; pairs of an instance and a step at
-  work are r in both. So what may get more is the number of instances at work in the last round: where it counts, and the
-  steps do not. That is for a tensor that D does not move, while it stays in a memory inside. They get more if
-  r <= (m - 1) n.
+- Ragged tiles: in the last round, of r tiles, blocks leave work to ceil(r / n) instances over min(n, r) steps,
+  alternating tiles to min(m, r) over ceil(r / m). Steps only get fewer by moving the loop out; pairs of an instance and
+  a step at work are r in both. So what may get more is the number of instances at work in the last round: where it
+  counts, and the steps do not. That is for a tensor that D does not move, while it stays in a memory inside. They get
+  more if r <= (m - 1) n.
 
 By the last case hardly any mapping gains (none of some hundred searches of small random problems), and by little: of q
-rounds the last one alone. It is tried where there are few tiles (`tilings.has_few_tiles`). Beyond, a loop directly inside
-an array is in the space only by one of the other cases.
+rounds the last one alone. It is tried where there are few tiles (`tilings.has_few_tiles`). Beyond, a loop directly
+inside an array is in the space only by one of the other cases.
 
 `tests/mapper/exact/test_blocks.py` tries to refute it, by brute force over the space with all loops.
 """
@@ -55,7 +55,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...arch import Fanout, Halo
+from ...arch import Halo
 from ...ir import Rank
 from ..tilings import Tiling, has_few_tiles
 from .arrays import tiles_needed
@@ -116,22 +116,29 @@ class Blocks:
         """(rows,) whether loops of the wanted kind may pay directly inside all arrays that are to have them."""
         fine = np.ones(len(arrays[0]) if arrays else 1, dtype=bool)
         for block in outline.blocks:
+            if self._axes(block.fanout)[-1] >= len(arrays):  # not decided
+                continue
             below = np.ones((len(fine), len(self.dims)), dtype=np.int64)
             fine &= self.may_pay_above(block, outline.placement, arrays, below)
         return fine
 
     def may_pay_above(self, block: Block, placement: Placement, arrays: Sequence[Ints], tiles: Ints) -> Flags:
         """(rows,) whether loops of some kind directly inside an array may pay above tiles, (rows, dims)."""
+        spread = self._with_room(block, arrays, tiles)
+        slides = self._of(self._slides(block.fanout, placement))
+        found: Flags = ((self._any_kind(block.fanout, placement, spread) | slides) & (spread > 1)).any(axis=1)
+        if len(self._sliding_tensors(block.fanout, placement)) == 1:  # else there is one kind for all
+            ones = self._with_room(block, arrays, np.ones_like(tiles))
+            more = (self._any_kind(block.fanout, placement, ones) & (ones > 1)).any(axis=1)
+            found &= more == (len(block.inner) == len(self.dims))
+        return found
+
+    def _with_room(self, block: Block, arrays: Sequence[Ints], tiles: Ints) -> Ints:
+        """(rows, dims) instances of an array, where a block above a tile can have several tiles for each; else 1."""
         spread = self._spread(block.fanout, arrays)
-        any_kind = self._any_kind(block.fanout, placement, spread) & (spread > 1)
-        slides = self._of(self._slides(block.fanout, placement)) & (spread > 1)
         needed = tiles_needed([np.ones_like(tiles), *arrays[block.fanout :]], "ragged")
         room = ceil_div_array(self.sizes, np.minimum(2 * tiles, self.sizes)) >= needed
-        found: Flags = ((any_kind | slides) & room).any(axis=1)
-        if len(self._sliding_tensors(block.fanout, placement)) == 1:  # else there is one kind for all
-            has_all = len(block.inner) == len(self.dims)
-            found &= any_kind.any(axis=1) == has_all
-        return found
+        return np.where(room, spread, 1)
 
     def _any_kind(self, fanout: int, placement: Placement, spread: Ints) -> Flags:
         """(rows, dims) where a loop may pay otherwise than by sliding."""
@@ -162,7 +169,7 @@ class Blocks:
         waiting  boundaries that none of these loops charges
         """
         below, above = tiles
-        spread = self._spread(fanout, arrays)
+        spread = np.where(above > below, self._spread(fanout, arrays), 1)
         may = self._any_time(fanout, placement, spread)
         for t, tensor in enumerate(self.tensors):
             slides = [d for rank in tensor.ranks if len(rank) > 1 for d in self._indices(rank)]
@@ -173,7 +180,7 @@ class Blocks:
             moved = [self.tensors[boundary.tensor].dims for boundary in waiting]
             stays = self._of([d for d in idles if any(self.dims[d] not in dims for dims in moved)])
             may = may | (stays & self._leaves_idle(spread, below, above))
-        pays: Flags = may & (spread > 1) & (above > below)
+        pays: Flags = may & (spread > 1)
         return pays
 
     def may_still_pay(

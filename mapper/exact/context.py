@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from ...cost_models import Objective
+from ..means import Means
 from ..tilings import Tiling
 from .batch import Batch, Order
 from .blocks import Blocks
@@ -26,6 +27,9 @@ from .symmetry import Mirror
 from .traffic import TrafficModel
 from .trip_rules import trip_rules, trips_tried, windows_of
 
+FEWEST_AT_ONCE = 1_000
+"""Rows that are made at once even where memory is short."""
+
 LEAST_GAIN = 0.1
 """Part of the way to the cutoff by which finer tables have to raise bounds for still finer ones to be made."""
 
@@ -38,8 +42,10 @@ class SearchContext:
     """What all steps of a search have in common.
 
     even    per dimension, see `tilings.linear_growth`
+    looked_at  rows that were left aside so far
     orders  all loop orders met so far
     every_mapping  whether mappings are wanted that another one beats at every step: worse loop orders among them
+    means   time and memory of the search
     mirror  dimensions that may change places, so that one of two mirror images will do
     """
 
@@ -54,6 +60,8 @@ class SearchContext:
     pruned: Counter[str]
     every_mapping: bool = False
     mirror: Mirror | None = None
+    means: Means = Means()
+    looked_at: int = 0
     orders: list[Order] = field(default_factory=list)
     _order_numbers: dict[Order, int] = field(default_factory=dict)
     _gains: dict[int, list[float]] = field(default_factory=dict)
@@ -101,6 +109,14 @@ class SearchContext:
             for d, (dim, even) in enumerate(zip(problem.dim_names, self.even, strict=True))
         )
 
+    @cached_property
+    def rows_at_once(self) -> int:
+        """Rows that are made at once, at most: with all that is worked out on the way, they take a sixteenth of the
+        memory."""
+        tensors, levels = len(self.hierarchy.problem.tensors), len(self.hierarchy.arch.levels)
+        numbers = (2 + tensors) * self.costs.cost_columns.count + (tensors + levels) * len(self.sizes) + 10
+        return max(FEWEST_AT_ONCE, self.means.memory_limit // (16 * 8 * numbers))
+
     def model(self, path: Path) -> TrafficModel:
         if path not in self._models:
             self._models[path] = TrafficModel(path)
@@ -141,8 +157,13 @@ class SearchContext:
     def below(self, values: Floats, cutoff: float, rule: str = "bound") -> np.ndarray:
         """Flags of the rows whose bound lies below the cutoff; the others are counted as pruned."""
         keep = values < cutoff
-        self.pruned[rule] += len(keep) - int(np.count_nonzero(keep))
+        self.leave_aside(rule, len(keep) - int(np.count_nonzero(keep)))
         return keep
+
+    def leave_aside(self, rule: str, count: int) -> None:
+        """Count rows that are left aside: for the certificate, and as a measure of work."""
+        self.pruned[rule] += count
+        self.looked_at += count
 
     def only_bounded(self, boundary: MemoryBoundary, passed: int, below: bool = False) -> bool:
         """Whether what a boundary costs is only bounded as long as fanouts are still to be passed (`traffic.py`).

@@ -10,118 +10,44 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
-from .arrays import array_vectors, realizable
+from .arrays import realizable
 from .batch import Batch, Pending
 from .bounds.array_groups import alike, group_of
 from .bounds.bounds import Bounds
 from .context import SearchContext
-from .hierarchy import MAC, Block, MemoryBoundary, Outline, Path, Placement
-from .rows import Floats, Ints, Rows, ceil_div_array
-from .symmetry import compared
-
-
-class Plans:
-    """All arrays of a machine, and the words at the MACs under each: the same for every placement."""
-
-    def __init__(self, context: SearchContext) -> None:
-        self.context = context
-        self._at_macs: dict[MemoryBoundary, Floats] = {}
-
-    @cached_property
-    def rows(self) -> Rows:
-        """One row per choice of arrays of all fanouts."""
-        context, problem = self.context, self.context.hierarchy.problem
-        sizes = np.array(context.sizes, dtype=np.int64)
-        arrays: list[Ints] = []
-        covered = np.ones((1, len(sizes)), dtype=np.int64)
-        for f, fanout in enumerate(context.hierarchy.fanouts):
-            vectors = array_vectors(problem, fanout, context.tiling, context.reduced_spread, context.limits.spans(f))
-            vectors = vectors[context.limits.enough_in_use(f, vectors)]
-            known, picks = (x.ravel() for x in np.indices((len(covered), len(vectors))))
-            grown = covered[known] * vectors[picks]
-            if context.tiling == "perfect":
-                fits = (sizes % grown == 0).all(axis=1)
-            else:
-                fits = (vectors[picks] <= ceil_div_array(sizes, covered[known])).all(axis=1)
-            known, picks, covered = known[fits], picks[fits], np.minimum(grown[fits], sizes)
-            arrays = [*(a[known] for a in arrays), vectors[picks]]
-        rows = Rows(len(covered), [], arrays)
-        if context.mirror is None:
-            return rows
-        return rows.take(np.flatnonzero(compared(arrays, context.mirror, len(rows)) <= 0))
-
-    @cached_property
-    def steps(self) -> Floats:
-        return self.context.model(Path(self.context.hierarchy, ())).steps(self.rows)
-
-    def at_macs(self, placement: Placement) -> Floats:
-        """(columns, rows) MACs, and the words between them and the memories nearest to them."""
-        context = self.context
-        costs = np.zeros((context.costs.cost_columns.count, len(self.rows)))
-        context.costs.cost_columns.book_energy(
-            costs, context.hierarchy.problem.macs * context.hierarchy.arch.mac.energy_pj
-        )
-        for tensor, held in enumerate(placement):
-            costs = costs + self._feeding(MemoryBoundary(tensor, MAC, held[0]), placement)
-        return costs
-
-    def _feeding(self, boundary: MemoryBoundary, placement: Placement) -> Floats:
-        if boundary not in self._at_macs:
-            self._at_macs[boundary] = self.context.book(
-                Path(self.context.hierarchy, placement), self.rows, boundary, None
-            )
-        return self._at_macs[boundary]
-
-    def first_bound(self, placement: Placement, blocks: tuple[Block, ...] = ()) -> float:
-        """An objective that no mapping of an outline undercuts: every tensor passes every boundary once."""
-        context = self.context
-        once = np.zeros((context.costs.cost_columns.count, 1))
-        for tensor, held in enumerate(placement):
-            for inner, outer in itertools.pairwise(held):
-                once = once + context.bounds.boundaries.once(MemoryBoundary(tensor, inner, outer)).reshape(-1, 1)
-        bound = context.value(self.at_macs(placement) + once, self.steps)
-        return float(bound[context.blocks.possible(Outline(placement, blocks), self.rows.arrays)].min(initial=np.inf))
-
-    def start(self, placement: Placement, below: float, blocks: tuple[Block, ...] = ()) -> Batch:
-        """The arrays of an outline whose bound stays below the cutoff."""
-        context = self.context
-        pending = []
-        for tensor, held in enumerate(placement):
-            boundary = MemoryBoundary(tensor, MAC, held[0])
-            if context.only_bounded(boundary, 0):
-                pending.append(Pending(boundary, None, self._feeding(boundary, placement)))
-        bound = np.zeros(len(self.rows))
-        orders = np.zeros((len(self.rows), 0), dtype=np.int64)
-        path, state, costs = (
-            Path(context.hierarchy, placement),
-            context.hierarchy.start(placement, blocks),
-            self.at_macs(placement),
-        )
-        member = np.zeros(len(self.rows), dtype=np.int64)
-        batch = Batch(path, state, context.bounds, member, self.rows, costs, self.steps, bound, orders, pending)
-        fine = context.limits.enough_at_work(self.steps)
-        fine = fine & context.blocks.possible(Outline(placement, blocks), self.rows.arrays)
-        batch = batch.take(np.flatnonzero(fine))
-        return bounded(context, batch, context.groups.for_any, below)
+from .hierarchy import State
+from .rows import Floats, Ints, Rows
 
 
 def bounded(context: SearchContext, batch: Batch, bounds: Bounds, below: float) -> Batch:
     """Rows of which nothing but the arrays is decided, with bounds by some tables, as far as they stay below the
     cutoff."""
-    tile, found = np.ones((len(batch), len(context.sizes)), dtype=np.int64), np.zeros(len(batch))
+    found = least_beyond(context, bounds, batch.state, batch.rows, batch.member, batch.costs, batch.steps)
     if all(array is not None for array in bounds.arrays.array):  # which tiles fit inside known arrays says most
-        inside = bounds.at(bounds.table(batch.state), tile, batch.member)
-        found = context.value(batch.costs + inside, batch.steps)
-    for fanout, array in enumerate(batch.rows.arrays):
-        tile = np.minimum(tile * array, np.array(context.sizes, dtype=np.int64))
-        beyond = bounds.at(bounds.beyond(batch.state, fanout), tile, batch.member)
-        found = np.maximum(found, context.value(batch.costs + beyond, batch.steps))
+        one = np.ones((len(batch), len(context.sizes)), dtype=np.int64)
+        inside = bounds.at(bounds.table(batch.state), one, batch.member)
+        found = np.maximum(found, context.value(batch.costs + inside, batch.steps))
     batch = replace(batch, bounds=bounds, bound=found)
     return batch.take(np.flatnonzero(context.below(found, below))).sorted()
+
+
+def least_beyond(
+    context: SearchContext, bounds: Bounds, state: State, rows: Rows, member: Ints, costs: Floats, steps: Floats
+) -> Floats:
+    """(rows,) bounds on mappings of which the arrays of some fanouts are decided, or all, and nothing else: what lies
+    beyond each of them costs at least what it costs at the best tile around its array's.
+
+    costs, steps  of what has been decided, (columns, rows) and (rows,)
+    """
+    tile, found = np.ones((len(rows), len(context.sizes)), dtype=np.int64), np.zeros(len(rows))
+    for fanout, array in enumerate(rows.arrays):
+        tile = np.minimum(tile * array, np.array(context.sizes, dtype=np.int64))
+        beyond = bounds.at(bounds.beyond(state, fanout), tile, member)
+        found = np.maximum(found, context.value(costs + beyond, steps))
+    return found
 
 
 def groups_of(context: SearchContext, batch: Batch) -> list[Ints]:
@@ -194,7 +120,7 @@ def pass_fanout(context: SearchContext, batch: Batch, below: float) -> Batch:
         fits = realizable(
             problem, level, context.tiling, context.reduced_spread, tile, batch.rows.arrays[fanout], spans
         )
-        context.pruned["array"] += int(np.count_nonzero(~fits))
+        context.leave_aside("array", int(np.count_nonzero(~fits)))
         batch = batch.take(np.flatnonzero(fits))
     path, state = batch.path.passing(), context.hierarchy.passing(batch.state)
     costs, pending = batch.costs, []

@@ -37,7 +37,7 @@ class Finishing:
         """Evaluate complete rows in the order of their bounds, while they may be better."""
         for row, bound in enumerate(batch.bound.tolist()):
             if bound >= self.best.cutoff:
-                self.context.pruned["bound"] += len(batch) - row
+                self.context.leave_aside("bound", len(batch) - row)
                 return
             columns = batch.costs[:, row].tobytes() + batch.steps[row].tobytes()
             if columns in self._known:
@@ -45,7 +45,7 @@ class Finishing:
             for canonical in self.mappings(batch, row):
                 mapping = self.canonical.restore(on_both_axes(canonical))
                 if not self.constraints.is_free and violations(mapping, self.machine, self.constraints):
-                    self.context.pruned["constraint"] += 1
+                    self.context.leave_aside("constraint", 1)
                     continue
                 self.best.evaluate(mapping)
                 if self._columns_tell_all(batch):

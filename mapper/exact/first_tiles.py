@@ -48,8 +48,9 @@ class _Along:
 
 def first_tiles(
     context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup], memory: int, below: float
-) -> tuple[Ints, Ints] | None:
-    """All pairs of a row, as its index, and an innermost tile, (dims,), that may lead to something below the cutoff.
+) -> Iterator[tuple[Ints, Ints]] | None:
+    """All pairs of a row, as its index, and an innermost tile, (dims,), that may lead to something below the cutoff; in
+    parts.
 
     memory  whose loops grow the tile
 
@@ -60,31 +61,11 @@ def first_tiles(
     if tiles is None:
         return None
     if not len(tiles):
-        return np.zeros(0, dtype=np.int64), tiles
-    dims = range(len(context.sizes))
+        return iter(())
     block = _block_above(context, batch, node_groups)
     if block is not None:
-        along = [_along(context, batch, tiles, d, 1, trip_rules[:, d], adjacent=False) for d in dims]
-        codes = [np.zeros(0, dtype=np.int64)]
-        for choice in batch.bounds.around_block(block):
-            for rows, which in _pairs(context, batch, choice.far, along, tiles, below, choice.near):
-                hopeful = _hopeful(context, batch, block, choice, rows, tiles[which], below)
-                codes.append((rows * len(tiles) + which)[hopeful])
-        rows, which = np.divmod(np.unique(np.concatenate(codes)), len(tiles))
-    else:
-        tables = batch.bounds.growing(batch.state, ())
-        table = tables.far[0] if tables.near[0] is None else tables.near[0]
-        assert table is not None
-        follow = batch.bounds.fanouts_after(batch.state) if tables.near[0] is None else 0
-        along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in dims]
-        found = list(_pairs(context, batch, table, along, tiles, below))
-        rows, which = (np.concatenate([pair[i] for pair in found]) for i in range(2))
-    if context.mirror is not None:  # where arrays are their own mirror images, tiles decide
-        same = compared(batch.rows.arrays, context.mirror, len(batch)) == 0
-        later = compared([tiles], context.mirror, len(tiles)) > 0
-        kept = ~(same[rows] & later[which])
-        rows, which = rows[kept], which[kept]
-    return rows, tiles[which]
+        return _below_block(context, batch, block, tiles, trip_rules, below)
+    return _hopeful(context, batch, tiles, trip_rules, below)
 
 
 def _block_above(context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup]) -> State | None:
@@ -94,7 +75,27 @@ def _block_above(context: SearchContext, batch: Batch, node_groups: Sequence[Nod
     return placed if is_next else None
 
 
-def _hopeful(
+def _below_block(
+    context: SearchContext, batch: Batch, state: State, tiles: Ints, trip_rules: Ints, below: float
+) -> Iterator[tuple[Ints, Ints]]:
+    """The pairs of a row and one of some tiles, (tiles, dims), with loops directly inside the first fanout above them;
+    `state` is that above the tile's node group."""
+    dims = range(len(context.sizes))
+    along = [_along(context, batch, tiles, d, 1, trip_rules[:, d], adjacent=False) for d in dims]
+    codes = [np.zeros(0, dtype=np.int64)]
+    for choice in batch.bounds.around_block(state):
+        for rows, which in _pairs(context, batch, choice.far, along, tiles, below, choice.near):
+            context.means.check()
+            rows, which = (pair[_not_mirrored(context, batch, rows, tiles[which])] for pair in (rows, which))
+            hopeful = _pays_below(context, batch, state, choice, rows, tiles[which], below)
+            codes.append((rows * len(tiles) + which)[hopeful])
+    found = np.unique(np.concatenate(codes))
+    for first in range(0, len(found), context.rows_at_once):
+        rows, which = np.divmod(found[first : first + context.rows_at_once], len(tiles))
+        yield rows, tiles[which]
+
+
+def _pays_below(
     context: SearchContext, batch: Batch, state: State, choice: AroundBlock, rows: Ints, tiles: Ints, below: float
 ) -> Flags:
     """Whether pairs of a row and a tile stay below the cutoff, if loops directly inside the first fanout charge some
@@ -108,6 +109,41 @@ def _hopeful(
     costs = costs + batch.bounds.at(choice.far, covered, batch.member[rows])
     hopeful = context.below(context.value(costs, batch.steps[rows]), below)
     return hopeful & context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, tiles)
+
+
+def _hopeful(
+    context: SearchContext, batch: Batch, tiles: Ints, trip_rules: Ints, below: float
+) -> Iterator[tuple[Ints, Ints]]:
+    """The pairs of a row and one of some tiles, (tiles, dims)."""
+    tables = batch.bounds.growing(batch.state, ())
+    table = tables.far[0] if tables.near[0] is None else tables.near[0]
+    assert table is not None
+    follow = batch.bounds.fanouts_after(batch.state) if tables.near[0] is None else 0
+    along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in range(len(context.sizes))]
+    found: list[tuple[Ints, Ints]] = []
+    for rows, which in _pairs(context, batch, table, along, tiles, below):
+        context.means.check()
+        kept = _not_mirrored(context, batch, rows, tiles[which])
+        found.append((rows[kept], which[kept]))
+        if sum(len(rows) for rows, _ in found) > context.rows_at_once:
+            yield _joined(found, tiles)
+            found = []
+    if any(len(rows) for rows, _ in found):
+        yield _joined(found, tiles)
+
+
+def _joined(found: Sequence[tuple[Ints, Ints]], tiles: Ints) -> tuple[Ints, Ints]:
+    rows, which = (np.concatenate([pair[i] for pair in found]) for i in range(2))
+    return rows, tiles[which]
+
+
+def _not_mirrored(context: SearchContext, batch: Batch, rows: Ints, tiles: Ints) -> Ints:
+    """The pairs of a row and a tile, (pairs, dims), that do not come after their mirror images: where arrays are their
+    own mirror images, tiles decide."""
+    if context.mirror is None:
+        return np.arange(len(rows))
+    same = compared([array[rows] for array in batch.rows.arrays], context.mirror, len(rows)) == 0
+    return np.flatnonzero(~(same & (compared([tiles], context.mirror, len(rows)) > 0)))
 
 
 def _fitting(
@@ -127,7 +163,7 @@ def _fitting(
             fits |= context.footprints.leaves_room(
                 context.hierarchy.residents(batch.state, node_group), node_group, [], tiles
             )
-        context.pruned["capacity"] += int(np.count_nonzero(~fits))
+        context.leave_aside("capacity", int(np.count_nonzero(~fits)))
         tiles = tiles[fits]
     return tiles if len(tiles) <= MOST_TILES else None
 
@@ -199,7 +235,7 @@ def _pairs(
     never = tables.shape[2]
     tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
     flat = tables.reshape(len(tables), -1)
-    at_once = max(1, PAIRS_AT_ONCE // max(count, 1))
+    at_once = max(1, min(PAIRS_AT_ONCE, 8 * context.rows_at_once) // max(count, 1))
     for first in range(0, len(batch), at_once):
         rows = np.arange(first, min(first + at_once, len(batch)))
         # What not even the least of all these rows could add to is not looked at row by row.
@@ -218,5 +254,5 @@ def _pairs(
             costs += batch.bounds.at(near, tiles[tile], batch.member[rows[row]])
         values = context.value(costs, batch.steps[rows[row]])
         fine = values < below
-        context.pruned["bound"] += cells.size - int(np.count_nonzero(fine))
+        context.leave_aside("bound", cells.size - int(np.count_nonzero(fine)))
         yield rows[row[fine]], tile[fine]

@@ -166,6 +166,14 @@ class Hierarchy:
             )
         yield from itertools.product(*per_tensor)
 
+    @property
+    def fullest_placement(self) -> Placement:
+        """Every tensor in all memories that may keep it."""
+        return tuple(
+            tuple(m for m, memory in enumerate(self.memories) if memory.keeps[tensor.role] != "never")
+            for tensor in self.problem.tensors
+        )
+
     # ---- steps outwards ------------------------------------------------------------------------------------
 
     def start(self, placement: Placement, blocks: tuple[Block, ...] = ()) -> State:

@@ -38,6 +38,10 @@ class SearchLimits:
 
     # ---- placements ----------------------------------------------------------------------------------------
 
+    def keep(self, memory: int, tensor: int) -> bool | None:
+        """Whether a memory is to keep a tensor; None: as it may."""
+        return self.constraints.keeps.get((self.names[memory], self.hierarchy.problem.tensors[tensor].name))
+
     def allows(self, placement: Placement) -> bool:
         """Whether a placement keeps what it must; a memory that keeps nothing has no loops."""
         for (name, tensor), keep in self.constraints.keeps.items():

@@ -6,6 +6,7 @@ further, or when the bound over all that may follow (`bounds/`) reaches the cuto
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,10 +15,48 @@ from ...ir import ceil_div
 from ..tilings import grow
 from .arrays import tiles_needed
 from .batch import Batch, Pending
+from .bounds.bounds import Growing
 from .context import SearchContext
 from .first_tiles import first_tiles
 from .hierarchy import BLOCK_END, NodeGroup, State
 from .rows import Flags, Floats, Ints, distinct, row_codes, taken
+
+
+@dataclass(frozen=True)
+class Followers:
+    """The tiles that may follow each row of a stage along one dimension.
+
+    tiles  per kind of row, ascending
+    kinds  (rows,) which of them follow each row
+    """
+
+    tiles: Sequence[Ints]
+    kinds: Ints
+
+    @property
+    def counts(self) -> Ints:
+        """(rows,) how many follow each row."""
+        return np.array([len(tiles) for tiles in self.tiles], dtype=np.int64)[self.kinds]
+
+    def all_of(self, rows: slice) -> tuple[Ints, Ints]:
+        """Some rows, each as often as tiles follow it, and these tiles."""
+        kinds = self.kinds[rows]
+        counts = np.array([len(tiles) for tiles in self.tiles], dtype=np.int64)
+        starts, own = np.cumsum(counts) - counts, counts[kinds]
+        which = np.repeat(np.arange(len(kinds)), own)
+        offsets = np.arange(len(which)) - np.repeat(np.cumsum(own) - own, own)
+        found = np.concatenate(self.tiles)[starts[kinds][which] + offsets] if len(which) else which
+        return which + (rows.start or 0), found
+
+    def parts(self, most: int) -> Iterator[slice]:
+        """Rows that follow each other, as many at once as at most so many tiles follow, or single rows."""
+        ends = np.cumsum(self.counts)
+        first, count = 0, len(ends)
+        while first < count:
+            before = int(ends[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, before + most, side="right")))
+            yield slice(first, last)
+            first = last
 
 
 @dataclass
@@ -78,9 +117,9 @@ class LoopBand:
         self.largest = context.largest(batch.state, self.node_groups)
         self.memory = batch.path.memory_at(batch.path.band)
 
-    def first(self, stage: Stage, dims: tuple[int, ...]) -> Stage | None:
-        """The innermost tiles of all rows at once, where nothing stands inside them; None: one dimension after the
-        other."""
+    def first(self, stage: Stage, dims: tuple[int, ...]) -> Iterator[Stage] | None:
+        """The innermost tiles of all rows at once, in parts, where nothing stands inside them; None: one dimension
+        after the other."""
         if self.path.node_groups or self.path.bands or self.last or BLOCK_END in self.node_groups:
             return None
         if len(dims) < len(self.sizes) or len(stage) < len(self.batch):
@@ -88,21 +127,34 @@ class LoopBand:
         found = first_tiles(self.context, self.batch, self.node_groups, self.memory, self.below)
         if found is None:
             return None
-        grown = stage.take(found[0])
-        return replace(grown, tiles=found[1], order=dims)
+        return (replace(stage.take(rows), tiles=tiles, order=dims) for rows, tiles in found)
 
-    def grown(self, stage: Stage, dims: tuple[int, ...]) -> Stage:
-        """The rows with all tiles that some dimensions may grow to, one dimension after the other."""
+    def grown(self, stage: Stage, dims: tuple[int, ...]) -> Iterator[Stage]:
+        """The rows with all tiles that some dimensions may grow to, one dimension after the other; in parts, where
+        there are many."""
         later = tuple(d for d in self.bounds.moves.free(stage.state.waiting) if d not in (*stage.order, *dims))
         tables = self.bounds.growing(stage.state, dims, later)
-        for done, d in enumerate(dims, 1):
-            if not len(stage):
-                break
-            which, grown = self.followed(stage, d)
-            stage = stage.take(which)
-            stage.tiles[:, d] = grown
-            stage = self.hopeful(stage, tables.near[done], tables.far[done])
-        return replace(stage, order=(*stage.order, *dims))
+        for grown in self._grown_further(stage, dims, 0, tables):
+            yield replace(grown, order=(*stage.order, *dims))
+
+    def _grown_further(self, stage: Stage, dims: tuple[int, ...], done: int, tables: Growing) -> Iterator[Stage]:
+        """The same, where the first few of the dimensions have grown already."""
+        if done == len(dims) or not len(stage):
+            yield stage
+            return
+        for longer in self.longer(stage, dims[done]):
+            self.context.means.check()
+            hopeful = self.hopeful(longer, tables.near[done + 1], tables.far[done + 1])
+            yield from self._grown_further(hopeful, dims, done + 1, tables)
+
+    def longer(self, stage: Stage, d: int) -> Iterator[Stage]:
+        """The rows with all tiles that may follow along one dimension, as many at once as there is room for."""
+        followers = self.followers(stage, d)
+        for part in followers.parts(self.context.rows_at_once):
+            which, tiles = followers.all_of(part)
+            grown = stage.take(which)
+            grown.tiles[:, d] = tiles
+            yield grown
 
     def hopeful(self, stage: Stage, near: Floats | None, far: Floats | None) -> Stage:
         """The rows that may lead to something below the cutoff, and that fit.
@@ -127,7 +179,7 @@ class LoopBand:
         fits = np.zeros(len(stage), dtype=bool)
         for node_group in self.node_groups:
             fits |= self.fits(stage, node_group)
-        self.context.pruned["capacity"] += int(np.count_nonzero(~fits))
+        self.context.leave_aside("capacity", int(np.count_nonzero(~fits)))
         return stage.take(np.flatnonzero(fits))
 
     def fits(self, stage: Stage, node_group: NodeGroup) -> Flags:
@@ -152,10 +204,10 @@ class LoopBand:
             tiles = np.minimum(tiles * taken(array, stage.parents), self.sizes)
         return self.bounds.at(table, tiles, self.batch.member[stage.parents])
 
-    def followed(self, stage: Stage, d: int) -> tuple[Ints, Ints]:
-        """All tiles that may follow along one dimension: (index of the row grown from, new tile)."""
+    def followers(self, stage: Stage, d: int) -> Followers:
+        """All tiles that may follow along one dimension."""
         if self.last:
-            return np.arange(len(stage)), np.full(len(stage), self.sizes[d])
+            return Followers([self.sizes[d : d + 1]], np.zeros(len(stage), dtype=np.int64))
         known_before = (self.needed[:, d], *self.trip_rules[:, d].T)
         columns = [stage.tiles[:, d], *(taken(column, stage.parents) for column in known_before)]
         first, which = distinct(row_codes(columns))
@@ -163,11 +215,7 @@ class LoopBand:
             np.array(self._followers(d, *known), dtype=np.int64)
             for known in zip(*(column[first].tolist() for column in columns), strict=True)
         ]
-        counts = np.array([len(x) for x in lists], dtype=np.int64)
-        starts = np.cumsum(counts) - counts
-        rows = np.repeat(np.arange(len(stage)), counts[which])
-        offsets = np.arange(len(rows)) - np.repeat(np.cumsum(counts[which]) - counts[which], counts[which])
-        return rows, np.concatenate(lists)[starts[which][rows] + offsets] if len(rows) else rows
+        return Followers(lists, which)
 
     def _followers(self, d: int, tile: int, needed: int, *trip_rules: int) -> list[int]:
         """Tiles grown from one that leave room for the instances of the fanouts to come."""

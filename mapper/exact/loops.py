@@ -68,42 +68,54 @@ class _Loops(LoopBand):
         innermost = max(len(self.groups) - 1, 0)
         group = innermost if batch.group is None else batch.group
         first = Stage(batch.state, np.arange(len(batch)), self.start, batch.costs, [], (), group)
-        self._continue(first)
-        for pieces in self.found.values():
+        for _ in self._continue(first):
+            if sum(len(piece) for pieces in self.found.values() for piece in pieces) > self.context.rows_at_once:
+                yield from self._found_so_far()
+        yield from self._found_so_far()
+
+    def _found_so_far(self) -> Iterator[Batch]:
+        found, self.found = self.found, {}
+        for pieces in found.values():
             batch = merged(pieces)
             yield batch if self.context.every_mapping else undominated(self.context, batch)
 
-    def _continue(self, stage: Stage) -> None:
+    def _continue(self, stage: Stage) -> Iterator[None]:
         """Go on with the dimensions that are free: all of them at once, since loops that charge nothing stand best as
-        far inside as they can; or, if worse orders are wanted too, any of them, the others later."""
+        far inside as they can; or, if worse orders are wanted too, any of them, the others later. Stops for a moment
+        whenever something has been found."""
         free = self._newly_free(stage)
         if not self.context.every_mapping or not stage.state.waiting:
-            self._visit(stage, free)
+            yield from self._visit(stage, free)
             return
         for count in range(len(free) + 1):
             for dims in itertools.combinations(free, count):
-                self._visit(stage, dims, real=True)
+                yield from self._visit(stage, dims, real=True)
 
-    def _visit(self, stage: Stage, dims: tuple[int, ...], real: bool = False) -> None:
+    def _visit(self, stage: Stage, dims: tuple[int, ...], real: bool = False) -> Iterator[None]:
         """Let the tile grow along some dimensions; then place a node group, or charge something.
 
         real  only where it really grows along each of them
         """
         first = self.first(stage, dims)
-        stage = self.grown(stage, dims) if first is None else first
-        if real:
-            stage = stage.take(np.flatnonzero((stage.tiles > self.start[stage.parents])[:, dims].all(axis=1)))
-        if not len(stage):
-            return
+        for grown in self.grown(stage, dims) if first is None else first:
+            piece = grown
+            if real:
+                piece = grown.take(np.flatnonzero((grown.tiles > self.start[grown.parents])[:, dims].all(axis=1)))
+            if len(piece):
+                yield from self._go_on_from(piece)
+
+    def _go_on_from(self, stage: Stage) -> Iterator[None]:
+        """All that may come next."""
         for node_group in self.node_groups:
             self._place(stage, node_group)
         if self.block is not None:
             stage = stage.take(np.flatnonzero(self._may_still_pay(stage)))
+        yield
         if stage.state.waiting and len(stage):
-            self._charge_next(stage)
+            yield from self._charge_next(stage)
         if stage.group:
             outwards = replace(stage, group=stage.group - 1)
-            self._continue(outwards)
+            yield from self._continue(outwards)
 
     def _may_loop(self, stage: Stage, d: int) -> bool:
         """Whether constraints let a loop over a dimension come next."""
@@ -117,26 +129,27 @@ class _Loops(LoopBand):
 
     # ---- charges -------------------------------------------------------------------------------------------
 
-    def _charge_next(self, stage: Stage) -> None:
+    def _charge_next(self, stage: Stage) -> Iterator[None]:
         """Every loop that may charge something next, each followed by its next stage."""
         here = _Charging(stage, self.batch.rows.take(stage.parents), FillPoint(self.path.band, stage.tiles))
         for move in self.bounds.moves.of(stage.state.waiting):
             dims = tuple(d for d in move.dims if self._may_loop(stage, d))
             for together in [(d,) for d in dims] if self.context.every_mapping else [dims] if dims else []:
-                self._move(here, move._replace(dims=together))
+                yield from self._move(here, move._replace(dims=together))
 
-    def _move(self, here: _Charging, move: LoopCharge) -> None:
+    def _move(self, here: _Charging, move: LoopCharge) -> Iterator[None]:
         """Charge what a loop moves, then go on to the next stage."""
         stage = self._charged(here, move)
         if not len(stage):
             return
         if move.sliding:
-            self._continue(self._slid(stage, move))
+            for slid in self._slid(stage, move):
+                yield from self._continue(slid)
             return
         # Dimensions whose loop would charge just this come first: where none of them grows, nothing is charged.
-        above_loop = self.grown(stage, move.dims)
-        moved = (above_loop.tiles > self.start[above_loop.parents])[:, move.dims].any(axis=1)
-        self._continue(above_loop.take(np.flatnonzero(moved)))
+        for above_loop in self.grown(stage, move.dims):
+            moved = (above_loop.tiles > self.start[above_loop.parents])[:, move.dims].any(axis=1)
+            yield from self._continue(above_loop.take(np.flatnonzero(moved)))
 
     def _charged(self, here: _Charging, move: LoopCharge) -> Stage:
         """The rows for which a loop may lead to something below the cutoff, with the boundaries charged that it moves
@@ -158,16 +171,21 @@ class _Loops(LoopBand):
         charged, costs = [*kept.charged, *pending], taken(costs, index, axis=1)
         return replace(kept, state=stage.state.charging(move.moved), costs=costs, charged=charged)
 
-    def _slid(self, stage: Stage, move: LoopCharge) -> Stage:
+    def _slid(self, stage: Stage, move: LoopCharge) -> Iterator[Stage]:
         """The rows with the boundaries charged that slide along a loop, for every length of it."""
         (along,) = move.dims
-        which, grown = self.followed(stage, along)
-        real = grown > stage.tiles[which, along]
-        stage, above = stage.take(which[real]), grown[real]
-        rows, fill_point = (
-            self.batch.rows.take(stage.parents),
-            FillPoint(self.path.band, stage.tiles.copy(), (along, above)),
-        )
+        followers = self.followers(stage, along)
+        for part in followers.parts(self.context.rows_at_once):
+            self.context.means.check()
+            which, grown = followers.all_of(part)
+            real = grown > stage.tiles[which, along]
+            yield self._slid_to(stage.take(which[real]), move, grown[real])
+
+    def _slid_to(self, stage: Stage, move: LoopCharge, above: Ints) -> Stage:
+        """The rows with the boundaries charged that slide along a loop whose tiles (rows,) are known."""
+        (along,) = move.dims
+        rows = self.batch.rows.take(stage.parents)
+        fill_point = FillPoint(self.path.band, stage.tiles.copy(), (along, above))
         for boundary in move.sliding:
             amount = self.context.book(self.path, rows, boundary, fill_point)
             stage.costs += amount
@@ -188,7 +206,7 @@ class _Loops(LoopBand):
             enough = self.context.limits.enough_trips(
                 self.path, self.batch.rows.take(stage.parents), self._bands(stage)
             )
-            self.context.pruned["constraint"] += int(np.count_nonzero(~enough))
+            self.context.leave_aside("constraint", int(np.count_nonzero(~enough)))
             stage = stage.take(np.flatnonzero(enough))
         if not len(stage):
             return
@@ -233,7 +251,7 @@ class _Loops(LoopBand):
         if np.isinf(reach).all():
             return stage
         enough = (stage.tiles * taken(self.room, stage.parents) * reach >= self.sizes).all(axis=1)
-        self.context.pruned["constraint"] += int(np.count_nonzero(~enough))
+        self.context.leave_aside("constraint", int(np.count_nonzero(~enough)))
         return stage.take(np.flatnonzero(enough))
 
     def _goes_on(self, node_group: NodeGroup) -> bool:

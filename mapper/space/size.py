@@ -27,6 +27,7 @@ import numpy as np
 
 from ...arch import Architecture
 from ...ir import Problem
+from ..means import UNLIMITED, Means
 from ..tilings import Tiling
 from .chain_tables import Counts, Indices, Table, rooms, tables, whole
 from .regions import SlotWays, placements, slot_ways, with_blocks, without_arrays
@@ -69,36 +70,51 @@ class SpaceSize:
         return Fraction(self.total, self.spread)
 
 
-def count_mappings(problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even") -> int:
-    """How many mappings a space holds, before capacities are looked at."""
-    return _count(problem, slot_ways(problem, arch, space), tiling)
+def count_mappings(
+    problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even", means: Means = UNLIMITED
+) -> int:
+    """How many mappings a space holds, before capacities are looked at. Raises OutOfMeans."""
+    key = problem, slot_ways(problem, arch, space), tiling
+    if key not in _counted:
+        if len(_counted) == MOST_COUNTED:
+            _counted.clear()
+        _counted[key] = _count(*key, means)
+    return _counted[key]
 
 
-@lru_cache(maxsize=256)
-def _count(problem: Problem, regions: tuple[SlotWays, ...], tiling: Tiling) -> int:
-    """The same for all searches of a space, of which a front or a comparison of objectives makes many."""
-    return _signed(problem, regions, tiling, (True,))[0]
+_counted: dict[tuple[Problem, tuple[SlotWays, ...], Tiling], int] = {}
+"""Spaces counted before: a front or a comparison of objectives searches the same one many times."""
+
+MOST_COUNTED = 256
 
 
-def _signed(problem: Problem, regions: Sequence[SlotWays], tiling: Tiling, ordered: Sequence[bool]) -> list[int]:
+def _count(problem: Problem, regions: tuple[SlotWays, ...], tiling: Tiling, means: Means) -> int:
+    return _signed(problem, regions, tiling, means, (True,))[0]
+
+
+def _signed(
+    problem: Problem, regions: Sequence[SlotWays], tiling: Tiling, means: Means, ordered: Sequence[bool]
+) -> list[int]:
     """Mappings with slots directly inside arrays; where `ordered`, orders of loops in one slot are told apart."""
     totals = [0] * len(ordered)
     for sign, term in with_blocks(regions):
-        halves = _halves(tables(problem, [r.region for r in term], tiling), term)
+        halves = _halves(tables(problem, [r.region for r in term], tiling, means), term, means)
         for i, tell_apart in enumerate(ordered):
-            totals[i] += sign * _sum(halves, term, tell_apart)
+            totals[i] += sign * _sum(halves, term, means, tell_apart)
     return totals
 
 
-def space_size(problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even") -> SpaceSize:
-    """The size of a space by source, before capacities are looked at."""
+def space_size(
+    problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even", means: Means = UNLIMITED
+) -> SpaceSize:
+    """The size of a space by source, before capacities are looked at. Raises OutOfMeans."""
     regions = slot_ways(problem, arch, space)
     in_time = without_arrays(regions)
-    found = tables(problem, [r.region for r in in_time], tiling)
-    spread, total = _signed(problem, regions, tiling, (False, True))
+    found = tables(problem, [r.region for r in in_time], tiling, means)
+    spread, total = _signed(problem, regions, tiling, means, (False, True))
     return SpaceSize(
         placements=placements(problem, arch),
-        tiled=_sum(_halves(found, in_time), in_time, ordered=False),
+        tiled=_sum(_halves(found, in_time, means), in_time, means, ordered=False),
         spread=spread,
         total=total,
     )
@@ -123,35 +139,37 @@ class _Merged:
     bound: int
 
 
-def _halves(found: Sequence[Table], regions: Sequence[SlotWays]) -> tuple[_Merged, _Merged]:
+def _halves(found: Sequence[Table], regions: Sequence[SlotWays], means: Means) -> tuple[_Merged, _Merged]:
     """The first and the last dimensions: their product has far more terms than the two together."""
     half = (len(found) + 1) // 2
     states = math.prod(rooms([r.region for r in regions]))
-    first = _merged(found[:half], states, len(regions), forwards=True)
-    return first, _merged(found[half:], states, len(regions), forwards=False)
+    first = _merged(found[:half], states, len(regions), means, forwards=True)
+    return first, _merged(found[half:], states, len(regions), means, forwards=False)
 
 
-def _sum(halves: tuple[_Merged, _Merged], regions: Sequence[SlotWays], ordered: bool) -> int:
+def _sum(halves: tuple[_Merged, _Merged], regions: Sequence[SlotWays], means: Means, ordered: bool) -> int:
     """Chains of all dimensions, weighted with what the regions do with their loops."""
     first, last = halves
     live = (first.counts.reshape(len(first.counts), -1) != 0).any(axis=1)
     weights = [
-        _weights(ways.ways, ours, theirs, ordered)
+        _weights(ways.ways, ours, theirs, means, ordered)
         for ways, ours, theirs in zip(regions, first.loops, last.loops, strict=True)
     ]
     # One region is summed over at a time.
     bound = last.bound * math.prod(w.size * max(map(abs, w.ravel().tolist())) for w in weights)
     weighted = last.counts[live].astype(whole(bound))
     for w in weights:
+        means.check()
         # The first region's terms are summed away and come back as the last axis: after all regions they are in order.
         weighted = np.tensordot(weighted, w.astype(weighted.dtype), axes=(1, 1))
     pairs = zip(first.counts[live].ravel().tolist(), weighted.ravel().tolist(), strict=True)
     return sum(a * b for a, b in pairs if a and b)
 
 
-def _merged(found: Sequence[Table], states: int, regions: int, forwards: bool) -> _Merged:
+def _merged(found: Sequence[Table], states: int, regions: int, means: Means, forwards: bool) -> _Merged:
     """Multiply the polynomials of the first dimensions (forwards) or of the last ones, room by room."""
     bound = math.prod(table.bound for table in found)
+    means.check_numbers(states)
     counts = np.full((states, *(1,) * regions), 0 if forwards else 1, dtype=whole(bound))
     counts[-1] = 1
     loops: tuple[tuple[Loops, ...], ...] = (((),),) * regions
@@ -159,7 +177,7 @@ def _merged(found: Sequence[Table], states: int, regions: int, forwards: bool) -
         grown = [_grown(terms, _most(table, i)) for i, terms in enumerate(loops)]
         source, target = (table.before, table.after) if forwards else (table.after, table.before)
         loops = tuple(terms for terms, _ in grown)
-        counts = _multiply(counts, table.counts, source, target, grown)
+        counts = _multiply(counts, table.counts, source, target, grown, means)
     return _Merged(loops, counts, bound)
 
 
@@ -184,14 +202,17 @@ def _multiply(
     source: Indices,
     target: Indices,
     grown: Sequence[tuple[tuple[Loops, ...], Indices]],
+    means: Means,
 ) -> Counts:
     """Per target, the sum over its steps of the source's polynomial times the step's factor."""
     order = np.argsort(target, kind="stable")
     source, target, factors = source[order], target[order], factors[order]
+    means.check_numbers(len(counts) * math.prod(len(terms) for terms, _ in grown))
     product = np.zeros((len(counts), *(len(terms) for terms, _ in grown)), dtype=counts.dtype)
     for more in itertools.product(*(range(after.shape[1]) for _, after in grown)):
         one: tuple[slice | int, ...] = (slice(None), *more)
         factor: Counts = factors[one]
+        means.check()
         steps = np.flatnonzero(factor)
         if not len(steps):
             continue
@@ -202,10 +223,13 @@ def _multiply(
     return product
 
 
-def _weights(ways: tuple[int, ...], first: tuple[Loops, ...], last: tuple[Loops, ...], ordered: bool) -> Counts:
+def _weights(
+    ways: tuple[int, ...], first: tuple[Loops, ...], last: tuple[Loops, ...], means: Means, ordered: bool
+) -> Counts:
     """What a region does with its loops: a weight for every pair of terms."""
     found = np.empty((len(first), len(last)), dtype=object)
     for i, ours in enumerate(first):
+        means.check()
         for j, theirs in enumerate(last):
             loops = tuple(sorted(ours + theirs))
             found[i, j] = sum(w * arrangements(loops, slots, ordered) for slots, w in enumerate(ways) if w)

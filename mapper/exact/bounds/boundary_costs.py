@@ -20,6 +20,7 @@ from ..hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats
 from .array_groups import ArrayGroup, Limit
 from .lattice import Lattice
+from .table_memo import TableBudget, TableMemo
 
 
 class BoundaryBounds:
@@ -35,6 +36,7 @@ class BoundaryBounds:
         cost_columns: CostColumns,
         arrays: ArrayGroup,
         alike: BoundaryBounds | None = None,
+        memo: TableMemo | None = None,
     ) -> None:
         self.hierarchy = hierarchy
         self.lattice = lattice
@@ -44,21 +46,16 @@ class BoundaryBounds:
         self.dims = hierarchy.problem.dim_names
         self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
         self._words: dict[tuple[int, bool], np.ndarray] = {} if alike is None else alike._words
-        self.forget()
-
-    def forget(self) -> None:
-        """Drop all costs; they are made again when they are asked for."""
-        self._costs: dict[tuple[MemoryBoundary, int], Floats] = {}
+        self._memo = memo or TableBudget().memo()
         self._once: dict[MemoryBoundary, Floats] = {}
 
     def cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
         """(groups, columns, lattice) of a boundary between memories, charged at each tile, inside fanout `passed`."""
-        key = (boundary, passed)
-        if key not in self._costs:
-            flat = np.ascontiguousarray(self.words_at_tiles(boundary)).ravel()
-            costs = self.book(boundary, passed, flat)
-            self._costs[key] = costs.reshape(*costs.shape[:2], *self.lattice.shape)
-        return self._costs[key]
+        return self._memo.of(("cost", boundary, passed), lambda: self._cost(boundary, passed))
+
+    def _cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
+        costs = self.book(boundary, passed, np.ascontiguousarray(self.words_at_tiles(boundary)).ravel())
+        return costs.reshape(*costs.shape[:2], *self.lattice.shape)
 
     def words_at_tiles(self, boundary: MemoryBoundary) -> Floats:
         """(lattice) words of a boundary that is charged at each tile."""

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...tilings import Tiling
+from ...tilings import Tiling, grid
 from ..arrays import axis_limits
 from ..cost_columns import CostColumns
 from ..footprints import Footprints
@@ -37,9 +37,23 @@ from ..rows import Floats, Ints
 from .array_groups import ArrayGroup, any_arrays
 from .array_tables import inside, inside_each
 from .boundary_costs import BoundaryBounds
-from .lattice import Lattice, check_searchable
+from .lattice import MOST_CELLS, Lattice, check_searchable
 from .loop_charges import End, LoopCharge, LoopCharges
-from .table_room import TableRoom
+from .table_memo import TableBudget, TableMemo
+
+TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
+AROUND_BLOCK, FIRST_WORDS = "around block", "first words"
+"""Kinds of tables."""
+
+PERFECT_CELLS = 5
+"""Lattices of perfect tiles may have so many times as many cells as those of ragged tiles: they cannot be made coarser
+without losing what is perfect about them."""
+
+FEWEST_CELLS = 500
+"""Cells that a lattice has at least, however little memory there is: fewer would say nothing."""
+
+MOST_STATES = 3_000
+"""States of a placement that are counted."""
 
 
 class AroundBlock(NamedTuple):
@@ -55,6 +69,16 @@ class AroundBlock(NamedTuple):
     far: Floats
 
 
+class AroundBlocks(tuple[AroundBlock, ...]):
+    """All choices of what the loops directly inside an array charge."""
+
+    __slots__ = ()
+
+    @property
+    def nbytes(self) -> int:
+        return sum(choice.near.nbytes + choice.far.nbytes for choice in self)
+
+
 @dataclass(frozen=True)
 class Growing:
     """Bounds on what follows, per number of dimensions of a growing tile that are decided, from 0 on.
@@ -65,6 +89,10 @@ class Growing:
 
     near: list[Floats | None]
     far: list[Floats | None]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(table.nbytes for table in (*self.near, *self.far) if table is not None)
 
 
 class Bounds:
@@ -87,6 +115,7 @@ class Bounds:
         arrays: ArrayGroup | None = None,
         alike: Bounds | None = None,
         outside: Bounds | None = None,
+        budget: TableBudget | None = None,
     ) -> None:
         self.hierarchy = hierarchy
         self.footprints = footprints
@@ -94,8 +123,11 @@ class Bounds:
         self.cost_columns = cost_columns
         self.arrays = arrays or any_arrays(hierarchy)
         self.moves: LoopCharges = LoopCharges(hierarchy) if alike is None else alike.moves
+        self.memo: TableMemo = (budget or TableBudget()).memo() if alike is None else alike.memo.budget.memo()
         known = None if alike is None else alike.boundaries
-        self.boundaries: BoundaryBounds = BoundaryBounds(hierarchy, lattice, cost_columns, self.arrays, known)
+        self.boundaries: BoundaryBounds = BoundaryBounds(
+            hierarchy, lattice, cost_columns, self.arrays, known, self.memo
+        )
         self.dims = hierarchy.problem.dim_names
         self.every_dim = range(len(self.dims))
         self.level = -1
@@ -104,7 +136,6 @@ class Bounds:
         self._alike = alike
         self._outside = outside
         self._full: dict[tuple[int, tuple[int, ...]], Floats] = {} if alike is None else alike._full
-        self.forget()
 
     @property
     def cells(self) -> int:
@@ -113,15 +144,7 @@ class Bounds:
 
     def forget(self) -> None:
         """Drop all tables; they are made again when they are asked for."""
-        self.boundaries.forget()
-        self._room = TableRoom((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
-        self._tables: dict[State, Floats] = {}
-        self._beyond: dict[State, Floats] = {}
-        self._stops: dict[State, Floats] = {}
-        self._slid: dict[tuple[State, LoopCharge], Floats] = {}
-        self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
-        self._blocks: dict[State, list[AroundBlock]] = {}
-        self._words: dict[tuple[MemoryBoundary, Block], Floats] = {}
+        self.memo.forget()
 
     def prepare(self, state: State) -> None:
         """Make the tables that a bound on rows with nothing but arrays decided takes."""
@@ -131,8 +154,10 @@ class Bounds:
 
     def take_over(self, other: Bounds, members: Ints) -> None:
         """Take over the tables that `prepare` has made, of some of the groups."""
-        self._tables = {state: table[members] for state, table in other._tables.items()}
-        self._beyond = {state: table[members] for state, table in other._beyond.items()}
+        for key, table in list(other.memo.items()):
+            if isinstance(key, tuple) and key[0] in (TABLE, BEYOND):
+                assert isinstance(table, np.ndarray)
+                self.memo.keep(key, table[members])
 
     def at(self, table: Floats, tiles: Ints, member: Ints) -> Floats:
         """(columns, rows) of a table at one tile per row, (rows, dims).
@@ -160,10 +185,11 @@ class Bounds:
         Outside all fanouts, and without a boundary that waits since inside, it is the same for all arrays.
         """
         owner = self._owner(state)
-        if state not in owner._tables:
-            above = self.moves.steps(state).passing
-            owner._tables[state] = owner._loops(state) if above is None else owner._fanout(above, state.passed)
-        return owner._tables[state]
+        return owner.memo.of((TABLE, state), lambda: owner._made(state))
+
+    def _made(self, state: State) -> Floats:
+        above = self.moves.steps(state).passing
+        return self._loops(state) if above is None else self._fanout(above, state.passed)
 
     def _fanout(self, above: State, fanout: int) -> Floats:
         table, arrays = self.table(above), self.arrays.array[fanout]
@@ -171,18 +197,15 @@ class Bounds:
         limits = [math.prod(axis_limits(self.hierarchy.problem, level, dim)) for dim in self.dims]
         if arrays is None:
             any_number = np.zeros(len(self.dims), dtype=np.int64)
-            return self._room.kept(inside(self.lattice, table, any_number, limits))
-        return self._room.kept(inside_each(self.lattice, table, np.atleast_2d(arrays), limits))
+            return inside(self.lattice, table, any_number, limits)
+        return inside_each(self.lattice, table, np.atleast_2d(arrays), limits)
 
     def _loops(self, state: State) -> Floats:
-        table = self._room.kept(self._stopped(state))
-        return self.lattice.grow_around(table, self.moves.steps(state).free)
+        return self.lattice.grow_around(self._stopped(state), self.moves.steps(state).free)
 
     def _stopped(self, state: State) -> Floats:
-        """The least cost if the next loop, should there be one, charges something."""
+        """The least cost if the next loop, should there be one, charges something; a new table."""
         owner = self._owner(state)
-        if state in owner._stops:
-            return owner._stops[state]
         steps = self.moves.steps(state)
         first, *others = steps.ends
         least = owner._end(state, first)
@@ -207,39 +230,34 @@ class Bounds:
         """(groups, columns, lattice) least cost of what follows the charges of a loop that no tile slides along."""
         if not move.sliding:
             return self.table(state.charging(move.moved))
-        owner, key = self._owner(state), (state, move)
-        if key not in owner._slid:
-            owner._slid[key] = owner._after_slide(state.charging(move.moved), move)
-        return owner._slid[key]
+        owner = self._owner(state)
+        return owner.memo.of((SLID, state, move), lambda: owner._after_slide(state.charging(move.moved), move))
 
     def growing(self, state: State, dims: tuple[int, ...], later: tuple[int, ...] = ()) -> Growing:
         """Bounds for a tile that grows along some dimensions, one after the other, before the next charge.
 
         later  free dimensions that may grow after them
         """
-        owner, key = self._owner(state), (state, dims, later)
-        known = owner._growing
-        if key not in known:
-            nothing: list[Floats | None] = [None] * (len(dims) + 1)
-            node_groups = self.hierarchy.next_node_groups(state)
-            if not state.waiting and len(node_groups) == 1 and self.fanouts_after(state):
-                above, _ = self.after(state, node_groups[0], ())
-                table = self.lattice.around(self.table(above), later)
-                known[key] = Growing(nothing, self._decided(table, dims))
-            else:
-                owner._stops[state] = self._stopped(state)
-                table = self.lattice.around(owner._stops[state], later)
-                known[key] = Growing(self._decided(table, dims), nothing)
-        return known[key]
+        owner = self._owner(state)
+        return owner.memo.of((GROWING, state, dims, later), lambda: owner._growing(state, dims, later))
 
-    def around_block(self, state: State) -> list[AroundBlock]:
+    def _growing(self, state: State, dims: tuple[int, ...], later: tuple[int, ...]) -> Growing:
+        nothing: list[Floats | None] = [None] * (len(dims) + 1)
+        node_groups = self.hierarchy.next_node_groups(state)
+        if not state.waiting and len(node_groups) == 1 and self.fanouts_after(state):
+            above, _ = self.after(state, node_groups[0], ())
+            table = self.lattice.around(self.table(above), later)
+            return Growing(nothing, self._decided(table, dims))
+        stopped = self.memo.of((STOPPED, state), lambda: self._stopped(state))
+        return Growing(self._decided(self.lattice.around(stopped, later), dims), nothing)
+
+    def around_block(self, state: State) -> AroundBlocks:
         """Bounds on what follows a tile where loops directly inside an array come next: for every choice of boundaries
-        that these loops charge, what those cost, by the tile, and all the rest, by what the array makes of the tile. Any
-        of the choices may be the best."""
-        if state not in self._blocks:
-            assert state.block is not None
-            self._blocks[state] = list(self._around_block(state, state.block))
-        return self._blocks[state]
+        that these loops charge, what those cost, by the tile, and all the rest, by what the array makes of the tile.
+        Any of the choices may be the best."""
+        block = state.block
+        assert block is not None
+        return self.memo.of((AROUND_BLOCK, state), lambda: AroundBlocks(self._around_block(state, block)))
 
     def _around_block(self, state: State, block: Block) -> Iterator[AroundBlock]:
         moved = [frozenset(c for c in state.waiting if d in self.moves.moving[c.tensor]) for d in self.every_dim]
@@ -270,11 +288,12 @@ class Bounds:
         tiles   (rows, dims) below the block
         shared  (rows,) instances that may share a serving, at most
         """
-        key = (boundary, block)
-        if key not in self._words:
-            self._words[key] = self._by_first(boundary, block, self.boundaries.words_at_tiles(boundary)[None, None])
-        words = self._words[key].reshape(-1)[self.lattice.cell(tiles)]
-        return self.any_boundaries.book(boundary, 0, words, shared)[0]
+        words = self.memo.of(
+            (FIRST_WORDS, boundary, block),
+            lambda: self._by_first(boundary, block, self.boundaries.words_at_tiles(boundary)[None, None]),
+        )
+        at_tiles = words.reshape(-1)[self.lattice.cell(tiles)]
+        return self.any_boundaries.book(boundary, 0, at_tiles, shared)[0]
 
     @functools.cached_property
     def any_boundaries(self) -> BoundaryBounds:
@@ -327,18 +346,17 @@ class Bounds:
                 return self._beyond_block(state)
             state = self.hierarchy.place(state, node_group, ())
         owner = self._owner(state)
-        if state not in owner._beyond:
-            owner._beyond[state] = self.lattice.around(owner.table(state), self.every_dim)
-        return owner._beyond[state]
+        return owner.memo.of((BEYOND, state), lambda: self.lattice.around(owner.table(state), self.every_dim))
 
     def _beyond_block(self, state: State) -> Floats:
-        if state not in self._beyond:
-            choices = self.around_block(state)
-            flat = (choice.near.reshape(*choice.near.shape[:2], -1).min(axis=2) for choice in choices)
-            inside = (least.reshape(*least.shape, *(1,) * len(self.dims)) for least in flat)
-            tables = (least + choice.far for least, choice in zip(inside, choices, strict=True))
-            self._beyond[state] = functools.reduce(np.minimum, tables)
-        return self._beyond[state]
+        return self.memo.of((BEYOND, state), lambda: self._least_around(self.around_block(state)))
+
+    def _least_around(self, choices: AroundBlocks) -> Floats:
+        """(groups, columns, lattice) the least of some choices, by what the array makes of a tile."""
+        flat = (choice.near.reshape(*choice.near.shape[:2], -1).min(axis=2) for choice in choices)
+        inside = (least.reshape(*least.shape, *(1,) * len(self.dims)) for least in flat)
+        tables = (least + choice.far for least, choice in zip(inside, choices, strict=True))
+        return functools.reduce(np.minimum, tables)
 
     def after(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> tuple[State, int]:
         """The state above a node group, and above the fanouts that follow it directly; how many those are."""
@@ -349,7 +367,34 @@ class Bounds:
         return placed, count
 
 
-def lattice_of(hierarchy: Hierarchy, tiling: Tiling, even: Sequence[bool]) -> Lattice:
-    """The lattice of a problem's tiles. Raises ProblemError when it does not fit the memory."""
+def lattice_of(hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], most_cells: int = MOST_CELLS) -> Lattice:
+    """The lattice of a problem's tiles. Raises ProblemError for a dimension that is too long.
+
+    most_cells  where perfect tiles would take more, the lattice is a coarse one of ragged tiles: these are among them
+    """
     check_searchable(hierarchy.problem, tiling)
-    return Lattice([size for _, size in hierarchy.problem.dims], tiling, even)
+    sizes = [size for _, size in hierarchy.problem.dims]
+    if (
+        tiling == "perfect"
+        and math.prod(len(grid(size, "perfect", True)) for size in sizes) > PERFECT_CELLS * most_cells
+    ):
+        return Lattice(sizes, "ragged", linear, most_cells, for_perfect=True)
+    return Lattice(sizes, tiling, linear, most_cells)
+
+
+def cells_for(hierarchy: Hierarchy, columns: int, nbytes: float) -> int:
+    """How many cells a lattice may have, so that all tables of a placement take about so much memory."""
+    tables = 3 * states_above(LoopCharges(hierarchy), hierarchy.start(hierarchy.fullest_placement), MOST_STATES)
+    return int(min(MOST_CELLS, max(FEWEST_CELLS, nbytes / (8 * columns * tables))))
+
+
+def states_above(moves: LoopCharges, start: State, most: int) -> int:
+    """How many states may follow one, itself included; no more than `most` are counted."""
+    found, new = {start}, [start]
+    while new and len(found) < most:
+        steps = moves.steps(new.pop())
+        follow = [steps.passing, *(end.above for end in steps.ends), *(state for _, state in steps.moves)]
+        fresh = {state for state in follow if state is not None} - found
+        found |= fresh
+        new += fresh
+    return len(found)

@@ -100,4 +100,13 @@ class GroupBounds:
         outside: Bounds | None = None,
     ) -> Bounds:
         root = self.root
-        return Bounds(root.hierarchy, root.footprints, lattice, root.cost_columns, arrays, alike, outside)
+        return Bounds(
+            root.hierarchy,
+            root.footprints,
+            lattice,
+            root.cost_columns,
+            arrays,
+            alike,
+            outside,
+            root.memo.budget,
+        )

@@ -18,13 +18,15 @@ from tilewright.cost_models import ENERGY, evaluate
 from tilewright.ir import Problem
 from tilewright.ir.problem import ROLES
 from tilewright.mapper.constraints import Constraints
+from tilewright.mapper.exact.array_choices import ArrayPlans
 from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.canonical import CanonicalForm, canonical_problem
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.dominance import comparable, standing_for, undominated
-from tilewright.mapper.exact.fanouts import Plans, pass_fanout
+from tilewright.mapper.exact.fanouts import pass_fanout
 from tilewright.mapper.exact.finishing import Finishing
 from tilewright.mapper.exact.found import BestFound
+from tilewright.mapper.exact.hierarchy import Outline
 from tilewright.mapper.exact.loops import expand_loops
 from tilewright.mapper.space import SPACES
 from tilewright.mapper.tilings import TILINGS
@@ -64,9 +66,9 @@ class Watched:
 
     def explore(self, rng: random.Random) -> None:
         """Grow some rows of some placements."""
-        plans = Plans(self.context)
+        plans = ArrayPlans(self.context)
         placements = list(self.context.hierarchy.placements())
-        queue = [plans.start(placement, ANY) for placement in rng.sample(placements, min(3, len(placements)))]
+        queue = [plans.start(Outline(placement), ANY) for placement in rng.sample(placements, min(3, len(placements)))]
         for _ in range(MOST_BATCHES):
             queue = [batch for batch in queue if len(batch) and not batch.complete]
             if not queue:

@@ -184,7 +184,7 @@ def test_figures_beyond_64_bits() -> None:
 
 
 def chains_by_use(size: int, axis: int, ragged: bool) -> MappingABC[tuple[int, bool], int]:
-    """Chains over time, an axis and time twice, by the trips on the axis, and whether there is a loop directly inside."""
+    """Chains over time, an axis and time twice, by the trips on the axis, and whether a loop is directly inside."""
     found: Counter[tuple[int, bool]] = Counter()
     for inner in range(1, size + 1):
         for inside in range(1, ceil_div(size, inner) + 1):

@@ -17,11 +17,15 @@ from paths import Step, context_of, random_uneven, steps_to
 from tilewright.arch import Architecture
 from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Mapping, MappingError, Problem
+from tilewright.mapper.exact import array_choices, placements
+from tilewright.mapper.exact.array_choices import ArrayChoices, ArrayPlans
 from tilewright.mapper.exact.bounds.array_groups import group_of
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.canonical import canonical_problem
 from tilewright.mapper.exact.context import SearchContext
-from tilewright.mapper.exact.fanouts import Plans, groups_of
+from tilewright.mapper.exact.fanouts import groups_of
+from tilewright.mapper.exact.hierarchy import Outline, Placement
+from tilewright.mapper.exact.placements import OpenPlacement, Placements
 from tilewright.mapper.exact.rows import Flags, Floats, Rows
 from tilewright.mapper.space import SPACES
 from tilewright.mapper.tilings import TILINGS
@@ -90,24 +94,45 @@ def check_path(mapping: Mapping, cost: Cost, context: SearchContext, rng: random
     return steps
 
 
-def check_start(step: Step, cost: Cost, context: SearchContext, plans: Plans) -> bool:
-    """The bound of the mapping's placement, and that of its arrays; whether these are among the plans."""
-    planned = same_arrays(plans.rows, step.rows)
-    for name in OBJECTIVES if planned.any() else ():
+def check_start(step: Step, cost: Cost, context: SearchContext, plans: ArrayPlans) -> bool:
+    """The bounds of the mapping's placement, undecided and decided, and those of its arrays, the more of them are
+    decided; whether these are among the plans."""
+    choices, chains = Placements(context), step.path.placement
+    for name in OBJECTIVES:
         context.objective = parse_objective(name)
         most = cost.objective(name) * SLACK
-        started = plans.start(step.path.placement, float("inf"), step.state.blocks)
-        found = started.bound[same_arrays(started.rows, step.rows)] <= most
+        for bound, choice in ways_to(choices, chains):
+            assert bound <= most, choice.chains
+        outline = Outline(chains, step.state.blocks)
+        started = plans.start(outline, float("inf"))
+        while isinstance(started, ArrayChoices) and (own := same_arrays(started.rows, step.rows)).any():
+            assert (started.bound[own] <= most).all()
+            (started,) = plans.further(started.take(np.flatnonzero(own)), float("inf"))
+        planned = same_arrays(started.rows, step.rows)
         # Where loops directly inside an array cannot pay, rows are not searched with any.
-        assert found.tolist() == [True] or (step.state.blocks and not len(found))
-        assert not len(found) or plans.first_bound(step.path.placement, step.state.blocks) <= most
+        assert planned.any() or step.state.blocks or context.tiling == "ragged"
+        assert (started.bound[planned] <= most).all()
+        assert not planned.any() or plans.first_bound(outline) <= most
     return bool(planned.any())
+
+
+def ways_to(choices: Placements, chains: Placement) -> Iterator[tuple[float, OpenPlacement]]:
+    """A placement, the more of it is decided."""
+    choice, bound = choices.root(), choices.bound(choices.root())
+    while not choices.is_complete(choice):
+        yield bound, choice
+        bound, choice = next(
+            (value, way)
+            for value, way in choices.further(choice)
+            if all(own == held[: len(own)] for own, held in zip(way.chains, chains, strict=False))
+        )
+    yield bound, choice
 
 
 def same_arrays(rows: Rows, own: Rows) -> Flags:
     """(rows,) which of the rows have the arrays of one."""
     same = np.ones(len(rows), dtype=bool)
-    for arrays, wanted in zip(rows.arrays, own.arrays, strict=True):
+    for arrays, wanted in zip(rows.arrays, own.arrays, strict=False):  # the first few may be decided, or all
         same &= (arrays == wanted[0]).all(axis=1)
     return same
 
@@ -124,9 +149,12 @@ MOST_MAPPINGS = 160
 
 
 @pytest.mark.parametrize("seeds", blocks(100, 20))
-def test_every_mapping_of_small_spaces(seeds: range) -> None:
+def test_every_mapping_of_small_spaces(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the time placements and arrays are decided in as many steps as possible."""
     found: Counter[str] = Counter()
     for seed in seeds:
+        monkeypatch.setattr(array_choices, "ROWS_AT_FIRST", 20_000 * (seed % 2))
+        monkeypatch.setattr(placements, "DECIDED_AT_ONCE", 1024 * (seed % 2))
         rng = random.Random(seed)
         original, machine = random_problem(rng, 3), random_architecture(rng, rng.randint(0, 2), capacity=24)
         ragged, space, rate = rng.random() < 0.5, rng.choice(SPACES), rng.choice([None, 0.3, 3.0, 30.0])
@@ -139,15 +167,15 @@ def test_every_mapping_of_small_spaces(seeds: range) -> None:
             "uneven": brute_force.uneven_mappings(problem, arch, TILINGS[ragged]),
         }[space]
         context = context_of(problem, arch, TILINGS[ragged], space, rate)
-        plans = Plans(context)
+        plans = ArrayPlans(context)
         for mapping, cost in mappings_that_fit(every, arch):
             steps = check_path(mapping, cost, context, rng)
             found["mappings"] += 1
             listed = check_start(steps[0], cost, context, plans)
-            assert listed or ragged, "perfect arrays are all planned"
+            assert listed or ragged or steps[0].state.blocks, "perfect arrays are all planned"
             found["planned"] += listed
     assert found["mappings"] > 40
-    assert found["planned"] > 0.7 * found["mappings"]
+    assert found["planned"] > 0.4 * found["mappings"]
 
 
 def test_groups_at_once_are_bounded_as_one_by_one() -> None:
@@ -158,9 +186,9 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 8), random_architecture(rng, rng.randint(1, 2))
         context = context_of(problem, arch, TILINGS[seed % 2], SPACES[seed % 3 > 0], rng.choice([None, 3.0]))
-        plans = Plans(context)
+        plans = ArrayPlans(context)
         for placement in list(context.hierarchy.placements())[:2] if arch.fanouts else ():
-            batch = plans.start(placement, float("inf"))
+            batch = plans.start(Outline(placement), float("inf"))
             rows = [batch.rows.take(index) for index in groups_of(context, batch)[:6]]
             groups = [group_of(context.hierarchy, context.tiling, each.arrays) for each in rows]
             state, rest, tile = (
@@ -169,7 +197,7 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
                 np.ones((1, len(problem.dims)), np.int64),
             )
             for bounds in context.groups.of_several(groups, state):
-                assert bounds._tables, "made already"
+                assert dict(bounds.memo.items()), "made already"
                 stacks += bounds.arrays.stacked > 1
                 for member, group in enumerate(itertools.islice(rest, bounds.arrays.stacked)):
                     alone, place = context.groups.of(group), np.array([member])
