@@ -19,7 +19,7 @@ from ..ir import Problem, ceil_div
 Tiling = Literal["perfect", "ragged"]
 TILINGS: tuple[Tiling, ...] = ("perfect", "ragged")
 
-DEFAULT_TILING: Tiling = "perfect"
+DEFAULT_TILING: Tiling = "ragged"
 """Of searches that are not told otherwise, and know it."""
 
 
