@@ -25,7 +25,7 @@ T = TypeVar("T")
 _ARCHITECTURE_START = "start with 'name:', 'clock:', 'word:', 'levels:' and 'mac:'"
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _PLAIN_KEY = re.compile(r"[\w-]{1,60}")
-_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,30})?")
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Field:
     line   where the value starts (for a member, its key), counted from 1; 0 where there are no lines
     path   field path from the top, such as `levels[1].read`; empty for the document itself
     tag    the value's tag, such as `!Component`, where the reader allows it
+    formula  that the value was calculated by (`formulas.py`)
     """
 
     value: str | tuple[Field, ...] | Mapping[str, Field]
@@ -43,11 +44,13 @@ class Field:
     line: int
     path: str
     tag: str = ""
+    formula: str = ""
 
     @property
     def where(self) -> str:
-        """`file:line: field.path`."""
-        return f"{self._place}: {self.path}" if self.path else self._place
+        """`file:line: field.path`, and the formula if the value comes from one."""
+        place = f"{self._place}: {self.path}" if self.path else self._place
+        return f"{place}: formula {shown(self.formula)}" if self.formula else place
 
     @property
     def _place(self) -> str:

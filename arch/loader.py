@@ -49,7 +49,10 @@
 
     mac: {energy: 1 pJ, per_cycle: 1, leakage: 3 uW, area: 900 um2}   # per_cycle is 1, if not given
 
-    parameters: {lanes: 16}      # named values, for `x: $lanes`; any field may be referred to (settings.py)
+    parameters: {lanes: 16}      # named values, for `x: lanes`; any field may be referred to (formulas.py)
+
+A number with or without a unit may be a formula in other fields of the level, in parameters and in fields elsewhere:
+`read: 6 pJ * (size / 108 KiB)**0.5`, `x: lanes / 2`, `bandwidth: array.x words/cycle` (formulas.py, expression.py).
 
 Sizes are `bit`, `B`, `KiB` (1024 B), `kB` (1000 B) and so on, or `words` of the architecture's width; a bandwidth is a
 size per cycle or per second. Unknown keys, keys given twice, aliases and tags are refused, and every error says

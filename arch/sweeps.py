@@ -22,13 +22,12 @@ from fractions import Fraction
 from ..ir import ArchitectureError
 from .loader import load_arch
 from .spec import Architecture
-from .units import shown, size_bits
+from .units import shown, size_bits, size_text
 
 MOST_POINTS = 10_000
 """More points than this are refused: a slip in a range is likelier than so large a plan."""
 
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]*)\s*")
-_SIZES = (("MiB", 2**23), ("KiB", 2**13), ("B", 8), ("bit", 1))
 _HINT = "write GLB.size=32KiB:1MiB:x2, clock=200MHz:1000MHz:+200MHz or array=8x8,16x16"
 
 
@@ -143,7 +142,6 @@ def _bits(text: str, where: str) -> Fraction:
 def _text(value: Fraction, unit: str) -> str:
     """A value in its unit; a number of bits in the largest unit of which it is a whole number."""
     if unit == "bit" and value.denominator == 1:
-        unit, bits = next((unit, bits) for unit, bits in _SIZES if value % bits == 0)
-        value /= bits
+        return size_text(value)
     number = str(value.numerator) if value.denominator == 1 else f"{float(value):.15g}"
     return f"{number} {unit}".strip()
