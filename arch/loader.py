@@ -18,7 +18,7 @@
     levels:                      # outermost first; the first one is a memory that keeps everything, without a size
       - memory: DRAM
         access: 16 bit           # the width that the two energies are for; other widths cost in proportion
-        read: 200 pJ             # aJ, fJ, pJ, nJ, uJ
+        read: 200 pJ             # aJ, fJ, pJ, nJ, uJ, mJ, J
         write: 200 pJ
         bandwidth: 480 MB/s      # of one instance, one port for both directions; unbounded, if not given
       - memory: GLB

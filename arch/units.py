@@ -51,6 +51,8 @@ _ENERGIES: Mapping[str, Fraction] = {
     "uJ": Fraction(10**6),
     "µJ": Fraction(10**6),  # the micro sign ...
     "μJ": Fraction(10**6),  # ... and the Greek letter, which looks the same
+    "mJ": Fraction(10**9),
+    "J": Fraction(10**12),
 }
 _CLOCKS: Mapping[str, int] = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 _POWERS: Mapping[str, Fraction] = {  # pJ per second

@@ -272,5 +272,5 @@ class TestDocumentation:
     def test_the_example_is_read(self) -> None:
         text = self.PAGE.split("```yaml\n")[1].split("```")[0]
         arch = parse_arch(text, set={"lanes": 32})
-        assert arch.description == "32 x 8 array, 64 KiB"
+        assert arch.description == "32 x 8 array, 128 KiB"
         assert arch.memories[0].shared_bits_per_cycle == 32 * 8
