@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -88,7 +89,9 @@ def explore(
     words += ["--dataflow", dataflow, *workload_options(workloads), *asked.options]
     running = Running(workers, scheduler, store, cache, time_limit, watch)
     comparison = compared(workloads, machines, [dataflow], asked, running, shlex.join(words))
-    return exploration_of(comparison, [values for values, _ in places], measures, budgets, beyond)
+    fields = iter(places[0][0])  # with the names of levels as the architecture spells them
+    axes = [list(itertools.islice(fields, len(sweep.paths))) for sweep in parsed]
+    return exploration_of(comparison, axes, [values for values, _ in places], measures, budgets, beyond)
 
 
 def _within(places: Sequence[Place], limits: Sequence[Limit]) -> tuple[list[Place], list[Beyond]]:

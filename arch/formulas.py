@@ -184,8 +184,12 @@ def _is_numeric(target: Target) -> bool:
     match target:
         case ("levels", int(), key, *_) if key in _NUMERIC_LEVEL:
             return target[-1] in (key, "size") if key in ("x", "y") else True
-        case ("parameters", _) | ("mac", _):
+        case ("parameters", _):
             return True
+        case ("mac", key):
+            return key != "estimate"
+        case ("levels", int(), "estimate", key) | ("mac", "estimate", key):
+            return key in ("node", "width", "ports")
         case (str() as key,):
             return key in _NUMERIC_TOP
     return False

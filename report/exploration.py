@@ -75,7 +75,7 @@ class Beyond:
 class Exploration:
     """Every point of a design space.
 
-    fields      paths of the swept fields
+    axes        paths of the swept fields, those together that change together
     points      in the order of the sweeps
     comparison  the layers of the network at every point
     measures    that the front is over
@@ -83,12 +83,22 @@ class Exploration:
     beyond      points that were not searched, since their chips are beyond a limit
     """
 
-    fields: tuple[str, ...]
+    axes: tuple[tuple[str, ...], ...]
     points: tuple[Point, ...]
     comparison: Comparison
     measures: tuple[Measure, ...]
     limits: tuple[Limit, ...] = ()
     beyond: tuple[Beyond, ...] = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Paths of all swept fields."""
+        return tuple(field for axis in self.axes for field in axis)
+
+    @property
+    def sweep(self) -> str:
+        """The fields in a line: `array with GLB.size x clock`."""
+        return " x ".join(" with ".join(axis) for axis in self.axes)
 
     @cached_property
     def front(self) -> tuple[Point, ...]:
@@ -151,6 +161,7 @@ class Exploration:
 
 def exploration_of(
     comparison: Comparison,
+    axes: Sequence[Sequence[str]],
     values: Sequence[Mapping[str, str]],
     measures: Sequence[Measure],
     limits: Sequence[Limit] = (),
@@ -158,13 +169,14 @@ def exploration_of(
 ) -> Exploration:
     """The exploration that a comparison makes, in which every point is an architecture.
 
+    axes    paths of the swept fields, as of an Exploration
     values  of the swept fields, by point, in the order of the architectures
     """
     points = tuple(
         Point(point, comparison.machines[summary.arch], summary, on_chip_bytes(comparison.machines[summary.arch]))
         for point, summary in zip(values, comparison.summaries(), strict=True)
     )
-    return Exploration(tuple(values[0]), points, comparison, tuple(measures), tuple(limits), tuple(beyond))
+    return Exploration(tuple(map(tuple, axes)), points, comparison, tuple(measures), tuple(limits), tuple(beyond))
 
 
 def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:

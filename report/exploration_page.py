@@ -34,12 +34,13 @@ def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> 
     best = exploration.best
     asked = [
         ("Network", exploration.comparison.networks[0]),
-        ("Sweep", " x ".join(exploration.fields) + f", {count(len(summaries) + len(exploration.beyond))} points"),
+        ("Sweep", f"{exploration.sweep}, {count(len(summaries) + len(exploration.beyond))} points"),
         *(("Limit", _limit_text(exploration, limit)) for limit in exploration.limits),
         ("Objective", f"{settings.objective.name}, {settings.space} space, {settings.tiling} tilings"),
         ("Front", f"over {_measures(exploration)}"),
         ("Proof", "all mappings proven optimal" if not unproven else f"{unproven:,} points are not proven"),
         ("Best", _values(best) if best else _no_best(exploration)),
+        *([("Area", f"estimates: {estimates}")] if (estimates := _estimated_areas(exploration)) else []),
         *(("Note", note) for note in exploration.notes),
     ]
     parts: list[RenderableType] = [
@@ -102,7 +103,7 @@ def front_figure(exploration: Exploration) -> Figure:
 def _title(exploration: Exploration, third: Measure) -> str:
     """What is drawn, what the front is over, and what the figures leave out."""
     comparison = exploration.comparison
-    what = f"{comparison.networks[0]}, {comparison.settings.objective.name}, {' x '.join(exploration.fields)}"
+    what = f"{comparison.networks[0]}, {comparison.settings.objective.name}, {exploration.sweep}"
     lines = [what, f"front over {_measures(exploration)}", f"area of a dot: {third.words}; {comparison.written_by}"]
     fixed = "sizes change, energies do not: see the notes of the page"
     return "\n".join([*lines, fixed] if exploration.notes else lines)
@@ -111,6 +112,12 @@ def _title(exploration: Exploration, third: Measure) -> str:
 def _measures(exploration: Exploration) -> str:
     *others, last = (measure.words for measure in exploration.measures)
     return f"{', '.join(others)} and {last}"
+
+
+def _estimated_areas(exploration: Exploration) -> str:
+    """Whose areas are estimates; nothing, if none are."""
+    words = (part for point in exploration.points for part in point.machine.estimates.split("; "))
+    return next((part for part in words if part.startswith("area of")), "")
 
 
 def _limit_text(exploration: Exploration, limit: Limit) -> str:

@@ -33,7 +33,8 @@ def _notes_of(name: str, sizes: list[int], memories: list[Memory]) -> list[str]:
     read = energy(first.read_energy_pj)
     formula = f'--set "{name}.read={read} * (size / S)**0.5"'
     span = f"{name} has sizes from {size(sizes[0])} to {size(sizes[-1])}, and {', and '.join(same)}"
-    instead = f"A formula ({formula}, where S is the size that {read} is of) or an estimate can follow the size."
+    formula = f"A formula ({formula}, where S is the size that {read} is of)"
+    instead = f"{formula} or an estimate ({name}.read=estimate) can follow the size."
     return [f"{span}: larger ones look better than they are. {instead}"]
 
 

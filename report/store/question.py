@@ -1,7 +1,7 @@
 """What an exact search is about, and the key that its result is stored under.
 
 The key is a hash of everything that the result depends on, and of nothing else: names of layers and architectures,
-and the words in which constraints were written, are left out. So equal layers of two networks have one result.
+areas, and the words in which constraints were written, are left out. So equal layers of two networks have one result.
 """
 
 from __future__ import annotations
@@ -33,9 +33,6 @@ FORMAT: Final = hashlib.sha256(
     canonical_json([SCHEMA_VERSION, *([field.name for field in fields(part)] for part in _PARTS)]).encode()
 ).hexdigest()[:12]
 """Of stored answers: it changes with the figures that a mapping.json has, so that none is read with some missing."""
-
-_WITHOUT_EFFECT = {"name", "description", "technology", "source", "settings"}
-"""Fields of an architecture that no result depends on."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +77,7 @@ def _problem(problem: Problem) -> Any:
 
 @lru_cache(maxsize=256)
 def _architecture_text(arch: Architecture) -> str:
-    # Without defaults, a new switch of the cost model that is off leaves all keys as they are.
-    return arch.model_dump_json(exclude=_WITHOUT_EFFECT, exclude_defaults=True)
+    return arch.cost_text
 
 
 def _architecture(arch: Architecture) -> Any:

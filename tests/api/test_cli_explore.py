@@ -105,6 +105,7 @@ def test_limits_leave_points_out(tiny: Path, tmp_path: Path) -> None:
     kept = [point for point in found.points if point.summary.latency_s <= latencies[-2]]  # type: ignore[operator]
     assert set(map(id, found.front)) <= set(map(id, kept))
     assert found.best in kept
+    assert (found.axes, found.sweep) == ((("GLB.size", "array"),), "GLB.size with array")
     assert [measure.name for measure in found.measures] == ["latency", "macs"]
     words = ["explore", "--network", tiny, "--arch", "eyeriss", "--sweep", sweeps[0], "--workers", 1]
     done = run(*words, "--limit", limits[0], "--front", "latency,macs", "--out", tmp_path / "out")
@@ -126,6 +127,8 @@ def test_sizes_that_change_alone_are_told(exploration: Exploration, tiny: Path) 
     assert tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=followed, workers=1).notes == ()
     only_area = tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=followed | {"GLB.area": "1 mm2"}, workers=1)
     assert "it takes 1 mm2 at all of them" in only_area.notes[0]
+    estimated = {"GLB.read": "estimate", "GLB.write": "estimate"}
+    assert tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=estimated, workers=1).notes == ()
     assert tw.explore(tiny, "eyeriss", ["array=2x2,4x4"], workers=1).notes == ()
 
 
