@@ -24,7 +24,7 @@ _NO_BEARING = ("technology", "type", "n_banks", "n_rdwr_ports", "n_rd_ports", "n
                "power_gated_at", "version", "reduction_supported", "min_utilization", "allow_overbooking",
                "multiplier_width", "adder_width", "update_fifo_depth", "global_cycle_seconds")  # fmt: skip
 _ATTRIBUTES = (
-    *_WORD_COUNTS, *_ENERGIES, "read_bandwidth", "write_bandwidth", "multiple_buffering", "cluster_size", *_NO_BEARING
+    *_WORD_COUNTS, *_ENERGIES, "read_bandwidth", "write_bandwidth", "shared_bandwidth", "multiple_buffering", "cluster_size", *_NO_BEARING
 )  # fmt: skip
 
 Actions = Mapping[str, float]
@@ -106,9 +106,12 @@ def _memory(part: _Part, first: _Part) -> Memory:
     bits, block = _word_bits(first), _block(part)
     depth = part.attributes.get("depth")
     bandwidths = {}
-    for port in ("read", "write"):
+    for port in ("read", "write", "shared"):
         if f"{port}_bandwidth" in part.attributes:
             bandwidths[f"{port}_bits_per_cycle"] = _number(part.attributes[f"{port}_bandwidth"]) * bits
+    if "shared_bits_per_cycle" in bandwidths and len(bandwidths) > 1:
+        message = "a bandwidth for both directions and one for each have no equal here, expected one kind"
+        raise part.attributes["shared_bandwidth"].error(message)
     if "cluster_size" in part.attributes and part.attributes["cluster_size"].text() != "1":
         raise part.attributes["cluster_size"].error("clusters of memories have no equal here, expected 1")
     energy = 0.0 if _computes(part) else _energy(part, ("read",), _ENERGIES[0])

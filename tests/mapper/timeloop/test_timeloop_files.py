@@ -229,12 +229,25 @@ def test_one_dimension_on_both_axes_names_the_constraint_that_helps() -> None:
     assert "N=4" in emit_timeloop(found.mapping, arch)
 
 
+def test_one_port_for_both_directions_comes_back() -> None:
+    mapping = Mapping(gemm(M=2, N=4, K=3), LoopNest.parse(EVEN))
+    dram, array, registers = machine().levels
+    shared = dram.model_copy(update={"shared_bits_per_cycle": 12.0})
+    arch = machine(levels=(shared, array, registers))
+    text = emit_timeloop(mapping, arch)
+    assert "shared_bandwidth: 1.5" in text
+    back = read_timeloop(texts=[("case.yaml", text)])
+    assert back.arch.memories[0].shared_bits_per_cycle == 12.0
+    assert evaluate(back.mapping, back.arch).latency_cycles == evaluate(mapping, arch).latency_cycles
+    both = text.replace("shared_bandwidth: 1.5", "shared_bandwidth: 1.5, read_bandwidth: 1")
+    with pytest.raises(MappingError, match="a bandwidth for both directions and one for each have no equal here"):
+        read_timeloop(texts=[("case.yaml", both)])
+
+
 def test_levels_that_the_files_cannot_say() -> None:
     mapping = Mapping(gemm(M=2, N=4, K=3), LoopNest.parse(EVEN))
     dram, array, registers = machine().levels
-    shared = dram.model_copy(update={"shared_bits_per_cycle": 8.0})
     for levels, message in (
-        ((shared, array, registers), "DRAM has one port for both directions"),
         ((dram, array, registers.model_copy(update={"overlaps": False})), "L1 does not overlap"),
         ((dram, array.model_copy(update={"multicast": False}), registers), "array does not share words"),
         ((dram, array.model_copy(update={"hop_pj_per_bit": 0.1}), registers), "the hops of array have an energy"),
