@@ -115,6 +115,14 @@ _FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
 _FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction", "hop")
 _LEVEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
+# What files of other tools have at their top: what they are, and what reads them.
+_OTHER_TOOLS = {
+    "architecture": ("an architecture of Timeloop", "timeloop {} ERT.yaml"),
+    "arch": ("an architecture of AccelForge", "accelforge {}"),
+    "operational_array": ("a hardware file of ZigZag", "zigzag {}"),
+    "(?:ERT|ART)(?:_summary)?": ("a table of Accelergy", "accelergy {} --arch MACHINE"),
+}
+
 # Where the file says a thing that the specification calls otherwise; the unit is in the value there.
 _KEY_OF_SPEC = {
     "access_bits": "access",
@@ -197,6 +205,10 @@ def load_arch(name_or_path: str | os.PathLike[str], set: Mapping[str, Setting] |
     if text.lstrip().startswith("{") and '"schema_version"' in text:
         hint = f"its own architecture is in it: `tilewright evaluate {name}` needs no --arch"
         raise ArchitectureError("this is a mapping.json, expected an architecture file", where=name, hint=hint)
+    for key, (tool, command) in _OTHER_TOOLS.items():
+        if re.search(rf"^{key}:", text, re.MULTILINE) and not re.search("^levels:", text, re.MULTILINE):
+            hint = f"`tilewright import {command.format(name)} > machine.yaml` makes one of it"
+            raise ArchitectureError(f"this is {tool}, expected an architecture file", where=name, hint=hint)
     return parse_arch(text, name, set)
 
 

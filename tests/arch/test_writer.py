@@ -24,6 +24,7 @@ def test_random_machines(seed: int) -> None:
 
 
 def test_everything_that_a_machine_can_have() -> None:
+    axes = (ArrayAxis(size=3, dims=("K", "C"), reuse="output"), ArrayAxis(size=2, reduce=False))
     arch = Architecture(
         name='odd: "name" # 1',
         description="#1 \\ two: 'lines'",
@@ -41,8 +42,7 @@ def test_everything_that_a_machine_can_have() -> None:
         area_mm2=1 / 3,
         levels=(
             Memory(name="DRAM", access_bits=64, read_energy_pj=512, write_energy_pj=1e-7, shared_bits_per_cycle=0.1),
-            Fanout(name="array", axes=(ArrayAxis(size=3, dims=("K", "C"), reuse="output"), ArrayAxis(size=2, reduce=False)),
-                   multicast=False, spatial_reduction=False, hop_pj_per_bit=0.06),
+            Fanout(name="array", axes=axes, multicast=False, spatial_reduction=False, hop_pj_per_bit=0.06),
             Memory(name="spad", size_bits=9, partition_bits={"input": 192, "weight": 3584}, access_bits=16,
                    read_energy_pj=1, write_energy_pj=2, read_bits_per_cycle=16, write_bits_per_cycle=3.5,
                    keeps=Keeps(output="may"), halo="exact", double_buffered=True, overlaps=False, block_bits=24,
