@@ -38,7 +38,8 @@ def _constraints_text(constraints: Mapping[str, Any], dims: Mapping[str, str], s
     import yaml
 
     names = sorted({dims.get(dim, dim) for dim in _dims(constraints)})
-    document = {"name": "imported", "source": source, "optional": names, **_renamed(constraints, dims)}
+    optional = {"optional": names} if names else {}
+    document = {"name": "imported", "source": source, **optional, **_renamed(constraints, dims)}
     return str(yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=110))
 
 

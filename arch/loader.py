@@ -76,7 +76,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..ir import ArchitectureError, Role, did_you_mean
 from ..ir.problem import ROLES
-from .document import Field, is_path, read_document, read_text
+from .document import LEVEL_NAME, Field, is_path, read_document, read_text
 from .estimate_fields import estimated_text, given, mac_estimate, memory_estimate, wants
 from .settings import Setting, shown_settings, with_settings
 from .spec import Architecture, ArrayAxis, Fanout, Footprint, Halo, Keep, Keeps, Latency, Mac, Memory, Reuse
@@ -113,7 +113,6 @@ _MEMORY_OPTIONAL = (
 )  # fmt: skip
 _FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
 _FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction", "hop")
-_LEVEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 # What files of other tools have at their top: what they are, and what reads them.
 _OTHER_TOOLS = {
@@ -348,7 +347,7 @@ def _mac(field: Field, scale: _Scale) -> Mac:
 
 def _level_name(field: Field) -> str:
     name = field.text("a name such as DRAM")
-    if not _LEVEL_NAME.fullmatch(name):
+    if not LEVEL_NAME.fullmatch(name):
         raise field.error(f"found {name!r}, expected a name of letters, digits, '_' and '-', a letter first")
     return name
 

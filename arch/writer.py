@@ -11,15 +11,22 @@ import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
+from ..ir import ArchitectureError
 from ..ir.problem import ROLES
+from .document import LEVEL_NAME
 from .spec import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
-from .units import number_text, size_text
+from .units import number_text, shown, size_text
 
 _PLAIN = re.compile(r"[A-Za-z][\w ,.()/+-]*")
 
 
 def architecture_text(arch: Architecture, notes: Iterable[str] = ()) -> str:
-    """The text of a file; `notes` are comments at its top."""
+    """The text of a file; `notes` are comments at its top. Raises ArchitectureError for names that no file can hold."""
+    for level in arch.levels:
+        if not LEVEL_NAME.fullmatch(level.name):
+            hint = "rename it: letters, digits, '_' and '-', a letter first"
+            raise ArchitectureError(f"a file cannot hold the name {shown(level.name)}", where=arch.name, hint=hint)
+    _refuse_references((arch.name, arch.description, arch.technology, arch.source))
     lines = [*(f"# {note}" for note in notes), f"name: {_quoted(arch.name)}"]
     texts = {"description": arch.description, "technology": arch.technology, "source": arch.source}
     lines += [f"{key}: {_quoted(text)}" for key, text in texts.items() if text]
@@ -28,6 +35,14 @@ def architecture_text(arch: Architecture, notes: Iterable[str] = ()) -> str:
     for position, level in enumerate(arch.levels):
         lines += _memory(level, outermost=position == 0) if isinstance(level, Memory) else _fanout(level)
     return "\n".join([*lines, "", "mac:", *_mac(arch.mac)]) + "\n"
+
+
+def _refuse_references(texts: Iterable[str]) -> None:
+    """ArchitectureError for a text in which a file would see a reference to a field."""
+    for text in texts:
+        if re.search(r"\$[A-Za-z_]", text):
+            hint = "take out the $, which refers to a field there"
+            raise ArchitectureError(f"a file cannot hold the text {shown(text)}", hint=hint)
 
 
 def _switches(arch: Architecture) -> Iterator[str]:

@@ -43,11 +43,9 @@ def with_tables(
         else:
             notes.append(f"{name} is left out: no memory has this name")
     if not chosen:
-        known = ", ".join([*energy, *area])
-        hint = did_you_mean(next(iter([*energy, *area]), ""), levels)
-        raise ArchitectureError(
-            f"no component of the tables is one of {', '.join(levels)}: {known}", where=machine.name, hint=hint
-        )
+        known = list(dict.fromkeys([*energy, *area]))
+        message = f"found {', '.join(known) or 'nothing'} in the tables, expected one of {', '.join(levels)}"
+        raise ArchitectureError(message, where=machine.name, hint=did_you_mean(known[0] if known else "", levels))
     found = load_arch(arch, dict(settings or {}) | chosen)
     return ImportedMachine(found.model_copy(update={"settings": dict(settings or {})}), tuple(notes))
 

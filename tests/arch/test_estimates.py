@@ -7,6 +7,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from machine_files import ESTIMATED
 
 from tilewright.arch import Architecture, Memory, list_archs, load_arch, parse_arch
 from tilewright.arch.estimates import DRAM_KINDS, FORMATS, Figures, dram, mac, registers, sram
@@ -122,33 +123,6 @@ def test_smaller_technologies_cost_less() -> None:
     assert between({1: 1, 4: 16}, 8) == pytest.approx(64)
 
 
-TOY = """\
-name: toy
-clock: 1 GHz
-word: 8 bit
-source: nowhere
-parameters: {node: 45 nm}
-levels:
-  - memory: DRAM
-    access: 64 bit
-    estimate: {kind: dram, type: LPDDR4}
-  - memory: GLB
-    size: 64 KiB
-    access: 8 bit
-    write: 3 pJ
-    estimate: {kind: sram, node: $node, width: 64 bit, ports: 2}
-  - fanout: array
-    x: 4
-  - memory: spad
-    size: {input: 24 B, weight: 448 B, shared: 4 B}
-    access: 8 bit
-    read: 1 pJ
-    write: 1 pJ
-    estimate: {kind: {input: registers, weight: sram, shared: registers}, node: $node, only: [area]}
-mac: {estimate: {format: int8, node: $node}}
-"""
-
-
 def memory(arch: Architecture, name: str) -> Memory:
     found = arch.level(name)
     assert isinstance(found, Memory)
@@ -156,7 +130,7 @@ def memory(arch: Architecture, name: str) -> Memory:
 
 
 def test_what_is_left_out_is_estimated() -> None:
-    arch = parse_arch(TOY)
+    arch = parse_arch(ESTIMATED)
     glb, spad, whole = memory(arch, "GLB"), memory(arch, "spad"), sram(64 * KIB, 64, 45, 2)
     assert (arch.memories[0].read_energy_pj, arch.memories[0].write_energy_pj) == (512, 512)
     assert glb.read_energy_pj == pytest.approx(whole.read_pj / 8, rel=1e-3)
@@ -173,8 +147,8 @@ def test_what_is_left_out_is_estimated() -> None:
         "nowhere; estimates: read of DRAM and GLB; write of DRAM; leakage of GLB and MAC; area of GLB, spad and MAC; "
         "energy of MAC"
     )
-    assert parse_arch(TOY, set={"node": "22 nm"}).mac.energy_pj < 0.3
-    asked = memory(parse_arch(TOY, set={"GLB.write": "estimate"}), "GLB")
+    assert parse_arch(ESTIMATED, set={"node": "22 nm"}).mac.energy_pj < 0.3
+    asked = memory(parse_arch(ESTIMATED, set={"GLB.write": "estimate"}), "GLB")
     assert asked.write_energy_pj == pytest.approx(whole.write_pj / 8, rel=1e-3)
 
 
@@ -198,9 +172,9 @@ def test_what_is_left_out_is_estimated() -> None:
     ],
 )
 def test_what_cannot_be_estimated(old: str, new: str, message: str) -> None:
-    assert old in TOY
+    assert old in ESTIMATED
     with pytest.raises(ArchitectureError) as error:
-        parse_arch(TOY.replace(old, new, 1), "toy.yaml")
+        parse_arch(ESTIMATED.replace(old, new, 1), "toy.yaml")
     assert message in str(error.value)
 
 

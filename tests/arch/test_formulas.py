@@ -3,51 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from machine_files import FORMULAS
 
 from tilewright.arch import Architecture, Memory, load_arch, parse_arch
 from tilewright.arch.formulas import LONGEST_CHAIN
 from tilewright.ir import ArchitectureError
 
-TOY = """\
-name: toy
-description: $lanes lanes, $GLB.size, $GLB.read
-clock: base * 2
-word: 16 bit
-partial_sum: 2 * word
-parameters:
-  base: 100 MHz
-  lanes: 8
-  banks: lanes / 2
-  process: TSMC (65 nm)
-  style: row-stationary
-technology: $process, $style
-levels:
-  - memory: DRAM
-    access: 1 word
-    read: 200 pJ
-    write: read
-    bandwidth: array.x words/cycle
-  - memory: GLB
-    size: 27 KiB * banks
-    access: 4 word
-    read: 6 pJ * (size / 108 KiB)**0.5
-    write: 1.25 * read
-    bandwidth: {read: banks * 8 B/cycle, write: GLB.bandwidth.read / 2}
-    area: 0.01 mm2 * (size / 1 KiB)
-    leakage: 1 uW * (size / 1 KiB)
-  - fanout: array
-    x: {size: lanes * 2, dims: [C]}
-    y: lanes / 2
-  - memory: spad
-    size: {input: 24 B, weight: 2 * size.input, shared: size.input + size.weight}
-    access: 1 word
-    read: 1 pJ
-    write: 1 pJ
-mac: {energy: 1 pJ, per_cycle: lanes / 4, area: 900 um2 * per_cycle}
-"""
 
-
-def toy(text: str = TOY, **settings: object) -> Architecture:
+def toy(text: str = FORMULAS, **settings: object) -> Architecture:
     chosen = {path.replace("__", "."): value for path, value in settings.items()}
     return parse_arch(text, "toy.yaml", chosen)  # type: ignore[arg-type]
 
@@ -140,17 +103,17 @@ def test_the_library_takes_formulas_from_outside() -> None:
     ],
 )
 def test_wrong_formulas(old: str, new: str, message: str) -> None:
-    assert old in TOY
+    assert old in FORMULAS
     with pytest.raises(ArchitectureError) as error:
-        parse_arch(TOY.replace(old, new, 1), "toy.yaml")
+        parse_arch(FORMULAS.replace(old, new, 1), "toy.yaml")
     assert message in str(error.value)
 
 
 def test_a_few_lines_do_not_stand_for_gigabytes() -> None:
     doubling = "".join(f"  p{i}: $p{i + 1}$p{i + 1}\n" for i in range(40))
     with pytest.raises(ArchitectureError, match="more than 10,000 characters with all references filled in"):
-        parse_arch(TOY.replace("  base:", f"{doubling}  p40: abc\n  base:"))
+        parse_arch(FORMULAS.replace("  base:", f"{doubling}  p40: abc\n  base:"))
     chain = "".join(f"  p{i}: p{i + 1} + 1\n" for i in range(200))
-    long = TOY.replace("  base:", f"{chain}  p200: 1\n  base:").replace("y: lanes / 2", "y: p0")
+    long = FORMULAS.replace("  base:", f"{chain}  p200: 1\n  base:").replace("y: lanes / 2", "y: p0")
     with pytest.raises(ArchitectureError, match=f"more than {LONGEST_CHAIN} references lead from one to the next"):
         parse_arch(long)

@@ -9,6 +9,7 @@ import pytest
 from generators import random_architecture
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, list_archs, load_arch, parse_arch
 from tilewright.arch.writer import architecture_text
+from tilewright.ir import ArchitectureError
 
 
 @pytest.mark.parametrize("name", list_archs())
@@ -51,3 +52,12 @@ def test_everything_that_a_machine_can_have() -> None:
         mac=Mac(energy_pj=0.3, per_cycle=0.5, leakage_pj_per_cycle=1, area_mm2=1e-5),
     )  # fmt: skip
     assert parse_arch(architecture_text(arch, ["a note"])) == arch
+
+
+def test_names_that_no_file_can_hold() -> None:
+    arch = load_arch("eyeriss")
+    renamed = arch.levels[1].model_copy(update={"name": "G L B"})
+    with pytest.raises(ArchitectureError, match="eyeriss: a file cannot hold the name 'G L B'"):
+        architecture_text(arch.model_copy(update={"levels": (arch.levels[0], renamed, *arch.levels[2:])}))
+    with pytest.raises(ArchitectureError, match="a file cannot hold the text 'costs .x'"):
+        architecture_text(arch.model_copy(update={"description": "costs $x"}))

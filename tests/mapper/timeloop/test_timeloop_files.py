@@ -10,7 +10,7 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_ar
 from tilewright.cost_models import count_words, evaluate
 from tilewright.ir import LoopNest, Mapping, MappingError
 from tilewright.mapper.emit import emit_timeloop
-from tilewright.mapper.timeloop import Imported, read_timeloop
+from tilewright.mapper.timeloop import Imported, read_parts, read_timeloop
 from tilewright.workloads import conv2d, gemm
 
 ARCHITECTURE = """\
@@ -257,3 +257,72 @@ def test_levels_that_the_files_cannot_say() -> None:
     ):
         with pytest.raises(MappingError, match=message):
             emit_timeloop(mapping, machine(levels=levels))
+
+
+CONSTRAINED = """\
+architecture:
+  version: 0.4
+  nodes:
+  - !Component
+    name: DRAM
+    class: DRAM
+    attributes: {width: 8, datawidth: 8, vector_access_energy: 100}
+    constraints: {dataspace: {keep: [Weights]}}
+  - !Container
+    name: PE
+    spatial: {meshX: 4, meshY: 2}
+    constraints: {spatial: {permutation: [C, K, R, P], split: 1, factors: [R=1, P<=2, C=0]}}
+  - !Parallel
+    nodes:
+    - !Component
+      name: spad
+      class: regfile
+      attributes: {width: 8, datawidth: 8, depth: 16, vector_access_energy: 1, nports: 2}
+      constraints:
+        dataspace: {keep: [Inputs], bypass: [Outputs]}
+        temporal: {permutation: RPK, factors: "R=3, K<=4"}
+    - !Nothing
+      name: past
+  - !Component
+    name: MAC
+    class: intmac
+    attributes: {datawidth: 8, energy: 1}
+ART:
+  version: 0.4
+  tables:
+  - {name: "system.spad[1..8]", area: 500}
+  - {name: "system.MAC[1..8]", area: 100}
+"""
+
+
+def test_parts_alone_with_their_constraints_and_areas() -> None:
+    parts = read_parts(texts=[("arch.yaml", CONSTRAINED)])
+    assert (parts.problem, parts.mapping) == (None, None)
+    assert parts.arch is not None
+    assert [memory.area_mm2 for memory in parts.arch.memories] == [0, pytest.approx(500e-6)]
+    assert parts.arch.mac.area_mm2 == pytest.approx(100e-6)
+    assert parts.constraints == {
+        "memories": {
+            "spad": {
+                "keep": {"input": "must", "output": "never"},
+                "temporal": {"R": 3, "K": {"max": 4}},
+                "order": ["K", "P", "R"],
+            }
+        },
+        "fanouts": {
+            "inter_PE_spatial": {
+                "x": {"trips": {"R": 1, "P": 1, "K": 1}},
+                "y": {"trips": {"R": 1, "P": {"max": 2}, "C": 1}},
+            }
+        },
+    }
+    assert read_parts(texts=[("problem.yaml", PROBLEM)]).problem is not None
+    with pytest.raises(MappingError, match="missing: problem"):
+        read_timeloop(texts=[("arch.yaml", CONSTRAINED)])
+    for old, new, message in (
+        ("keep: [Inputs]", "keep: [Biases]", "'Biases' has no role here, expected Inputs, Weights or Outputs"),
+        ("K<=4", "K!=4", "found 'K!=4', expected a dimension and its factor"),
+        ("area: 500", "area: large", "found 'large', expected a number"),
+    ):
+        with pytest.raises(MappingError, match=message):
+            read_parts(texts=[("arch.yaml", CONSTRAINED.replace(old, new))])
