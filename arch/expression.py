@@ -183,7 +183,7 @@ class _Parser:
             self._refuse(f"the exponent is {float(exponent):g}, expected one from -64 to 64")
         is_whole = exact.denominator == 1 and exact == exponent
         try:
-            number = base.number ** int(exact) if is_whole else float(base.number) ** float(exponent)
+            number: Number = base.number ** int(exact) if is_whole else float(base.number) ** float(exponent)
         except OverflowError:
             self._refuse("a power is too large for a number")
         return self._checked(number, powers)
@@ -273,8 +273,10 @@ class _Parser:
         return Quantity(number, powers)
 
 
+_SIZE = tuple(map(Fraction, (1, 0, 0, 0, 0)))
+
 # The dimensions that fields have, with the unit that a value is written in and how many base units that is.
-_WRITTEN: dict[tuple[int, ...], tuple[str, Fraction]] = {
+_WRITTEN: dict[tuple[int | Fraction, ...], tuple[str, Fraction]] = {
     (0, 0, 0, 0, 0): ("", Fraction(1)),
     (0, 1, 0, 0, 0): ("pJ", Fraction(1)),
     (0, 1, 0, -1, 0): ("pJ/cycle", Fraction(1)),
@@ -290,10 +292,10 @@ _WRITTEN: dict[tuple[int, ...], tuple[str, Fraction]] = {
 
 
 def _text(value: Quantity) -> str:
-    if value.powers == (1, 0, 0, 0, 0):
+    if value.powers == _SIZE:
         return size_text(value.number)
     if value.powers in _WRITTEN:
-        name, base = _WRITTEN[value.powers]  # type: ignore[index]
+        name, base = _WRITTEN[value.powers]
         return f"{number_text(value.number / base)} {name}".rstrip()
     powers = zip(_DIMENSIONS, value.powers, strict=True)
     words = [name if power == 1 else f"{name}^{number_text(power)}" for name, power in powers if power]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
@@ -213,9 +213,11 @@ class Architecture(Spec):
     def cost_text(self) -> str:
         """All that costs and latencies depend on, as JSON: no texts and no areas. Without defaults, so that a new
         switch of the cost model that is off leaves it as it is."""
-        texts = dict.fromkeys(("name", "description", "technology", "source", "settings", "area_mm2"), True)
-        areas = {"levels": {"__all__": {"area_mm2"}}, "mac": {"area_mm2"}}
-        return self.model_dump_json(exclude={**texts, **areas}, exclude_defaults=True)
+        without: dict[str, Any] = dict.fromkeys(
+            ("name", "description", "technology", "source", "settings", "area_mm2"), True
+        )
+        without |= {"levels": {"__all__": {"area_mm2"}}, "mac": {"area_mm2"}}
+        return self.model_dump_json(exclude=without, exclude_defaults=True)
 
     @property
     def memories(self) -> tuple[Memory, ...]:

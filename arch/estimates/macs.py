@@ -60,7 +60,7 @@ def mac(operands: str, total: str, node_nm: float) -> Figures:
 
 def _energy(table: dict[int, dict[int, float]], bits: int, node_nm: float) -> float:
     """Of an operation, between the two technologies that are published, or scaled from the nearer one."""
-    found = {float(node): between(dict(by_width), bits) for node, by_width in table.items()}
+    found = {float(node): between(by_width, bits) for node, by_width in table.items()}
     if _JOUPPI_NM <= node_nm <= _HOROWITZ_NM:
         return between(found, node_nm)
     nearer = _HOROWITZ_NM if node_nm > _HOROWITZ_NM else _JOUPPI_NM

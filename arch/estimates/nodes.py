@@ -51,14 +51,15 @@ def energy_factor(from_nm: float, to_nm: float) -> float:
     return _energy(to_nm) / _energy(from_nm)
 
 
-def between(points: Mapping[float, float], place: float) -> float:
+def between(points: Mapping[float, float] | Mapping[int, float], place: float) -> float:
     """The value at a place, straight between the nearest two points in logarithms of both; beyond the first or last
     one the line goes on."""
-    low, high = nearest_two(sorted(points), place)
+    values = {float(at): value for at, value in points.items()}
+    low, high = nearest_two(sorted(values), place)
     if low == high:
-        return points[low]
+        return values[low]
     share = math.log(place / low) / math.log(high / low)
-    return math.exp((1 - share) * math.log(points[low]) + share * math.log(points[high]))
+    return math.exp((1 - share) * math.log(values[low]) + share * math.log(values[high]))
 
 
 def nearest_two(places: Sequence[float], place: float) -> tuple[float, float]:

@@ -189,7 +189,7 @@ def _keeps(field: Field | None, notes: list[str]) -> Keeps:
                 kept |= dict.fromkeys(ROLES, word)
             elif name != "Nothing":
                 kept |= {role: "may" for role in ROLES if kept[role] == "never"}
-    return Keeps(**kept)  # type: ignore[arg-type]
+    return Keeps(**kept)
 
 
 def _mac(node: Field, clock: float) -> Mac:

@@ -132,7 +132,7 @@ def _memory(name: str, field: Field, members: Mapping[str, Field], copies: int, 
             access_bits=max(widths["read"] + widths["read_write"]),
             read_energy_pj=_number(members["r_cost"]) / copies,
             write_energy_pj=_number(members["w_cost"]) / copies,
-            keeps=Keeps(**kept),  # type: ignore[arg-type]
+            keeps=Keeps(**kept),
             double_buffered=double,
             **bandwidth,
         ),

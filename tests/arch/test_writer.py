@@ -59,5 +59,5 @@ def test_names_that_no_file_can_hold() -> None:
     renamed = arch.levels[1].model_copy(update={"name": "G L B"})
     with pytest.raises(ArchitectureError, match="eyeriss: a file cannot hold the name 'G L B'"):
         architecture_text(arch.model_copy(update={"levels": (arch.levels[0], renamed, *arch.levels[2:])}))
-    with pytest.raises(ArchitectureError, match="a file cannot hold the text 'costs .x'"):
+    with pytest.raises(ArchitectureError, match="a file cannot hold the text 'costs"):
         architecture_text(arch.model_copy(update={"description": "costs $x"}))
