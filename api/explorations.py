@@ -10,17 +10,28 @@ from typing import TypeAlias
 
 from .arch import Architecture
 from .arch.sweeps import Sweep, parse_sweep, swept
-from .comparisons import NetworkLike, Running, arch_options, compared, workload_options, workloads_of
-from .cost_models import ObjectiveLike, parse_objective
+from .arguments import SizeLike, StoreLike, limits_of
+from .comparisons import (
+    NetworkLike,
+    Running,
+    arch_options,
+    compared,
+    dataflow_names,
+    settings_of,
+    workload_options,
+    workloads_of,
+)
+from .cost_models import ObjectiveLike
+from .inputs import checks
 from .ir import TilewrightError
-from .mapper.space import SPACES, Space
-from .mapper.tilings import TILINGS, Tiling
-from .report.batch.plan import Machine, Settings
-from .report.batch.run import Watch
+from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.space import Space
+from .mapper.tilings import Tiling
+from .report.batch.plan import Machine
+from .report.batch.run import Watch, unwatched
 from .report.exploration import Beyond, Exploration, exploration_of
-from .report.measures import Limit, front_measures, on_chip_bytes, parse_limit
-from .results import check_choice, check_time_limit
-from .workloads.networks import Widths
+from .report.measures import Budget, front_measures, on_chip_bytes, parse_limit
+from .workloads.network import Widths
 
 Place: TypeAlias = tuple[dict[str, str], Architecture]
 """Values of the swept fields, and the architecture with them."""
@@ -32,7 +43,7 @@ def explore(
     sweeps: Sequence[Sweep | str],
     objective: ObjectiveLike = "edp",
     dataflow: str = "free",
-    tiling: Tiling = "perfect",
+    tiling: Tiling | None = None,
     space: Space = "even",
     *,
     settings: Mapping[str, str] | None = None,
@@ -41,11 +52,12 @@ def explore(
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     time_limit: float | None = None,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     workers: int | None = None,
     scheduler: str | None = None,
-    store: str | os.PathLike[str] | None = None,
+    store: StoreLike | None = None,
     cache: bool = True,
-    watch: Watch = lambda progress: None,
+    watch: Watch = unwatched,
 ) -> Exploration:
     """A network on every combination of values of some fields of an architecture: the best mapping of every layer at
     every point, with proof, and the Pareto front of the points.
@@ -63,15 +75,10 @@ def explore(
 
     The other arguments are those of `compare`, and so are the errors.
     """
-    check_choice("tiling", tiling, TILINGS)
-    check_choice("space", space, SPACES)
-    check_time_limit(time_limit)
-    asked = Settings(parse_objective(objective), tiling, space, time_limit)
-    if not sweeps:
-        raise TilewrightError("nothing is swept, expected one field or more", hint="write array=8x8,16x16")
-    parsed = [parse_sweep(sweep) if isinstance(sweep, str) else sweep for sweep in sweeps]
-    budgets = tuple(parse_limit(limit) for limit in limits)
-    fixed = dict(settings or {})
+    asked = settings_of(objective, tiling, space, limits_of(time_limit, memory_limit))
+    parsed, dataflows = _sweeps(sweeps), dataflow_names([dataflow])
+    fixed = dict(checks.mapping(settings or {}, "settings", 'a dict such as {"clock": "500 MHz"}'))
+    budgets = tuple(parse_limit(checks.text(limit, "a limit", "one such as area <= 4 mm2")) for limit in limits)
     places, beyond = _within(swept(arch, fixed, parsed), budgets)
     measures = front_measures(front, (machine for _, machine in places))
     machines = [
@@ -86,15 +93,15 @@ def explore(
     words += [word for sweep in parsed for word in ("--sweep", sweep.text)]
     words += [word for limit in budgets for word in ("--limit", limit.text)]
     words += ["--front", ",".join(front)] if front is not None else []
-    words += ["--dataflow", dataflow, *workload_options(workloads), *asked.options]
-    running = Running(workers, scheduler, store, cache, time_limit, watch)
-    comparison = compared(workloads, machines, [dataflow], asked, running, shlex.join(words))
+    words += ["--dataflow", *dataflows, *workload_options(workloads), *asked.options]
+    running = Running(workers, scheduler, store, cache, watch)
+    comparison = compared(workloads, machines, dataflows, asked, running, shlex.join(words))
     fields = iter(places[0][0])  # with the names of levels as the architecture spells them
     axes = [list(itertools.islice(fields, len(sweep.paths))) for sweep in parsed]
     return exploration_of(comparison, axes, [values for values, _ in places], measures, budgets, beyond)
 
 
-def _within(places: Sequence[Place], limits: Sequence[Limit]) -> tuple[list[Place], list[Beyond]]:
+def _within(places: Sequence[Place], limits: Sequence[Budget]) -> tuple[list[Place], list[Beyond]]:
     """The points whose chips keep all limits, and those that do not; TilewrightError when none does."""
     within: list[Place] = []
     beyond: list[Beyond] = []
@@ -111,7 +118,7 @@ def _within(places: Sequence[Place], limits: Sequence[Limit]) -> tuple[list[Plac
     return within, beyond
 
 
-def _keeps(machine: Architecture, limit: Limit) -> bool:
+def _keeps(machine: Architecture, limit: Budget) -> bool:
     """Whether a chip keeps a limit; those of the network are for later."""
     return limit.measure.of_chip is None or limit.allows(limit.measure.of_chip(machine))
 
@@ -125,6 +132,16 @@ def _nearest(beyond: Sequence[Beyond]) -> str:
     )
     place = ", ".join(f"{path}={value}" for path, value in values.items())
     return f"the least {limit.measure.words} is {limit.measure.show(figure)}, with {place}"
+
+
+def _sweeps(sweeps: Sequence[Sweep | str]) -> list[Sweep]:
+    given = checks.items(sweeps, "sweeps", 'a list such as ["array=8x8,16x16"]')
+    if not given:
+        raise TilewrightError("nothing is swept, expected one field or more", hint="write array=8x8,16x16")
+    return [
+        sweep if isinstance(sweep, Sweep) else parse_sweep(checks.text(sweep, "a sweep", "one such as array=8x8,16x16"))
+        for sweep in given
+    ]
 
 
 def _point_name(name: str, values: Mapping[str, str]) -> str:

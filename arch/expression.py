@@ -179,7 +179,7 @@ class _Parser:
         if base.number < 0 and exact.denominator != 1:
             self._refuse(f"{base.text} is negative, and only whole powers of it are numbers")
         powers = tuple(power * exact for power in base.powers)
-        if abs(exponent) > 64:
+        if not -64 <= exponent <= 64:
             self._refuse(f"the exponent is {float(exponent):g}, expected one from -64 to 64")
         is_whole = exact.denominator == 1 and exact == exponent
         try:
@@ -266,7 +266,7 @@ class _Parser:
         """Within the range of what a machine has, and of bounded length."""
         if isinstance(number, float) and not math.isfinite(number):
             self._refuse("a value is too large for a number")
-        if abs(number) > _LARGEST:
+        if not -_LARGEST <= number <= _LARGEST:
             self._refuse(f"a value is beyond {_LARGEST:g}, expected a smaller one")
         if isinstance(number, Fraction) and max(map(int.bit_length, number.as_integer_ratio())) > _MOST_DIGITS:
             number = float(number)

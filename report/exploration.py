@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..arch import Architecture
 from .comparison import Comparison
 from .fixed_figures import fixed_figures
-from .measures import Limit, Measure, on_chip_bytes, parts_without_area
+from .measures import Budget, Measure, on_chip_bytes, parts_without_area
 from .summaries import Summary
 from .tables import Table, Value
 
@@ -68,7 +68,7 @@ class Beyond:
 
     values: Mapping[str, str]
     machine: Architecture
-    limit: Limit
+    limit: Budget
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Exploration:
     points: tuple[Point, ...]
     comparison: Comparison
     measures: tuple[Measure, ...]
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[Budget, ...] = ()
     beyond: tuple[Beyond, ...] = ()
 
     @property
@@ -164,7 +164,7 @@ def exploration_of(
     axes: Sequence[Sequence[str]],
     values: Sequence[Mapping[str, str]],
     measures: Sequence[Measure],
-    limits: Sequence[Limit] = (),
+    limits: Sequence[Budget] = (),
     beyond: Sequence[Beyond] = (),
 ) -> Exploration:
     """The exploration that a comparison makes, in which every point is an architecture.

@@ -15,7 +15,7 @@ from .comparison_tables import energy_table, latency_table, layer_table
 from .exploration import Exploration, Point
 from .figures import BLUE, GREY, figure_style, legend_above, new_figure, save_figure
 from .files import write_bytes
-from .measures import MEASURES, Limit, Measure
+from .measures import MEASURES, Budget, Measure
 from .text import columns, pairs, plain_text, section
 from .units import count, energy, percent, plural, seconds, significant, size
 
@@ -120,7 +120,7 @@ def _estimated_areas(exploration: Exploration) -> str:
     return next((part for part in words if part.startswith("area of")), "")
 
 
-def _limit_text(exploration: Exploration, limit: Limit) -> str:
+def _limit_text(exploration: Exploration, limit: Budget) -> str:
     """The limit, and how many points are beyond it."""
     unsearched = sum(beyond.limit == limit for beyond in exploration.beyond)
     if unsearched:

@@ -43,7 +43,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Limit:
+class Budget:
     """A budget for designs.
 
     measure    the figure that it is for
@@ -141,7 +141,7 @@ def front_measures(names: Sequence[str] | None, machines: Iterable[Architecture]
     return found
 
 
-def parse_limit(text: str) -> Limit:
+def parse_limit(text: str) -> Budget:
     """The limit that a text such as `area <= 4 mm2` describes. Raises TilewrightError for anything else."""
     match = _LIMIT.fullmatch(text)
     if match is None:
@@ -152,6 +152,6 @@ def parse_limit(text: str) -> Limit:
     except ArchitectureError as error:
         hint = f"write {measure.name} <= {measure.example}"
         raise TilewrightError(error.message, where=f"limit {measure.name}", hint=hint) from None
-    return Limit(
+    return Budget(
         measure, bound, match[2] != "<", f"{measure.name} {'<' if match[2] == '<' else '<='} {match[3].strip()}"
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..ir import Problem, ProblemError, Rank, Tensor
 
 
-class Row(NamedTuple):
+class NetworkRow(NamedTuple):
     """A row, and what its dimensions are called in the problem that it makes.
 
     text   in braces, as a network file has it
@@ -28,7 +28,7 @@ def network_text(problem: Problem, name: str, layer: str) -> tuple[str, dict[str
     return f"network: {name}\nlayers:\n  - {row.text}\n", row.names
 
 
-def row_of(problem: Problem, layer: str) -> Row:
+def row_of(problem: Problem, layer: str) -> NetworkRow:
     """The row of a problem. Raises ProblemError where there is none."""
     row = _convolution(problem, layer) or _einsum(problem, layer)
     if row is None:
@@ -37,7 +37,7 @@ def row_of(problem: Problem, layer: str) -> Row:
     return row
 
 
-def _convolution(problem: Problem, layer: str) -> Row | None:
+def _convolution(problem: Problem, layer: str) -> NetworkRow | None:
     """O[n,k,p,q] += I[n,c,p+r,q+s] * W[k,c,r,s], with fewer dimensions too."""
     operands = {tensor.role: tensor for tensor in problem.operands}
     if len(problem.operands) != 2 or set(operands) != {"input", "weight"}:
@@ -64,7 +64,7 @@ def _convolution(problem: Problem, layer: str) -> Row | None:
     sizes = dict.fromkeys("NKCPQRS", 1) | {names[dim]: size for dim, size in problem.dims}
     shape = ", ".join(f"{dim}: {size}" for dim, size in sizes.items())
     steps_text = f"stride: {list(strides)}, dilation: {list(dilations)}"
-    return Row(f"{{name: {layer}, op: conv, {shape}, {steps_text}}}", names)
+    return NetworkRow(f"{{name: {layer}, op: conv, {shape}, {steps_text}}}", names)
 
 
 def _window(rank: Rank, weight: Tensor, output: Tensor) -> tuple[tuple[str, int], tuple[str, int]] | None:
@@ -80,7 +80,7 @@ def _letter(dim: str, sliding: Tensor, weight: Tensor, output: Tensor) -> str | 
     return {(True, False, True): "N", (False, True, True): "K", (True, True, False): "C"}.get(where)
 
 
-def _einsum(problem: Problem, layer: str) -> Row | None:
+def _einsum(problem: Problem, layer: str) -> NetworkRow | None:
     if not all(map(_is_plain, problem.tensors)) or len(problem.dims) > 26:
         return None
     letters = dict(zip(problem.dim_names, _letters(problem.dim_names), strict=True))
@@ -94,7 +94,7 @@ def _einsum(problem: Problem, layer: str) -> Row | None:
     spec = f"{','.join(map(indices, order))}->{indices(problem.output)}"
     sizes = ", ".join(f"{letters[dim]}: {size}" for dim, size in problem.dims)
     text = f"{{name: {layer}, op: einsum, spec: '{spec}', sizes: {{{sizes}}}, weight: true}}"
-    return Row(text, {dim: letter.upper() for dim, letter in letters.items()})
+    return NetworkRow(text, {dim: letter.upper() for dim, letter in letters.items()})
 
 
 def _letters(dims: tuple[str, ...]) -> Iterator[str]:

@@ -10,8 +10,10 @@ import typer
 from .compare import finish
 from .machines import settings_named
 from .options import (
+    DEFAULT_MEMORY,
     DimsOption,
     FormatsOption,
+    MemoryLimitOption,
     NoCacheOption,
     ObjectiveOption,
     SchedulerOption,
@@ -60,11 +62,12 @@ def explore(
     ] = None,
     objective: ObjectiveOption = "edp",
     dataflow: Annotated[str, typer.Option(metavar="NAME|PATH", help="A dataflow, or a constraints file.")] = "free",
-    tiling: TilingOption = "perfect",
+    tiling: TilingOption = None,
     space: SpaceOption = "even",
     dim: DimsOption = None,
     widths: WidthsOption = "file",
     time_limit: TimeLimitOption = None,
+    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     store: StoreOption = None,
@@ -110,6 +113,7 @@ def explore(
             dims=sizes_of_symbols(dim),
             widths=widths_named(widths),
             time_limit=time_limit,
+            memory_limit=memory_limit,
             workers=workers,
             scheduler=scheduler,
             store=store,

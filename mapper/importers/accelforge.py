@@ -146,7 +146,7 @@ def _memory(
             access_bits=widths["read"],
             read_energy_pj=found["read"],
             write_energy_pj=found["write"] * widths["read"] / widths["write"],
-            keeps=Keeps() if outermost else _keeps(members.get("tensors"), notes),
+            keeps=Keeps() if outermost else _keeps(members.get("tensors")),
             **_ports(found, members, _name(node), notes),
             **_idle(members, clock),
         ),
@@ -174,7 +174,7 @@ def _ports(found: Mapping[str, Any], members: Mapping[str, Field], name: str, no
     return {key: bits for key, bits in given.items() if bits is not None}
 
 
-def _keeps(field: Field | None, notes: list[str]) -> Keeps:
+def _keeps(field: Field | None) -> Keeps:
     """`keep` is must, `may_keep` is may, all else never; what refers to other nodes leaves a choice."""
     members = (
         field.members({}, ("keep", "may_keep", "back", "tile_shape", "force_memory_hierarchy_order")) if field else {}
