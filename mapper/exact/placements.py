@@ -39,8 +39,12 @@ class OpenPlacement:
     sharp: bool = False
     blocks: tuple[Block, ...] = ()
 
-    depth = 0
-    nbytes = 200
+    nbytes = 500
+
+    @property
+    def depth(self) -> float:
+        """How far it is decided: less than anything in which arrays are."""
+        return sum(map(len, self.chains)) / 1_000 - 1
 
     @property
     def outline(self) -> Outline:
@@ -152,7 +156,7 @@ class Placements:
 
     def _chains(self, tensor: int) -> int:
         """How many chains a tensor has."""
-        return 2 ** sum(self._keep(tensor, m) == "may" for m in range(len(self.hierarchy.memories)))
+        return int(2 ** sum(self._keep(tensor, m) == "may" for m in range(len(self.hierarchy.memories))))
 
     def _all_chains(self, tensor: int, inner: int) -> Iterator[tuple[int, ...]]:
         for outer in self._next(tensor, inner):
@@ -170,6 +174,7 @@ class Placements:
         if inner == self.hierarchy.outermost:
             return np.zeros(1)
         if (tensor, inner) not in self._least:
+            self.context.means.check()
             ways = [
                 self._once(MemoryBoundary(tensor, inner, outer)) + self._least_from(tensor, outer)
                 for outer in self._next(tensor, inner)

@@ -18,6 +18,7 @@ from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.cost_models import EDP, ENERGY, LATENCY, evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError, Problem
+from tilewright.mapper.question import Question
 from tilewright.mapper.several import search_best, search_front, search_in_turn
 from tilewright.workloads import gemm
 
@@ -74,6 +75,10 @@ def front(points: list[Point]) -> list[Point]:
     return kept
 
 
+def asked(problem: Problem, arch: Architecture, objective: str = "edp") -> Question:
+    return Question(problem, arch, parse_objective(objective), "perfect")
+
+
 @pytest.mark.parametrize("objective", ["energy", "edp"])
 @pytest.mark.parametrize("start", range(0, PAIRS, 8))
 def test_the_best_few_of_brute_force(start: int, objective: str) -> None:
@@ -82,18 +87,18 @@ def test_the_best_few_of_brute_force(start: int, objective: str) -> None:
         expected = sorted(distinct(costs_of(number)), key=value)
         if not expected:
             with pytest.raises(InfeasibleError):
-                search_best(problem, arch, COUNT, parse_objective(objective))
+                search_best(asked(problem, arch, objective), COUNT)
             continue
-        answers = search_best(problem, arch, COUNT, parse_objective(objective))
-        found = [(cost.energy_pj, cost.latency_cycles) for _, cost, _ in answers]
+        answers = search_best(asked(problem, arch, objective), COUNT)
+        found = [(answer.cost.energy_pj, answer.cost.latency_cycles) for answer in answers]
         assert list(map(value, found)) == pytest.approx(list(map(value, expected[:COUNT])), rel=1e-9), number
         # Of points with one value, any may be among the best few, but each must be there, and once.
         assert all(any(p == pytest.approx(e, rel=1e-9, abs=0) for e in expected) for p in found)
         assert len(distinct(found)) == len(found)
-        for mapping, cost, proof in answers:
-            assert evaluate(mapping, arch) == cost
-            assert proof.proven
-            assert proof.value == cost.objective(objective)
+        for answer in answers:
+            assert evaluate(answer.mapping, arch) == answer.cost
+            assert answer.certificate.proven
+            assert answer.certificate.value == answer.cost.objective(objective)
 
 
 @pytest.mark.parametrize("start", range(0, PAIRS, 8))
@@ -102,11 +107,11 @@ def test_the_front_of_brute_force(start: int) -> None:
         expected = front(costs_of(number))
         if not expected:
             with pytest.raises(InfeasibleError):
-                list(search_front(problem, arch))
+                list(search_front(asked(problem, arch)))
             continue
-        answers = list(search_front(problem, arch))
-        assert all(proof.proven for _, _, proof in answers)
-        found = [(cost.energy_pj, cost.latency_cycles) for _, cost, _ in answers]
+        answers = list(search_front(asked(problem, arch)))
+        assert all(answer.certificate.proven for answer in answers)
+        found = [(answer.cost.energy_pj, answer.cost.latency_cycles) for answer in answers]
         assert found == [pytest.approx(point, rel=1e-9, abs=0) for point in expected], number
 
 
@@ -117,10 +122,10 @@ def test_one_objective_after_another(start: int) -> None:
         for text, first in (("energy,latency", 0), ("latency,energy", 1)) if points else ():
             least = min(point[first] for point in points)
             then = min(p[1 - first] for p in points if p[first] <= least * (1 + 1e-9))
-            _, cost, proof = search_in_turn(problem, arch, parse_objective(text))
-            found = (cost.energy_pj, cost.latency_cycles)
+            best = search_in_turn(asked(problem, arch, text))
+            found = (best.cost.energy_pj, best.cost.latency_cycles)
             assert (found[first], found[1 - first]) == pytest.approx((least, then), rel=1e-9, abs=0), (number, text)
-            assert proof.proven
+            assert best.certificate.proven
 
 
 def test_pairs_have_something_to_choose() -> None:
@@ -133,7 +138,7 @@ def test_pairs_have_something_to_choose() -> None:
 def test_fewer_are_returned_where_there_are_no_more() -> None:
     number = min((n for n in range(PAIRS) if costs_of(n)), key=lambda n: len(distinct(costs_of(n))))
     expected = len(distinct(costs_of(number)))
-    assert len(search_best(*pairs()[number], expected + 5, ENERGY)) == expected
+    assert len(search_best(asked(*pairs()[number], "energy"), expected + 5)) == expected
 
 
 def test_a_mapping_does_not_depend_on_the_order_of_hashes() -> None:
@@ -172,8 +177,8 @@ def test_the_best_few_where_first_tiles_take_time(number: int) -> None:
             cost = evaluate(mapping, arch)
             costs.append((cost.energy_pj, cost.latency_cycles))
     expected = sorted(energy * latency for energy, latency in distinct(costs))[:COUNT]
-    found = search_best(problem, arch, COUNT, parse_objective("edp"))
-    assert [cost.edp for _, cost, _ in found] == pytest.approx(expected, rel=1e-9)
+    found = search_best(asked(problem, arch), COUNT)
+    assert [answer.cost.edp for answer in found] == pytest.approx(expected, rel=1e-9)
 
 
 # ---- ragged ------------------------------------------------------------------------------------------------
@@ -185,9 +190,11 @@ def test_second_places_with_ragged_tiles() -> None:
     levels = (memory("DRAM"), Fanout(name="array", axes=(ArrayAxis(size=2),)), memory("RF", size_bits=800))
     arch = Architecture(name="two", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
     expected = sorted({point[1] for point in costs_by_brute_force(gemm(4, 1, 1), arch, True)})
-    found = search_best(gemm(4, 1, 1), arch, 3, LATENCY, "ragged")
-    assert sorted({cost.latency_cycles for _, cost, _ in found})[:3] == expected[: len(found)]
-    values = [cost.latency_cycles for _, cost, _ in search_best(gemm(4, 1, 1), arch, 20, LATENCY, "ragged")]
+    found = search_best(Question(gemm(4, 1, 1), arch, LATENCY, "ragged"), 3)
+    assert sorted({answer.cost.latency_cycles for answer in found})[:3] == expected[: len(found)]
+    values = [
+        answer.cost.latency_cycles for answer in search_best(Question(gemm(4, 1, 1), arch, LATENCY, "ragged"), 20)
+    ]
     assert sorted(set(values)) == expected
 
 
@@ -217,11 +224,10 @@ def test_the_best_few_with_ragged_tiles(seeds: range) -> None:
         for objective, value in ((ENERGY, lambda p: p[0]), (EDP, lambda p: p[0] * p[1])):
             expected = sorted(map(value, points))[:8]
             if expected:
-                found = [
-                    (c.energy_pj, c.latency_cycles) for _, c, _ in search_best(problem, arch, 8, objective, "ragged")
-                ]
+                best = search_best(Question(problem, arch, objective, "ragged"), 8)
+                found = [(answer.cost.energy_pj, answer.cost.latency_cycles) for answer in best]
                 assert list(map(value, found)) == pytest.approx(expected, rel=1e-9), number
         if points:
-            answers = search_front(problem, arch, "ragged")
-            found = [(cost.energy_pj, cost.latency_cycles) for _, cost, _ in answers]
+            answers = search_front(Question(problem, arch, ENERGY, "ragged"))
+            found = [(answer.cost.energy_pj, answer.cost.latency_cycles) for answer in answers]
             assert found == [pytest.approx(point, rel=1e-9, abs=0) for point in front(points)], number
