@@ -1,5 +1,6 @@
 """Frozen data shared by every other folder: problems, loop nests, mappings. Nothing here computes a cost."""
 
+from .cascade import Cascade, Operation, Pad, Reduction
 from .errors import (
     ArchitectureError,
     ConstraintError,
@@ -13,34 +14,54 @@ from .errors import (
     did_you_mean,
     need_package,
 )
+from .expression import Access, Call, Expression, Number
+from .fused import FusedMapping, Path, plain_rank
 from .mapping import Mapping
 from .nest import Axis, Loop, LoopNest, Node
 from .problem import Problem, Rank, Role, Tensor
 from .tiles import Digit, ceil_div, digits_by_dimension, tile_below
+from .tree import Address, Place, Renews, SharedLoop, Tree, loop_of
 
 __all__ = [
+    "Access",
+    "Address",
     "ArchitectureError",
     "Axis",
+    "Call",
+    "Cascade",
     "ConstraintError",
     "Digit",
+    "Expression",
+    "FusedMapping",
     "InfeasibleError",
     "Loop",
     "LoopNest",
     "Mapping",
     "MappingError",
     "Node",
+    "Number",
+    "Operation",
+    "Pad",
+    "Path",
+    "Place",
     "Problem",
     "ProblemError",
     "Rank",
+    "Reduction",
+    "Renews",
     "Role",
     "SearchCancelledError",
+    "SharedLoop",
     "StoreError",
     "Tensor",
     "TilewrightError",
+    "Tree",
     "UnwritableStoreError",
     "ceil_div",
     "did_you_mean",
     "digits_by_dimension",
+    "loop_of",
     "need_package",
+    "plain_rank",
     "tile_below",
 ]
