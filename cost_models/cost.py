@@ -296,7 +296,7 @@ def capacity_parts(memory: Memory) -> tuple[Part, ...]:
 
 def check_fit(mapping: Mapping, arch: Architecture) -> None:
     """Tiles fit their memories and spatial loops their axes; MappingError says what does not, and by how much."""
-    _check_axes(mapping, arch)
+    check_axes(mapping, arch)
     tiles = tile_words(mapping, arch.footprint)
     for memory in arch.memories:
         copies = 2 if memory.double_buffered else 1
@@ -316,7 +316,8 @@ def check_fit(mapping: Mapping, arch: Architecture) -> None:
                 )
 
 
-def _check_axes(mapping: Mapping, arch: Architecture) -> None:
+def check_axes(mapping: Mapping, arch: Architecture) -> None:
+    """Spatial loops fit their axes, and run over dimensions that these allow; MappingError says which do not."""
     for fanout in arch.fanouts:
         for index, axis in enumerate(fanout.axes):
             used = 1

@@ -1,0 +1,141 @@
+"""The meaning of a fused mapping: walk its tree step by step, remember what every instance holds, count words moved.
+
+Every operation walks its own way through the tree, as `cost_models/simulator.py` walks a nest; the tree says whose turn
+it is, and nodes above a split are one holder for all of them. When a visit of a branch ends, its partial sums leave and
+what it held is forgotten. A consumer that reads a word of an intermediate before all points have been added to it, or
+after the word has gone, is found out (`SimulationError`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+
+from ...arch import Architecture
+from ...ir import Address, FusedMapping, Loop, Place, Tree
+from ..boundaries import Boundary
+from ..counts import Counts
+from ..simulator import FIRST_STEP, Coordinates, Element, Holder, SimulationError, Walk
+from .ways import Way, ways_of
+
+Values = dict[Place, int]
+"""Where the temporal loops of the tree stand."""
+
+
+class TreeWalk:
+    """One walk over one tree."""
+
+    def __init__(self, fused: FusedMapping, arch: Architecture) -> None:
+        self.fused = fused
+        self.ways = ways_of(fused, arch)
+        self.holders: dict[tuple[str, Place], Holder] = defaultdict(Holder)
+        self.walks = {name: OperationWalk(way, arch, self) for name, way in self.ways.items()}
+
+    def run(self) -> dict[str, Counts]:
+        self._visit(self.fused.tree, (), {})
+        for walk in self.walks.values():
+            walk.check_result()
+        return {name: walk.counts() for name, walk in self.walks.items()}
+
+    def _visit(self, tree: Tree, address: Address, values: Values) -> None:
+        """One visit of a branch: all settings of its loops, and for each its operation, or its branches in order."""
+        loops = {
+            (address, i): range(item.trips)
+            for i, item in enumerate(tree.items)
+            if isinstance(item, Loop) and not item.is_spatial
+        }
+        for setting in itertools.product(*loops.values()):
+            here = values | dict(zip(loops, setting, strict=True))
+            for number, branch in enumerate(tree.branches):
+                self._visit(branch, (*address, number), here)
+            if not tree.branches:
+                self.walks[tree.operation].take_step(here)
+        for walk in self.walks.values():
+            walk.leave(address)
+
+
+class OperationWalk(Walk):
+    """The steps of one operation, in the order in which the tree gives it its turns."""
+
+    def __init__(self, way: Way, arch: Architecture, tree: TreeWalk) -> None:
+        super().__init__(way.mapping, arch, way.boundaries)
+        self.way = way
+        self.tree = tree
+        self.holders = {
+            position: tree.holders[tensor.name, way.place(position)]
+            for tensor in self.problem.tensors
+            for position in way.mapping.nest.node_positions(tensor.name)
+        }
+        self.previous: Coordinates | None = None
+        self.home = way.mapping.nest.node_positions(self.problem.output.name)[0]
+        self.done: dict[Element, int] = {}
+        intermediates = tree.fused.cascade.intermediates
+        self.read_at = {
+            way.path.places.index(tree.fused.exchange(t.name, way.operation.name)): t.name
+            for t in self.problem.operands
+            if t.name in intermediates
+        }
+        self.leaves_home = self.problem.output.name in intermediates
+
+    def take_step(self, values: Values) -> None:
+        """One setting of all loops above the operation; nothing, where it lies beyond a ragged edge."""
+        time = {i: values[self.way.place(i)] for i in self.temporal}
+        first = self.offsets(time, len(self.items))
+        if any(first[d] >= self.problem.sizes[d] for d in first):
+            return
+        setting = tuple(time.values())
+        self.moved_loop = FIRST_STEP if self.previous is None else self.outermost_change(self.previous, setting)
+        self.previous = setting
+        if self.leaves_home and self.moved_loop < self.home:
+            self._retire()
+        self.step(time)
+
+    def leave(self, address: Address) -> None:
+        """A visit of the branch at an address has ended: what it holds for this operation leaves."""
+        for boundary in reversed(self.boundaries):
+            if boundary.inner is None or self.way.place(boundary.inner_position)[0] != address:
+                continue
+            holder = self.holders[boundary.inner_position]
+            if boundary.tensor.is_output:
+                self.drain(boundary, sorted(holder.tile))
+            else:
+                holder.tile.clear()
+
+    def is_served(self, boundary: Boundary) -> bool:
+        return self.moved_loop < self.way.path.start(boundary.inner_position) or super().is_served(boundary)
+
+    def check_held(self, boundary: Boundary, outer: Coordinates, elements: set[Element]) -> None:
+        super().check_held(boundary, outer, elements)
+        tensor = self.read_at.get(boundary.outer_position)
+        if tensor != boundary.tensor.name:
+            return
+        producer = self.tree.walks[self.tree.fused.cascade.producers[tensor].name]
+        sums = self.holders[boundary.outer_position].products[outer]
+        if not all(element in sums and producer.finished(sums[element]) for element in elements):
+            raise SimulationError(
+                f"{self.problem.name} reads {tensor} in {boundary.outer.name}, and it is not finished"
+            )
+
+    def _retire(self) -> None:
+        """The tile of an intermediate gives way to the next one, at the outermost node that it has."""
+        for sums in self.holders[self.home].products.values():
+            for element, products in sums.items():
+                if element in self.done:
+                    raise SimulationError(f"{self.problem.output.name} is computed again")
+                self.done[element] = products
+            sums.clear()
+
+    def check_result(self) -> None:
+        self._retire()
+        zero = dict.fromkeys(self.problem.dim_names, 0)
+        expected = self.elements(self.problem.output, zero, dict(self.problem.sizes))
+        if set(self.done) != expected or not all(map(self.finished, self.done.values())):
+            raise SimulationError(f"{self.problem.name} did not add up every point of every word exactly once")
+
+
+def simulate_tree(fused: FusedMapping, arch: Architecture) -> dict[str, Counts]:
+    """Walk a fused mapping, tile by tile, and count the words that every memory reads and writes for each operation.
+
+    Raises MappingError when a node or loop stands where the architecture has no place for it.
+    """
+    return TreeWalk(fused, arch).run()
