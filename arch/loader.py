@@ -12,6 +12,7 @@
     reuse: across_levels         # a tile stays over loops that do not move it (the default); at_node: over no loop
     footprint: exact             # a tile's words are those that it touches (the default); box: those between them too
     latency: steady              # of the busiest resource (the default); with_fill: and the first tiles, and the last
+    overlap: within_operations   # operations of a cascade take turns (the default); across_operations: all at once
     leakage: 5 mW                # of what is neither memory nor MAC; a power, or pJ/cycle; nothing, if not given
     area: 1.5 mm2                # of what is neither memory nor MAC; for information
 
@@ -48,6 +49,7 @@
         write: 1 pJ
 
     mac: {energy: 1 pJ, per_cycle: 1, leakage: 3 uW, area: 900 um2}   # per_cycle is 1, if not given
+                                 # ops: {exp: {energy: 4 pJ, per_cycle: 0.25}} is of points that do not multiply
 
     parameters: {lanes: 16}      # named values, for `x: $lanes`; any field may be referred to (settings.py)
 
@@ -71,10 +73,25 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from ..ir import ArchitectureError, Role, did_you_mean
+from ..ir.expression import OPERATION_KINDS
 from ..ir.problem import ROLES
 from .document import Field, is_path, read_document, read_text
 from .settings import Setting, shown_settings, with_settings
-from .spec import Architecture, ArrayAxis, Fanout, Footprint, Halo, Keep, Keeps, Latency, Mac, Memory, Reuse
+from .spec import (
+    Architecture,
+    ArrayAxis,
+    Fanout,
+    Footprint,
+    Halo,
+    Keep,
+    Keeps,
+    Latency,
+    Mac,
+    Memory,
+    Op,
+    Overlap,
+    Reuse,
+)
 from .units import area_mm2, bits_per_cycle, clock_hz, energy_pj, pj_per_bit, pj_per_cycle, size_bits
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -93,7 +110,8 @@ _TOP = {
     "levels": "a list of memories and fanouts, outermost first",
     "mac": "a mapping such as {energy: 1 pJ}",
 }
-_SWITCHES = ("inner_drain_read", "first_read_elision", "reuse", "footprint", "latency")
+_SWITCHES = ("inner_drain_read", "first_read_elision", "reuse", "footprint", "latency", "overlap")
+_OVERLAPS = ("within_operations", "across_operations")
 _TOP_OPTIONAL = (
     "description", "technology", "source", "partial_sum", "leakage", "area", "parameters", *_SWITCHES
 )  # fmt: skip
@@ -104,6 +122,7 @@ _MEMORY = {
     "write": _AN_ENERGY,
 }
 _MEMORY_OPTIONAL = ("size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "leakage", "area")
+_MAC = {"energy": "an energy such as 1 pJ"}
 _FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
 _FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction", "hop")
 _LEVEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -230,6 +249,7 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
         reuse=_reuse(top),
         footprint=_footprint(top),
         latency=cast(Latency, top["latency"].choice(("steady", "with_fill"))) if "latency" in top else "steady",
+        overlap=cast(Overlap, top["overlap"].choice(_OVERLAPS)) if "overlap" in top else _OVERLAPS[0],
         levels=levels,
         mac=_mac(top["mac"], scale),
         **scale.idle(top),
@@ -289,10 +309,17 @@ def _fanout(field: Field, scale: _Scale) -> Fanout:
 
 
 def _mac(field: Field, scale: _Scale) -> Mac:
-    members = field.members({"energy": "an energy such as 1 pJ"}, ("per_cycle", "leakage", "area"))
-    energy = members["energy"].quantity(energy_pj, "an energy such as 1 pJ")
+    members = field.members(_MAC, ("per_cycle", "leakage", "area", "ops"))
+    kinds = members["ops"].members({}, OPERATION_KINDS) if "ops" in members else {}
+    ops = {kind: _build(Op, op, **_rate(op.members(_MAC, ("per_cycle",)))) for kind, op in kinds.items()}
+    return _build(Mac, field, **_rate(members), **scale.idle(members), ops=ops)
+
+
+def _rate(members: Mapping[str, Field]) -> dict[str, float]:
+    """Energy of a point, and points in a cycle."""
+    energy = members["energy"].quantity(energy_pj, _MAC["energy"])
     per_cycle = members["per_cycle"].number("a positive number of MACs such as 1") if "per_cycle" in members else 1.0
-    return _build(Mac, field, energy_pj=energy, per_cycle=per_cycle, **scale.idle(members))
+    return {"energy_pj": energy, "per_cycle": per_cycle}
 
 
 def _level_name(field: Field) -> str:

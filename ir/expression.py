@@ -22,6 +22,9 @@ FUNCTIONS = {
 }
 """The functions that a point may apply, and how many arguments each takes."""
 
+OPERATION_KINDS = ("copy", *FUNCTIONS)
+"""What a point of an operation may cost besides a multiply-accumulate: a word that is copied, or a function."""
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
