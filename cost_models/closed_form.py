@@ -212,13 +212,9 @@ def _count_partial_sums(
 ) -> None:
     """Every arrival is a write of the outer memory, and every arrival of a word after its first also a read."""
     position, tensor = boundary.inner_position, boundary.tensor
-    arriving = Group(position, boundary.reduced, outers[0])
-    first_arrivals = _distinct(nest, tensor, Group(boundary.outer_position, only=outers[0]))
+    arrivals, first_arrivals = arriving_sums(nest, boundary, outers[0])
     outer = _account(table, boundary.outer.name, tensor.name)
-    if boundary.inner is None:
-        arrivals = words_in(nest, tensor, EVERY, arriving)[0]
-    else:
-        arrivals = moved_words(nest, tensor, "none", arriving)
+    if boundary.inner is not None:
         leaving = Group(position, NOTHING, inners[0])
         visits = moved_words(nest, tensor, "none", leaving)
         first_visits = _distinct(nest, tensor, leaving)
@@ -234,6 +230,15 @@ def _count_partial_sums(
             outer.finished_writes += first_arrivals
     outer.writes += arrivals
     outer.reads += arrivals - (first_arrivals if nest.arch.first_read_elision else 0)
+
+
+def arriving_sums(nest: Nest, boundary: Boundary, outer: Place = ALL) -> tuple[int, int]:
+    """Partial sums that arrive at the outer memory of a boundary, and how many of them are the first of their word."""
+    tensor, arriving = boundary.tensor, Group(boundary.inner_position, boundary.reduced, outer)
+    first = _distinct(nest, tensor, Group(boundary.outer_position, only=outer))
+    if boundary.inner is None:
+        return words_in(nest, tensor, EVERY, arriving)[0], first
+    return moved_words(nest, tensor, "none", arriving), first
 
 
 def _may_finish(nest: Nest, position: int) -> bool:

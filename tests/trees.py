@@ -27,6 +27,7 @@ from tilewright.workloads.operations import read_statement
 KINDS: dict[str, tuple[str, ...]] = {
     "chain of two": ("T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"),
     "chain of three": ("T[m,n] += A[m,k] * B[k,n]", "U[m,p] += T[m,n] * C[n,p]", "O[m,q] += U[m,p] * D[p,q]"),
+    "other letters": ("T[m,n] += A[m,k] * B[k,n]", "O[i,p] += T[i,j] * C[j,p]"),
     "two consumers": ("T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]", "U[m,q] += T[m,n] * D[n,q]"),
     "diamond": (
         "T[m,n] += A[m,k] * B[k,n]",
@@ -56,6 +57,8 @@ def random_cascade(rng: random.Random, largest: int = 5, kind: str | None = None
     sizes = {letter: rng.randint(1, largest) for letter in letters}
     if name == "scores":
         sizes["n"] = sizes["m"]
+    if name == "other letters":
+        sizes |= {"i": sizes["m"], "j": sizes["n"]}
     if name == "points, then convolution":
         sizes["x"] = sizes["p"] + sizes["r"] - 1
     return cascade(KINDS[name], sizes, name=name)
@@ -131,7 +134,7 @@ def _share(rng: random.Random, whole: Cascade, arch: Architecture, root: _Draft,
     """Shared loops for a tree and those below it, as far as the rules allow them."""
     if not draft.branches:
         return
-    for _ in range(rng.choice([0, 1, 1, 2])):
+    for _ in range(rng.choice([0, 1, 2, 3])):
         first = whole.operation(draft.operations[0])
         dims = _joined(whole, draft.operations, rng.choice(first.problem.dim_names))
         if dims is None or len({tiles[pair] for pair in dims.items()}) > 1:
@@ -155,9 +158,7 @@ def _is_whole(whole: Cascade, dims: dict[str, str], tiles: Tiles) -> bool:
     return all(tiles[name, dim] == whole.operation(name).problem.sizes[dim] for name, dim in dims.items())
 
 
-def _shares(
-    whole: Cascade, root: _Draft, tiles: Tiles, dims: dict[str, str], tile: int, arch: Architecture
-) -> bool:
+def _shares(whole: Cascade, root: _Draft, tiles: Tiles, dims: dict[str, str], tile: int, arch: Architecture) -> bool:
     """Whether the draft is sound once every operation's own loops are added."""
     trial = _copy(root)
     left = tiles | dict.fromkeys(dims.items(), tile)
@@ -246,7 +247,9 @@ def _place_nodes(rng: random.Random, whole: Cascade, arch: Architecture, root: _
         if rng.random() < 0.7:
             root.items.remove(outermost)
             tries = 12
-            while tries and not _insert(rng, whole, arch, root, rng.choice(addresses), Node(rng.choice(memories), tensor)):
+            while tries and not _insert(
+                rng, whole, arch, root, rng.choice(addresses), Node(rng.choice(memories), tensor)
+            ):
                 tries -= 1
             if not tries:
                 root.items.insert(position, outermost)
@@ -256,9 +259,7 @@ def _place_nodes(rng: random.Random, whole: Cascade, arch: Architecture, root: _
                 _insert(rng, whole, arch, root, rng.choice(addresses), Node(memory, tensor))
 
 
-def _insert(
-    rng: random.Random, whole: Cascade, arch: Architecture, root: _Draft, address: Address, node: Node
-) -> bool:
+def _insert(rng: random.Random, whole: Cascade, arch: Architecture, root: _Draft, address: Address, node: Node) -> bool:
     items = root.at(address).items
     position = rng.randint(0, len(items))
     items.insert(position, node)
