@@ -77,6 +77,14 @@ class FusedMapping:
         for path in self.paths.values():
             _check_reductions(path)
 
+    @classmethod
+    def parse(cls, cascade: Cascade, text: str) -> FusedMapping:
+        """The fused mapping whose tree is written in a text (docs/cascades.md).
+
+        Raises MappingError for a line that is not understood, and for a tree that breaks a rule.
+        """
+        return cls(cascade, Tree.parse(text, cascade.operations[0].name if len(cascade.operations) == 1 else ""))
+
     @cached_property
     def leaves(self) -> dict[str, Address]:
         """The address of every operation's leaf, in the order in which they are done."""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import Mapping, Problem, TilewrightError
+from .cascades import evaluate_cascade
 from .machines import architecture_named, settings_named
-from .options import FastOption, MappingArgument, SetOption
+from .options import FastOption, MappingArgument, OpOption, SetOption
 from .problems import problem_named
 from .terminal import say, status
 
@@ -43,6 +44,15 @@ def evaluate(
     einsum: Annotated[
         str | None, typer.Option(metavar="SPEC", help="That layer as an einsum; --layer has its sizes.")
     ] = None,
+    op: OpOption = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(
+            "--mapping",
+            metavar="FILE",
+            help="The tree of a cascade; the argument is its sizes then, with --op, or its file.",
+        ),
+    ] = None,
     set_fields: SetOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
 ) -> None:
@@ -53,7 +63,13 @@ def evaluate(
     tilewright evaluate result/mapping.json --arch changed_chip.yaml --json
     tilewright evaluate mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss
     tilewright evaluate result/mapping.json --arch eyeriss --set "DRAM.read=100 pJ"
+    tilewright evaluate --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
+      --arch chip.yaml --mapping tree.txt
+    tilewright evaluate cascade.yaml --arch chip.yaml --mapping tree.txt
     """
+    if op or tree:
+        evaluate_cascade(mapping, op, tree, arch, set_fields, json)
+        return
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     loaded = load_on(mapping, problem, arch, set_fields)
