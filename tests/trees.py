@@ -46,6 +46,19 @@ KINDS: dict[str, tuple[str, ...]] = {
     "softmax": ("L[m] max= S[m,n]", "P[m,n] = exp(S[m,n] - L[m])", "D[m] += P[m,n]", "Y[m,n] = P[m,n] / D[m]"),
     "attention": ("S[m,n] += Q[m,e] * K[n,e]", "P[m,n] = exp(S[m,n])", "O[m,f] += P[m,n] * V[n,f]"),
     "convolution, then points": ("T[k,p] += X[c,2*p+r] * W[k,c,r]", "O[l,p] += T[k,p] * V[l,k]"),
+    "with zeros around": ("T[k,x] += X[c,x] * W[k,c]", "O[l,p] += T[k,2*p+r] * V[l,k,r] pad T[0,1:2]"),
+    "a window and every other point": (
+        "T[k,x] += X[c,x] * W[k,c]",
+        "U[l,x] += T[k,x+r] * V[l,k,r] pad T[0,1]",
+        "S[l,p] += T[k,2*p] * Z[l,k]",
+        "O[l,p] += U[l,2*p+s] * Y[s] pad U[0,1]",
+    ),
+    "an input through two windows": (
+        "T[k,x] += X[c,x+r] * W[k,c,r] pad X[0,1]",
+        "U[k,p] += X[c,2*p] * V[k,c]",
+        "O[k,p] += T[k,2*p+s] * Y[s] pad T[0,1]",
+        "Z[k,p] = O[k,p] + U[k,p]",
+    ),
     "points, then convolution": ("T[k,x] += X[c,x] * W[k,c]", "O[l,p] += T[k,p+r] * V[l,k,r]"),
 }
 
@@ -59,6 +72,11 @@ def random_cascade(rng: random.Random, largest: int = 5, kind: str | None = None
         sizes["n"] = sizes["m"]
     if name == "other letters":
         sizes |= {"i": sizes["m"], "j": sizes["n"]}
+    if name == "with zeros around":
+        sizes["r"] = rng.randint(2, 3)
+        sizes["x"] = max(1, 2 * (sizes["p"] - 1) + sizes["r"] - rng.randint(1, 3))
+    if name in ("a window and every other point", "an input through two windows"):
+        sizes |= {"r": 3, "s": 3, "x": 2 * sizes["p"] - rng.randint(0, 1)}
     if name == "points, then convolution":
         sizes["x"] = sizes["p"] + sizes["r"] - 1
     return cascade(KINDS[name], sizes, name=name)

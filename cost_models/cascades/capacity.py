@@ -15,6 +15,7 @@ from ...arch import Architecture, Memory
 from ...ir import FusedMapping, Loop, MappingError, Node, Path, Place, Role, Tree
 from ..closed_form import Nest, arriving_sums
 from ..cost import Part, capacity_parts, held_width_bits, tile_words
+from .asks import exchanged_words, widest
 from .ways import Way
 
 
@@ -136,7 +137,7 @@ def _held(
     users = [path for path in fused.paths.values() if place in path.places]
     exchanged = is_exchanged(fused, place)
     memory = next(memory for memory in arch.memories if memory.name == node.memory)
-    words = tile_words(users[0].mapping, arch.footprint)[node.memory, node.tensor]
+    words = _words(fused, arch, place, node, users)
     roles = {path.operation.name: path.operation.problem.tensor(node.tensor).role for path in users}
     copies = 2 if memory.double_buffered and _is_doubled(fused, arch, place, users[0], exchanged) else 1
     return Held(
@@ -149,6 +150,17 @@ def _held(
         is_shared=bool(fused.tree.at(place[0]).branches),
         is_intermediate=exchanged,
     )
+
+
+def _words(fused: FusedMapping, arch: Architecture, place: Place, node: Node, users: list[Path]) -> int:
+    """Words of a tile: all that the operations below ask for."""
+    if any(path.operation.output.name == node.tensor for path in users):
+        if is_exchanged(fused, place):
+            return exchanged_words(fused, place, arch)
+        user = users[0]
+    else:
+        user = widest(users, node, place, arch.footprint)
+    return tile_words(user.mapping, arch.footprint)[node.memory, node.tensor]
 
 
 def _width(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ...arch import Architecture
 from ...ir import FusedMapping
 from ..closed_form import Nest, count_boundaries
-from ..counts import Counts
+from ..counts import Accesses, AccessTable, Counts
 from .ways import Way, ways_of
 
 
@@ -26,4 +26,20 @@ def count_tree(fused: FusedMapping, arch: Architecture) -> dict[str, Counts]:
 
 def count_way(way: Way, arch: Architecture) -> Counts:
     """The counts of one operation."""
-    return count_boundaries(Nest.of(way.mapping, arch, way.path.starts), way.mapping, way.boundaries)
+    counts = count_boundaries(Nest.of(way.mapping, arch, way.path.starts), way.mapping, way.boundaries)
+    for borrowed in way.borrowed:
+        other = borrowed.path
+        filled = count_boundaries(Nest.of(other.mapping, arch, other.starts), other.mapping, (borrowed.boundary,))
+        _add(counts.total, filled.total)
+        _add(counts.busiest, filled.busiest)
+        counts.in_use |= filled.in_use
+        for (fanout, tensor), hops in filled.hops.items():
+            counts.add_hops(fanout, tensor, hops)
+    return counts
+
+
+def _add(table: AccessTable, more: AccessTable) -> None:
+    for key, accesses in more.items():
+        mine = table.setdefault(key, Accesses())
+        for name, words in vars(accesses).items():
+            setattr(mine, name, getattr(mine, name) + words)

@@ -12,10 +12,11 @@ import itertools
 from collections import defaultdict
 
 from ...arch import Architecture
-from ...ir import Address, FusedMapping, Loop, Place, Tree
+from ...ir import Address, FusedMapping, Loop, Place, Tensor, Tree
 from ..boundaries import Boundary
 from ..counts import Counts
-from ..simulator import FIRST_STEP, Coordinates, Element, Holder, SimulationError, Walk
+from ..simulator import FIRST_STEP, Coordinates, Element, Holder, SimulationError, Tile, Walk
+from .asks import readers_of
 from .ways import Way, ways_of
 
 Values = dict[Place, int]
@@ -30,6 +31,10 @@ class TreeWalk:
         self.ways = ways_of(fused, arch)
         self.holders: dict[tuple[str, Place], Holder] = defaultdict(Holder)
         self.walks = {name: OperationWalk(way, arch, self) for name, way in self.ways.items()}
+
+    def readers(self, place: Place) -> list[OperationWalk]:
+        """The operations that read the tile of a node."""
+        return [self.walks[path.operation.name] for path in readers_of(self.fused, place)]
 
     def run(self) -> dict[str, Counts]:
         self._visit(self.fused.tree, (), {})
@@ -58,7 +63,8 @@ class OperationWalk(Walk):
     """The steps of one operation, in the order in which the tree gives it its turns."""
 
     def __init__(self, way: Way, arch: Architecture, tree: TreeWalk) -> None:
-        super().__init__(way.mapping, arch, way.boundaries)
+        # Nodes are filled from the outside in, so what is shared comes first.
+        super().__init__(way.mapping, arch, (*(borrowed.own for borrowed in way.borrowed), *way.boundaries))
         self.way = way
         self.tree = tree
         self.holders = {
@@ -104,6 +110,29 @@ class OperationWalk(Walk):
     def is_served(self, boundary: Boundary) -> bool:
         return self.moved_loop < self.way.path.start(boundary.inner_position) or super().is_served(boundary)
 
+    def elements(self, tensor: Tensor, offset: dict[str, int], extent: dict[str, int]) -> Tile:
+        """Positions as the tensor has them: zeros before its first are negative."""
+        found = super().elements(tensor, offset, extent)
+        if tensor.is_output:
+            return found
+        before = [self.way.operation.pad(tensor.name, i)[0] for i in range(len(tensor.ranks))]
+        if not any(before):
+            return found
+        return frozenset(tuple(x - b for x, b in zip(element, before, strict=True)) for element in found)
+
+    def tile_at(self, boundary: Boundary, offset: dict[str, int], values: dict[int, int]) -> Tile:
+        """What all that read a node in common ask it for."""
+        place = self.way.place(boundary.inner_position)
+        at = {self.way.place(i): value for i, value in values.items()}
+        return frozenset().union(*(walk.asks(boundary.tensor.name, place, at) for walk in self.tree.readers(place)))
+
+    def asks(self, tensor: str, place: Place, at: Values) -> Tile:
+        """What this operation asks a node for, where the loops above it stand so."""
+        position = self.way.path.places.index(place)
+        values = {i: at[self.way.place(i)] for i in (*self.temporal, *self.spatial) if i < position}
+        offset = self.offsets(values, position)
+        return self.elements(self.problem.tensor(tensor), offset, self.extents(offset, position))
+
     def check_held(self, boundary: Boundary, outer: Coordinates, elements: set[Element]) -> None:
         super().check_held(boundary, outer, elements)
         tensor = self.read_at.get(boundary.outer_position)
@@ -111,7 +140,9 @@ class OperationWalk(Walk):
             return
         producer = self.tree.walks[self.tree.fused.cascade.producers[tensor].name]
         sums = self.holders[boundary.outer_position].products[outer]
-        if not all(element in sums and producer.finished(sums[element]) for element in elements):
+        extents = self.tree.fused.cascade.extents(tensor)
+        real = [e for e in elements if all(0 <= x < extent for x, extent in zip(e, extents, strict=True))]
+        if not all(element in sums and producer.finished(sums[element]) for element in real):
             raise SimulationError(
                 f"{self.problem.name} reads {tensor} in {boundary.outer.name}, and it is not finished"
             )

@@ -1,0 +1,160 @@
+"""What the operations below a node ask it for, where several use it: the tile that it holds is the union.
+
+Along a rank that loops above the node cut, all ask alike. Along another rank each may read in its own way (p + r, p,
+2 * p), with zeros around: positions are numbered as the tensor has them, zeros before the first are negative.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+
+from ...arch import Architecture, Footprint
+from ...ir import FusedMapping, Loop, MappingError, Node, Path, Place
+from ..cost import tile_words
+
+Positions = frozenset[int]
+
+
+def readers_of(fused: FusedMapping, place: Place) -> list[Path]:
+    """The operations that read the tile of a node, in the order in which they are done; those that fill from it, or
+    from nodes further in."""
+    item = fused.item(place)
+    assert isinstance(item, Node)
+    producer = fused.cascade.producers.get(item.tensor)
+    return [path for path in fused.paths.values() if place in path.places and path.operation is not producer]
+
+
+def widest(readers: Sequence[Path], node: Node, place: Place, footprint: Footprint) -> Path:
+    """Of some readers the one that asks for all that the others ask for.
+
+    Raises MappingError where there is none: unions are not counted yet.
+    """
+    first = readers[0]
+    asks = {reader.operation.name: _asks(reader, node.tensor, place) for reader in readers}
+    if len(set(asks.values())) == 1:
+        return first
+    for reader in readers:
+        mine = asks[reader.operation.name]
+        if all(_includes(mine, asks[other.operation.name], footprint) for other in readers):
+            return reader
+    names = ", ".join(asks)
+    raise MappingError(
+        f"'{node}' stands above {names}, none of which asks it for all of {node.tensor} that the others ask for: "
+        "not counted yet",
+        hint=f"give each of them a node of its own in {node.memory}",
+    )
+
+
+Ask = tuple[tuple[tuple[int, int, tuple[Place, ...]], ...], int]
+"""Of one rank, each dimension's coefficient, size and loops above the node; and the zeros before it."""
+
+
+def _asks(path: Path, tensor: str, place: Place) -> tuple[Ask, ...]:
+    position = path.places.index(place)
+    above = [
+        (path.places[i], item.dim)
+        for i, item in enumerate(path.mapping.nest.items[:position])
+        if isinstance(item, Loop) and item.trips > 1
+    ]
+    problem = path.operation.problem
+    found = []
+    for i, rank in enumerate(problem.tensor(tensor).ranks):
+        terms = [
+            (coefficient, problem.sizes[dim], tuple(at for at, loop in above if loop == dim))
+            for dim, coefficient in rank
+            if problem.sizes[dim] > 1
+        ]
+        found.append((tuple(sorted(terms)), path.operation.pad(tensor, i)[0]))
+    return tuple(found)
+
+
+def _includes(one: tuple[Ask, ...], other: tuple[Ask, ...], footprint: Footprint) -> bool:
+    """Whether one reader asks for all that another one asks for, whatever the loops above are at."""
+    for mine, yours in zip(one, other, strict=True):
+        if mine == yours:
+            continue
+        if any(loops for terms, _ in (mine, yours) for _, _, loops in terms):
+            return False
+        if not _positions(yours, footprint) <= _positions(mine, footprint):
+            return False
+    return True
+
+
+def _positions(ask: Ask, footprint: Footprint = "exact") -> Positions:
+    terms, before = ask
+    reached = {-before}
+    for coefficient, size, _ in terms:
+        reached = {first + coefficient * i for first in reached for i in range(size)}
+    return frozenset(range(min(reached), max(reached) + 1) if footprint == "box" else reached)
+
+
+def exchanged_words(fused: FusedMapping, place: Place, arch: Architecture) -> int:
+    """Words of an intermediate's tile at the node where it is exchanged, or passes outwards: what the producer makes
+    and a consumer reads, and the zeros that consumers read around it."""
+    node = fused.item(place)
+    assert isinstance(node, Node)
+    producer = next(p for p in fused.paths.values() if p.operation is fused.cascade.producers[node.tensor])
+    plain = tile_words(producer.mapping, arch.footprint)[node.memory, node.tensor]
+    readers = readers_of(fused, place)
+    if not any(_is_special(fused, reader, node.tensor) for reader in readers):
+        return plain
+    asks = [_asks(reader, node.tensor, place) for reader in readers]
+    cut = [any(loops for terms, _ in ranks for _, _, loops in terms) for ranks in zip(*asks, strict=True)]
+    whole = math.prod(n for n, is_cut in zip(fused.cascade.extents(node.tensor), cut, strict=True) if not is_cut)
+    uncut = [[_positions(a, arch.footprint) for a, c in zip(ask, cut, strict=True) if not c] for ask in asks]
+    return plain // whole * _union(uncut)
+
+
+def _is_special(fused: FusedMapping, reader: Path, tensor: str) -> bool:
+    """Whether a reader asks for other positions than those that the producer makes."""
+    ranks = reader.operation.problem.tensor(tensor).ranks
+    return any(len(rank) > 1 or rank[0][1] > 1 for rank in ranks if rank) or any(
+        any(reader.operation.pad(tensor, i)) for i in range(len(ranks))
+    )
+
+
+def _union(boxes: Sequence[Sequence[Positions]]) -> int:
+    """Points of a union of products of sets, by inclusion and exclusion."""
+    total = 0
+    for number in range(1, len(boxes) + 1):
+        for chosen in itertools.combinations(boxes, number):
+            common = math.prod(len(frozenset.intersection(*sets)) for sets in zip(*chosen, strict=True))
+            total += common if number % 2 else -common
+    return total
+
+
+def check_asks(fused: FusedMapping, arch: Architecture) -> None:
+    """MappingError for what operations ask of common nodes and cannot be counted yet."""
+    for address, tree in fused.tree.walk():
+        for position, item in enumerate(tree.items):
+            place = address, position
+            if not isinstance(item, Node):
+                continue
+            readers = readers_of(fused, place)
+            producer = fused.cascade.producers.get(item.tensor)
+            if producer is not None and place in fused.paths[producer.name].places:
+                _check_exchange(fused, place, item, readers, arch)
+            elif len(readers) > 1:
+                widest(readers, item, place, arch.footprint)
+
+
+def _check_exchange(fused: FusedMapping, place: Place, node: Node, readers: Iterable[Path], arch: Architecture) -> None:
+    extents = fused.cascade.extents(node.tensor)
+    every = True
+    readers = list(readers)
+    for reader in readers:
+        asks = _asks(reader, node.tensor, place)
+        for i, ask in enumerate(asks):
+            if any(loops for _, _, loops in ask[0]) and any(reader.operation.pad(node.tensor, i)):
+                message = f"{reader.operation.name} reads zeros along a rank of {node.tensor} that shared loops cut"
+                raise MappingError(f"{message}: not counted yet")
+        every = every and not all(
+            set(range(extent)) <= _positions(ask) for ask, extent in zip(asks, extents, strict=True)
+        )
+    if readers and every and node.memory != arch.memories[0].name:
+        raise MappingError(
+            f"no operation reads all of {node.tensor}, and '{node}' would hold a part of it: not counted yet",
+            hint=f"keep {node.tensor} in {arch.memories[0].name} between these operations",
+        )
