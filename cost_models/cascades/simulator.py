@@ -134,9 +134,9 @@ class OperationWalk(Walk):
         return self.elements(self.problem.tensor(tensor), offset, self.extents(offset, position))
 
     def check_held(self, boundary: Boundary, outer: Coordinates, elements: set[Element]) -> None:
-        super().check_held(boundary, outer, elements)
         tensor = self.read_at.get(boundary.outer_position)
         if tensor != boundary.tensor.name:
+            super().check_held(boundary, outer, elements)
             return
         producer = self.tree.walks[self.tree.fused.cascade.producers[tensor].name]
         sums = self.holders[boundary.outer_position].products[outer]
