@@ -11,10 +11,10 @@ from .plan import Step
 from .schedule import Schedule, place_of
 
 
-def meter_lines(schedule: Schedule) -> Iterator[str]:
+def meter_lines(schedule: Schedule, name: str = "meters") -> Iterator[str]:
     """A function that makes one `Fills` or `Sums` per buffer, and `macs` for what is read and updated at the bottom."""
-    names = [*schedule.meter.values(), "macs"]
-    yield "def meters() -> tuple[Any, ...]:"
+    names = [*schedule.meter.values(), schedule.macs]
+    yield f"def {name}() -> tuple[Any, ...]:"
     yield '    """Fresh meters: they compare what every instance holds with what it wants, and count the difference."""'
     for line in _statements(schedule):
         yield f"    {line}"
@@ -35,7 +35,7 @@ def _statements(schedule: Schedule) -> Iterator[str]:
             yield f"{name} = Fills({outer}, {inner}, {quoted(boundary.inner.halo)}, Tensor("
         yield from _tensor_lines(schedule, boundary, buffer.below)
         yield "))"
-    yield "macs = Macs(["
+    yield f"{schedule.macs} = Macs(["
     for tensor in schedule.problem.tensors:
         yield from _mac_lines(schedule, tensor)
     yield f"], {not schedule.arch.first_read_elision})"

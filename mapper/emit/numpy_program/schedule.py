@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Mapping as Mapping_
 from dataclasses import dataclass
 
 from ....arch import Architecture
@@ -42,15 +43,39 @@ class Schedule:
     """Names for everything in `run`, and the text of its parts."""
 
     def __init__(
-        self, mapping: Mapping, arch: Architecture, taken: Sequence[str] = (), depths: Collection[int] = ()
+        self,
+        mapping: Mapping,
+        arch: Architecture,
+        taken: Sequence[str] = (),
+        depths: Collection[int] = (),
+        plan: Plan | None = None,
+        names: Names | None = None,
+        shared: Mapping_[int, str] | None = None,
+        maximum: bool = False,
+        filled: Collection[int] | None = None,
     ) -> None:
-        self.plan = Plan.of(mapping, arch)
+        """The schedule of a mapping, or of an operation's way through a tree.
+
+        taken    names that are not free
+        depths   of passes
+        plan     of the way; names: those of the whole program
+        shared   names that the loops and nodes above a split have there, by position
+        maximum  whether words are combined by their maximum, and not by their sum
+        filled   positions of the nodes whose words are counted here; by default all but the outermost
+        """
+        self.plan = Plan.of(mapping, arch) if plan is None else plan
         self.problem = mapping.problem
         self.arch = arch
-        names = Names((*taken, *LOCALS))
-        self.loop = self._loop_names(names)
-        self.buffer = {p: names.unique(f"{b.memory}_{b.tensor.name}") for p, b in self.plan.buffers.items()}
-        inner = [p for p, b in self.plan.buffers.items() if b.boundary]
+        names = Names((*taken, *LOCALS)) if names is None else names
+        shared = shared or {}
+        self.identity = "-np.inf" if maximum else "0"
+        self.reduction = "max" if maximum else "sum"
+        self.macs = "macs" if plan is None else names.unique(f"macs_{self.problem.name}")
+        self.loop = self._loop_names(names, shared)
+        self.buffer = {
+            p: shared.get(p) or names.unique(f"{b.memory}_{b.tensor.name}") for p, b in self.plan.buffers.items()
+        }
+        inner = [p for p, b in self.plan.buffers.items() if b.boundary and (filled is None or p in filled)]
         self.outside = {p: names.unique(f"{self.buffer[p]}_outside") for p in inner}
         self.meter = {p: names.unique(f"{self.buffer[p]}_meter") for p in inner}
         self.drain = {p: names.unique(f"drain_{self.buffer[p]}") for p in inner}
@@ -63,11 +88,11 @@ class Schedule:
         masks = {dim: names.unique(f"{what}_valid_{dim}") for dim in self.mask}
         return Contracted(names.unique(what), core, views, masks)
 
-    def _loop_names(self, names: Names) -> dict[Step, str]:
+    def _loop_names(self, names: Names, shared: Mapping_[int, str]) -> dict[Step, str]:
         count = dict.fromkeys(self.problem.dim_names, 0)
         found = {}
         for step in self.plan.python_loops:
-            found[step] = names.unique(f"{step.dim}{count[step.dim]}")
+            found[step] = shared.get(step.position) or names.unique(f"{step.dim}{count[step.dim]}")
             count[step.dim] += 1
         return found
 
@@ -90,7 +115,7 @@ class Schedule:
         terms = []
         for dim, coefficient in rank:
             start = self.start(dim, position)
-            base = self.start(dim, buffer.position) if buffer.boundary else "0"
+            base = self.start(dim, buffer.position) if not buffer.whole else "0"
             if start == base:
                 continue
             shift = start if base == "0" else f"{start} - {base}"
@@ -122,6 +147,10 @@ class Schedule:
             else:
                 key = quoted(tensor.name)
                 yield f"{name} = padded(operands[{key}], {shapes[tensor.name]}, {buffer.shape}, kind)"
+        yield from self.mask_lines()
+
+    def mask_lines(self) -> Iterator[str]:
+        """One array per dimension whose end no operand marks."""
         for dim, name in self.mask.items():
             yield from comment(f"ones up to the end of {dim}, which no operand's zeros mark")
             yield f"{name} = (np.arange({self.plan.nominal[dim]}) < {self.problem.sizes[dim]}).astype(kind)"
@@ -167,8 +196,12 @@ class Schedule:
     def sums_leave(self, buffer: Buffer) -> str:
         """The statement that adds the sums of a buffer to those in the outer one."""
         axes = self._summed(buffer)
-        value = self.buffer[buffer.position] + (f".sum(axis={axes})" if axes else "")
-        return f"{self.outside[buffer.position]}[{self.meter[buffer.position]}.at] += {value}"
+        value = self.buffer[buffer.position] + (f".{self.reduction}(axis={axes})" if axes else "")
+        return self.combined(f"{self.outside[buffer.position]}[{self.meter[buffer.position]}.at]", value)
+
+    def combined(self, target: str, value: str) -> str:
+        """The statement that combines some words with those that are there."""
+        return f"{target} += {value}" if self.reduction == "sum" else f"{target} = np.maximum({target}, {value})"
 
     def _summed(self, buffer: Buffer) -> tuple[int, ...]:
         """Axes of instances that deliver to the same place."""
@@ -202,12 +235,12 @@ class Schedule:
             yield f"    {self.drain[inner]}()"
         others = self.starts(self.others(tensor, position), position)
         yield f"    returns = {meter}.enter({place}, {others}, at={index})"
-        yield f"    {name}[...] = 0"
+        yield f"    {name}[...] = {self.identity}"
         yield "    if returns:"
         axes = self._summed(buffer)
         first = ", ".join("0" if i in axes else ":" for i in range(max(axes, default=-1) + 1)) or "..."
         yield f"        {name}[{first}] = {outside}[{meter}.at]"
-        yield f"        {outside}[{meter}.at] = 0"
+        yield f"        {outside}[{meter}.at] = {self.identity}"
 
     def others(self, tensor: Tensor, position: int) -> tuple[str, ...]:
         """Dimensions that do not move the tensor, but have instances that may be idle."""
