@@ -7,8 +7,19 @@ from typing import Annotated
 
 import typer
 
+from .cascades import tree_text
 from .mappings import cost_of, load_on
-from .options import ConvOption, EinsumOption, FastOption, GemmOption, MappingArgument, SetOption, names
+from .options import (
+    ConvOption,
+    EinsumOption,
+    FastOption,
+    GemmOption,
+    MappingArgument,
+    OpOption,
+    SetOption,
+    TreeOption,
+    names,
+)
 from .problems import problem_named
 
 
@@ -45,6 +56,8 @@ def emit(
     conv: ConvOption = None,
     gemm: GemmOption = None,
     einsum: EinsumOption = None,
+    op: OpOption = None,
+    tree: TreeOption = None,
     set_fields: SetOption = None,
 ) -> None:
     """Print a mapping in another form: a program that executes it, or a file that others read.
@@ -55,11 +68,14 @@ def emit(
     tilewright emit result/mapping.json --to mlir --out layer.mlir
     tilewright emit result/mapping.json --to yaml > mine.yaml
     tilewright emit mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --to json
+    tilewright emit cascade.yaml --arch chip.yaml --mapping tree.txt --to numpy
     """
     from ..forms import check_form, emit_mapping
-    from ..results import write_file
 
     check_form(to)
+    if op or tree:
+        _write(tree_text(mapping, op, tree, arch, set_fields, to), out)
+        return
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     loaded = load_on(mapping, problem, arch, set_fields)
@@ -73,6 +89,12 @@ def emit(
         None if copied is None else [name for name in names(copied) if name != "none"],
         fast,
     )
+    _write(text, out)
+
+
+def _write(text: str, out: Path | None) -> None:
+    from ..results import write_file
+
     if out is None:
         typer.echo(text, nl=False)
     else:

@@ -42,6 +42,14 @@ OpOption = Annotated[
         "of the layer.",
     ),
 ]
+TreeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--mapping",
+        metavar="FILE",
+        help="The tree of a cascade (docs/cascades.md); the argument is its sizes then, with --op, or its YAML file.",
+    ),
+]
 DimsOption = Annotated[
     list[str] | None,
     typer.Option(

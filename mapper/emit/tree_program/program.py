@@ -19,7 +19,7 @@ from .loops import TreeLoops
 from .points import is_exact
 from .schedules import Schedules
 
-TITLE = '''"""A cascade of operations on one accelerator, executed by the tree below. The words that it moves are counted.
+TITLE = '''"""A cascade of operations on one accelerator, executed by the tree below, which counts the words that move.
 
 Written by tilewright. It needs nothing but numpy. Run it:
 
