@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from ..ir import Access, Call, Expression, Number, Pad, ProblemError, Rank, Reduction, did_you_mean
 from ..ir.expression import FUNCTIONS
 
-_STATEMENT = re.compile(r"(?:\s*([^\s:\[\]=]+)\s*:)?\s*([^=+]*?)\s*(\+=|\bmax\s*=|=)\s*(.+?)\s*", re.DOTALL)
+_STATEMENT = re.compile(r"(?:\s*([^\s:\[\]=]+)\s*:)?\s*([^=]*?)\s*(\+=|\bmax\s*=|=)\s*(.+?)\s*", re.DOTALL)
 _PAD = re.compile(r"\s+pad\s+(\w+)\s*\[([^\]]*)\]\s*$")
 _OPERATORS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 _LONGEST = 2000
