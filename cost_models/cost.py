@@ -145,8 +145,11 @@ def evaluate(mapping: Mapping, arch: Architecture) -> Cost:
     return cost_of(mapping, arch, count_words(mapping, arch))
 
 
-def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
-    """The cost of a mapping whose words are already counted."""
+def cost_of(mapping: Mapping, arch: Architecture, counts: Counts, points: int | None = None) -> Cost:
+    """The cost of a mapping whose words are already counted.
+
+    points  multiply-accumulates that are done; by default those of the problem
+    """
     tensors = {t.name: t for t in mapping.problem.tensors}
     tiles = tile_words(mapping, arch.footprint)
     traffic = tuple(
@@ -163,7 +166,7 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
         if (accesses := counts.total.get((memory.name, tensor.name))) is not None
     )
     memories = tuple(_memory_use(arch, memory, mapping, counts, tensors, traffic, tiles) for memory in arch.memories)
-    macs = mapping.problem.macs
+    macs = mapping.problem.macs if points is None else points
     mac_energy = macs * arch.mac.energy_pj
     compute_cycles = counts.steps / arch.mac.per_cycle
     overlapped = {"compute": compute_cycles} | {m.name: m.cycles for m in memories if m.overlaps}

@@ -7,13 +7,16 @@ its branch parts from the producer's; those further out are the producer's alone
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
 from .cascade import Cascade, Operation
 from .errors import MappingError, did_you_mean
 from .mapping import Mapping
 from .nest import Loop, LoopNest, Node
+from .problem import Problem
 from .tree import Address, Place, Tree, loop_of
 
 
@@ -22,7 +25,10 @@ class Path:
     """The way of one operation through a tree.
 
     operation  whose way it is
-    mapping    its loops and nodes, outermost first: an ordinary mapping, but for where its branches begin
+    mapping    its loops and nodes, outermost first: an ordinary mapping, but for where its branches begin. Along
+               dimensions in `windows` its problem is as long as if every visit made a whole tile
+    windows    dimensions of the output that a shared loop steps over and a consumer reads through a window (p + r):
+               what a visit makes of them depends on what the node of the output still holds
     places     where in the tree each item of the nest stands
     starts     positions in the nest at which a tree on the way begins; the first is 0, the last that of the leaf
     """
@@ -31,6 +37,7 @@ class Path:
     mapping: Mapping
     places: tuple[Place, ...]
     starts: tuple[int, ...]
+    windows: frozenset[str] = frozenset()
 
     def start(self, position: int) -> int:
         """Where the branch begins that has the item at a position: what stands inside it lasts for one visit of it."""
@@ -57,9 +64,11 @@ class FusedMapping:
     cascade: Cascade
     tree: Tree
     _exchanges: dict[tuple[str, str], Place] = field(init=False, repr=False, compare=False, hash=False)
+    _windows: dict[str, frozenset[str]] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_exchanges", {})
+        object.__setattr__(self, "_windows", {})
         _check_leaves(self)
         _check_nodes(self)
         for tensor in self.cascade.intermediates:
@@ -69,10 +78,11 @@ class FusedMapping:
         for address, tree in self.tree.walk():
             if tree.branches:
                 _check_shared_loops(self, address)
-        _check_exchanges(self)
+        _find_windows(self)
         for address, tree in self.tree.walk():
             for position, item in enumerate(tree.items if tree.branches else ()):
                 if isinstance(item, Loop) and item.trips > 1:
+                    _check_sizes(self, (address, position))
                     _check_tiles(self, (address, position))
         for path in self.paths.values():
             _check_reductions(path)
@@ -100,6 +110,10 @@ class FusedMapping:
         one, other = self.leaves[first], self.leaves[second]
         depth = next(i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
         return one[:depth]
+
+    def windows(self, operation: str) -> frozenset[str]:
+        """Dimensions of an operation's output that shared loops step over and consumers read through windows."""
+        return self._windows[operation]
 
     def exchange(self, tensor: str, consumer: str) -> Place:
         """The node at which an intermediate passes from its producer to a consumer."""
@@ -150,11 +164,17 @@ def _path(fused: FusedMapping, operation: Operation) -> Path:
             continue
         places.append(place)
     starts += [len(taken)] * (len(address) + 1 - len(starts))
+    nest, windows = LoopNest(tuple(taken)), fused.windows(operation.name)
+    sizes = {dim: prod(loop.trips for loop in nest.loops if loop.dim == dim) for dim in windows}
+    problem = operation.problem
+    if windows:
+        dims = tuple((dim, sizes.get(dim, size)) for dim, size in problem.dims)
+        problem = Problem(problem.name, dims, problem.tensors)
     try:
-        mapping = Mapping(operation.problem, LoopNest(tuple(taken)))
+        mapping = Mapping(problem, nest)
     except MappingError as error:
         raise error.located(operation.name) from None
-    return Path(operation, mapping, tuple(places), tuple(starts))
+    return Path(operation, mapping, tuple(places), tuple(starts), windows)
 
 
 def _is_outside(fused: FusedMapping, operation: Operation, tensor: str, place: Place) -> bool:
@@ -239,62 +259,86 @@ def _check_shared_loops(fused: FusedMapping, address: Address) -> None:
                     hint=f"put the loop into the branches that have it, or name the dimension of {operation.name} "
                     f"as in 'for {item.dim},{operation.name}.X in {item.trips}'",
                 )
-        _check_one_dimension(item, below, dims)
+        _check_one_dimension(fused, item, below, dims)
 
 
-def _check_one_dimension(item: Loop, below: list[Operation], dims: dict[str, str]) -> None:
+def _check_one_dimension(fused: FusedMapping, item: Loop, below: list[Operation], dims: dict[str, str]) -> None:
     """The dimensions that share a loop are joined by ranks of tensors, directly or by way of each other."""
     joined = {(below[0].name, dims[below[0].name])}
     ranks: set[tuple[str, int]] = set()
     for _ in below:
         for operation in below:
-            own = _ranks_of(operation, dims[operation.name])
+            own = _ranks_of(fused, operation, dims[operation.name])
             if (operation.name, dims[operation.name]) in joined or own & ranks:
                 joined.add((operation.name, dims[operation.name]))
                 ranks |= own
-    sizes = {operation.problem.sizes[dims[operation.name]] for operation in below}
     apart = [operation.name for operation in below if (operation.name, dims[operation.name]) not in joined]
     if apart:
         message = f"'{item}' is over {dims[apart[0]]} in {apart[0]} and over {dims[below[0].name]} in {below[0].name}, "
         message += "and no tensor that they use below it has both as the same rank"
         raise MappingError(message, hint="only loops over one rank of a common tensor can be shared")
-    if len(sizes) > 1:
-        shown = ", ".join(f"{dim} of {name}" for name, dim in dims.items())
+
+
+def _ranks_of(fused: FusedMapping, operation: Operation, dim: str) -> set[tuple[str, int]]:
+    """The tensors' ranks that a dimension indexes alone, or, of an intermediate, with others."""
+    inside = fused.cascade.intermediates
+    return {
+        (tensor.name, i)
+        for tensor in operation.problem.tensors
+        for i, rank in enumerate(tensor.ranks)
+        if rank == ((dim, 1),) or (tensor.name in inside and dim in {name for name, _ in rank})
+    }
+
+
+def _find_windows(fused: FusedMapping) -> None:
+    """In every visit a consumer finds finished what it reads: all loops above the split cut the intermediate for both.
+
+    Where they do not cut it equally, the consumer reads through a window, and so does all that depends on it."""
+    for name in reversed(fused.leaves):
+        producer = fused.cascade.operation(name)
+        fused._windows[name] = frozenset(_windows_of(fused, producer))
+
+
+def _windows_of(fused: FusedMapping, producer: Operation) -> Iterator[str]:
+    tensor = producer.output.name
+    for consumer in fused.cascade.consumers[tensor]:
+        for _, item in fused.above(fused.split_of(producer.name, consumer.name)):
+            if not isinstance(item, Loop) or item.trips == 1:
+                continue
+            made, read = (loop_of(item, operation.name).dim for operation in (producer, consumer))
+            rank = plain_rank(producer, tensor, made)
+            terms = () if rank is None else consumer.problem.tensor(tensor).ranks[rank]
+            if rank is None or read not in {dim for dim, _ in terms}:
+                raise MappingError(
+                    f"'{item}' stands above the split of {producer.name} and {consumer.name}, and is not a loop "
+                    f"over one rank of {tensor} for both: {consumer.name} would read what is not finished",
+                    hint="move the loop into a branch",
+                )
+            sizes = producer.problem.sizes[made], consumer.problem.sizes[read]
+            plain = terms == ((read, 1),) and sizes[0] == sizes[1] and consumer.pad(tensor, rank) == (0, 0)
+            if not plain or read in fused.windows(consumer.name):
+                yield made
+
+
+def _check_sizes(fused: FusedMapping, place: Place) -> None:
+    """The dimensions that share a loop have one size, but for those that windows make longer."""
+    item = fused.item(place)
+    assert isinstance(item, Loop)
+    below = [leaf.operation for _, leaf in fused.tree.at(place[0]).walk() if not leaf.branches]
+    dims = {name: loop_of(item, name).dim for name in below}
+    plain = {name: dim for name, dim in dims.items() if dim not in fused.windows(name)}
+    if len({fused.cascade.operation(name).problem.sizes[dim] for name, dim in plain.items()}) > 1:
+        shown = ", ".join(f"{dim} of {name}" for name, dim in plain.items())
         raise MappingError(f"'{item}' is shared by dimensions of different sizes: {shown}")
-
-
-def _ranks_of(operation: Operation, dim: str) -> set[tuple[str, int]]:
-    """The tensors' ranks that a dimension indexes alone."""
-    found = ((tensor.name, plain_rank(operation, tensor.name, dim)) for tensor in operation.problem.tensors)
-    return {(name, rank) for name, rank in found if rank is not None}
-
-
-def _check_exchanges(fused: FusedMapping) -> None:
-    """In every visit a consumer finds finished what it reads: all loops above the split cut the intermediate, and
-    cut it equally for producer and consumer."""
-    for tensor in fused.cascade.intermediates:
-        producer = fused.cascade.producers[tensor]
-        for consumer in fused.cascade.consumers[tensor]:
-            split = fused.split_of(producer.name, consumer.name)
-            for _, item in fused.above(split):
-                if not isinstance(item, Loop) or item.trips == 1:
-                    continue
-                ranks = [
-                    plain_rank(operation, tensor, loop_of(item, operation.name).dim)
-                    for operation in (producer, consumer)
-                ]
-                if None in ranks or ranks[0] != ranks[1]:
-                    raise MappingError(
-                        f"'{item}' stands above the split of {producer.name} and {consumer.name}, and is not a loop "
-                        f"over one plain rank of {tensor} for both: {consumer.name} would read what is not finished",
-                        hint="move the loop into a branch; windows between operations are not in the space yet",
-                    )
 
 
 def _check_tiles(fused: FusedMapping, place: Place) -> None:
     """A shared loop steps over as many positions in each operation below it."""
     tiles: dict[str, int] = {}
-    names = [leaf.operation for _, leaf in fused.tree.at(place[0]).walk() if not leaf.branches]
+    shared = fused.item(place)
+    assert isinstance(shared, Loop)
+    below = [leaf.operation for _, leaf in fused.tree.at(place[0]).walk() if not leaf.branches]
+    names = [name for name in below if loop_of(shared, name).dim not in fused.windows(name)]
     for name in names:
         path = fused.paths[name]
         position = path.places.index(place)

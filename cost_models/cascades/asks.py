@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...arch import Architecture, Footprint
 from ...ir import FusedMapping, Loop, MappingError, Node, Path, Place
-from ..cost import tile_words
 
 Positions = frozenset[int]
 
@@ -90,29 +89,29 @@ def _positions(ask: Ask, footprint: Footprint = "exact") -> Positions:
     return frozenset(range(min(reached), max(reached) + 1) if footprint == "box" else reached)
 
 
-def exchanged_words(fused: FusedMapping, place: Place, arch: Architecture) -> int:
+def exchanged_words(fused: FusedMapping, place: Place, arch: Architecture, spans: Mapping[str, int]) -> int:
     """Words of an intermediate's tile at the node where it is exchanged, or passes outwards: what the producer makes
-    and a consumer reads, and the zeros that consumers read around it."""
+    and a consumer reads, and the zeros that consumers read around it.
+
+    spans  positions of the ranks that consumers read through windows, by the producer's dimension
+    """
     node = fused.item(place)
     assert isinstance(node, Node)
-    producer = next(p for p in fused.paths.values() if p.operation is fused.cascade.producers[node.tensor])
-    plain = tile_words(producer.mapping, arch.footprint)[node.memory, node.tensor]
+    producer = fused.paths[fused.cascade.producers[node.tensor].name]
     readers = readers_of(fused, place)
-    if not any(_is_special(fused, reader, node.tensor) for reader in readers):
-        return plain
     asks = [_asks(reader, node.tensor, place) for reader in readers]
-    cut = [any(loops for terms, _ in ranks for _, _, loops in terms) for ranks in zip(*asks, strict=True)]
-    whole = math.prod(n for n, is_cut in zip(fused.cascade.extents(node.tensor), cut, strict=True) if not is_cut)
-    uncut = [[_positions(a, arch.footprint) for a, c in zip(ask, cut, strict=True) if not c] for ask in asks]
-    return plain // whole * _union(uncut)
-
-
-def _is_special(fused: FusedMapping, reader: Path, tensor: str) -> bool:
-    """Whether a reader asks for other positions than those that the producer makes."""
-    ranks = reader.operation.problem.tensor(tensor).ranks
-    return any(len(rank) > 1 or rank[0][1] > 1 for rank in ranks if rank) or any(
-        any(reader.operation.pad(tensor, i)) for i in range(len(ranks))
-    )
+    below = producer.mapping.nest.items[producer.places.index(place) :]
+    words, uncut = 1, []
+    for i, ((dim, _),) in enumerate(producer.operation.output.ranks):
+        size = producer.operation.problem.sizes[dim]
+        tile = math.prod(item.trips for item in below if isinstance(item, Loop) and item.dim == dim)
+        if dim in spans:
+            words *= spans[dim]
+        elif tile < size or not readers:
+            words *= min(tile, size)
+        else:
+            uncut.append([_positions(ask[i], arch.footprint) for ask in asks])
+    return words * _union(list(zip(*uncut, strict=True))) if uncut else words
 
 
 def _union(boxes: Sequence[Sequence[Positions]]) -> int:
@@ -147,6 +146,9 @@ def _check_exchange(fused: FusedMapping, place: Place, node: Node, readers: Iter
     for reader in readers:
         asks = _asks(reader, node.tensor, place)
         for i, ask in enumerate(asks):
+            ((dim, _),) = fused.cascade.producers[node.tensor].output.ranks[i]
+            if dim in fused.windows(fused.cascade.producers[node.tensor].name):
+                continue
             if any(loops for _, _, loops in ask[0]) and any(reader.operation.pad(node.tensor, i)):
                 message = f"{reader.operation.name} reads zeros along a rank of {node.tensor} that shared loops cut"
                 raise MappingError(f"{message}: not counted yet")

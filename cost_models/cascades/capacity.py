@@ -17,6 +17,7 @@ from ..closed_form import Nest, arriving_sums
 from ..cost import Part, capacity_parts, held_width_bits, tile_words
 from .asks import exchanged_words, widest
 from .ways import Way
+from .windows import exchange_of, keeps_rows, largest_visit, whole_mapping
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,9 @@ def occupancy(fused: FusedMapping, arch: Architecture, ways: dict[str, Way]) -> 
     for address, tree in fused.tree.walk():
         for position, item in enumerate(tree.items):
             if isinstance(item, Node):
-                for name in live_in(fused, (address, position)):
-                    held[name].append(_held(fused, arch, ways, (address, position), item, name))
+                place = address, position
+                for name in live_in(fused, place, keeps_rows=_keeps_rows(fused, arch, ways, place)):
+                    held[name].append(_held(fused, arch, ways, place, item, name))
     return {name: tuple(sorted(tiles, key=lambda tile: tile.place)) for name, tiles in held.items()}
 
 
@@ -85,16 +87,24 @@ def tiles_in(tiles: Iterable[Held], part: Part) -> Iterator[Held]:
 # ---- when --------------------------------------------------------------------------------------------------
 
 
-def live_in(fused: FusedMapping, place: Place) -> list[str]:
-    """The operations during which a node's tile takes room."""
+def live_in(fused: FusedMapping, place: Place, *, keeps_rows: bool = False) -> list[str]:
+    """The operations during which a node's tile takes room.
+
+    keeps_rows  whether it keeps rows of an intermediate from one visit to the next
+    """
     address, position = place
     tree = fused.tree.at(address)
-    if not is_exchanged(fused, place) or _steps(tree.items[position + 1 :]):
+    if keeps_rows or not is_exchanged(fused, place) or _steps(tree.items[position + 1 :]):
         return list(tree.leaves())
     tensor = _node(fused, place).tensor
     consumers = (consumer.name for consumer in fused.cascade.consumers[tensor])
     readers = {name for name in consumers if fused.exchange(tensor, name) == place}
     return _lifetime(tree, fused.cascade.producers[tensor].name, readers, to_the_end=False)
+
+
+def _keeps_rows(fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place) -> bool:
+    windowed = (way for way in ways.values() if way.made and exchange_of(fused, way.path) == place)
+    return any(keeps_rows(fused, arch, way.path, made.place) for way in windowed for made in way.made.values())
 
 
 def is_exchanged(fused: FusedMapping, place: Place) -> bool:
@@ -137,7 +147,7 @@ def _held(
     users = [path for path in fused.paths.values() if place in path.places]
     exchanged = is_exchanged(fused, place)
     memory = next(memory for memory in arch.memories if memory.name == node.memory)
-    words = _words(fused, arch, place, node, users)
+    words = _words(fused, arch, ways, place, node, users)
     roles = {path.operation.name: path.operation.problem.tensor(node.tensor).role for path in users}
     copies = 2 if memory.double_buffered and _is_doubled(fused, arch, place, users[0], exchanged) else 1
     return Held(
@@ -152,15 +162,22 @@ def _held(
     )
 
 
-def _words(fused: FusedMapping, arch: Architecture, place: Place, node: Node, users: list[Path]) -> int:
+def _words(
+    fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place, node: Node, users: list[Path]
+) -> int:
     """Words of a tile: all that the operations below ask for."""
+    user = users[0]
     if any(path.operation.output.name == node.tensor for path in users):
         if is_exchanged(fused, place):
-            return exchanged_words(fused, place, arch)
-        user = users[0]
+            made = ways[fused.cascade.producers[node.tensor].name].made
+            return exchanged_words(fused, place, arch, {dim: m.span for dim, m in made.items()})
     else:
         user = widest(users, node, place, arch.footprint)
-    return tile_words(user.mapping, arch.footprint)[node.memory, node.tensor]
+    mapping, made = user.mapping, ways[user.operation.name].made
+    if made:
+        is_own = user.places.index(place) >= user.starts[-1]
+        mapping = largest_visit(user, made) if is_own else whole_mapping(user, node.tensor)
+    return tile_words(mapping, arch.footprint)[node.memory, node.tensor]
 
 
 def _width(

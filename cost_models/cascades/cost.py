@@ -17,6 +17,7 @@ from ..objective import ObjectiveLike, parse_objective
 from .capacity import Held, Occupancy, check_capacity, occupancy
 from .closed_form import count_way
 from .ways import Way, ways_of
+from .windows import points_made
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class FusedCost:
 
     energy_pj       of the whole run
     latency_cycles  of the whole run; `latency_s` in seconds
-    macs            points of all operations
+    macs            points of all operations, each once; those of each operation are what is done, again or not
     utilization     cycles in which all units would do these points / latency
     clock_hz        of the architecture
     operations      by name, in the order in which they are done: the part of each, words at all memories included
@@ -78,13 +79,14 @@ def cost_of_counts(
     operations = {}
     for name, way in ways.items():
         machine = arch.model_copy(update={"mac": arch.mac.of(way.operation.kind)})
-        operations[name] = cost_of(way.mapping, machine, counts[name])
+        points = points_made(way.path, way.made) if way.made else way.mapping.problem.macs
+        operations[name] = cost_of(way.mapping, machine, counts[name], points)
     costs = operations.values()
     latency = sum(cost.latency_cycles for cost in costs)
     if arch.overlap == "across_operations":
         latency = _overlapped(arch, operations)
     leakage = arch.total_leakage_pj_per_cycle * latency
-    ideal = sum(way.mapping.problem.macs / arch.mac.of(way.operation.kind).per_cycle for way in ways.values())
+    ideal = sum(way.operation.problem.macs / arch.mac.of(way.operation.kind).per_cycle for way in ways.values())
     return FusedCost(
         energy_pj=sum(cost.energy_pj - cost.leakage_pj for cost in costs) + leakage,
         latency_cycles=latency,

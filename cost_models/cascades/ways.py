@@ -6,13 +6,14 @@ holds an intermediate, and to the first that reads it otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...arch import Architecture
 from ...ir import FusedMapping, LoopNest, Mapping, MappingError, Node, Operation, Path, Place, Renews
 from ..boundaries import Boundary, chains_of, check_chain, check_hierarchy
 from ..cost import check_axes
 from .asks import check_asks, readers_of, widest
+from .windows import Made, windows_of
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,13 @@ class Way:
 
     boundaries  of its own nest
     borrowed    those into nodes that it shares with another operation, which asks them for more
+    made        of the dimensions that its consumers read through windows, what its visits make
     """
 
     path: Path
     boundaries: tuple[Boundary, ...]
     borrowed: tuple[Borrowed, ...] = ()
+    made: dict[str, Made] = field(default_factory=dict)
 
     @property
     def operation(self) -> Operation:
@@ -61,6 +64,7 @@ def ways_of(fused: FusedMapping, arch: Architecture) -> dict[str, Way]:
     """
     _check_supported(fused, arch)
     filled: set[tuple[str, Place]] = set()
+    windows = windows_of(fused, arch)
     ways = {}
     for name, path in fused.paths.items():
         _check_placement(fused, path, arch)
@@ -79,7 +83,7 @@ def ways_of(fused: FusedMapping, arch: Architecture) -> dict[str, Way]:
                 mine.append(boundary)
             else:
                 borrowed.append(Borrowed(other, _boundary_into(other, place, boundary.tensor.name, arch), boundary))
-        ways[name] = Way(path, tuple(mine), tuple(borrowed))
+        ways[name] = Way(path, tuple(mine), tuple(borrowed), windows[name])
     return ways
 
 
@@ -113,8 +117,12 @@ def _check_supported(fused: FusedMapping, arch: Architecture) -> None:
     if arch.latency == "with_fill" and fused.tree.branches:
         hint = "use 'latency: steady'"
         raise MappingError("cascades are not counted with 'latency: with_fill' yet", where=arch.name, hint=hint)
-    for _, tree in fused.tree.walk():
-        for item in tree.items:
-            if isinstance(item, Renews):
-                raise MappingError(f"'{item}': windows between operations are not counted yet")
+    for address, tree in fused.tree.walk():
+        for position, item in enumerate(tree.items):
+            if isinstance(item, Renews) and not any(
+                (address, position) in path.places and path.operation.output.name == item.tensor and path.windows
+                for path in fused.paths.values()
+            ):
+                hint = f"write '{Node(item.memory, item.tensor)}'"
+                raise MappingError(f"'{item}', and no rows of {item.tensor} are read by two visits", hint=hint)
     check_asks(fused, arch)

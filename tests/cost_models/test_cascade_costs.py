@@ -172,7 +172,7 @@ def test_one_operation_costs_as_its_mapping() -> None:
         ),
         ("DRAM keeps A B C D T U\nGLB keeps O", machine(), "DRAM must keep O"),
         ("DRAM keeps A B C D O T U", machine(latency="with_fill"), "not counted with 'latency: with_fill' yet"),
-        ("DRAM keeps A B C D O U\nGLB renews T", machine(), "windows between operations are not counted yet"),
+        ("DRAM keeps A B C D O U\nGLB renews T", machine(), "no rows of T are read by two visits"),
     ],
 )
 def test_what_does_not_stand_there_is_refused(text: str, arch: Architecture, message: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ....arch import Architecture
 from ....cost_models.boundaries import chains_of
 from ....cost_models.cascades import Way, ways_of
-from ....ir import FusedMapping, Loop, Node, Place
+from ....ir import FusedMapping, Loop, MappingError, Node, Place
 from ..names import Names, comment, quoted
 from ..numpy_program.plan import Plan, steps_of
 from ..numpy_program.schedule import Schedule
@@ -38,6 +38,9 @@ class Schedules:
     def __init__(self, fused: FusedMapping, arch: Architecture, taken: list[str]) -> None:
         self.fused, self.arch = fused, arch
         self.ways = ways_of(fused, arch)
+        if any(way.made for way in self.ways.values()):
+            message = "programs of windows along shared loops cannot be written yet"
+            raise MappingError(message, where=fused.cascade.name)
         self.names = Names(taken)
         self._views: dict[tuple[str, Place], str] = {}
         self.loop = self._loop_names()
