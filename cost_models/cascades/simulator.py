@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from ...arch import Architecture, Memory
-from ...ir import Address, FusedMapping, Loop, Mapping, Place, Renews, Tensor, Tree
+from ...ir import Address, FusedMapping, Loop, Mapping, Node, Place, Renews, Tensor, Tree
 from ..boundaries import Boundary, chains_of
 from ..counts import Accesses, Counts
 from ..simulator import FIRST_STEP, Coordinates, Element, Holder, SimulationError, Tile, Walk
@@ -236,7 +236,7 @@ class WindowedWalk:
         """Find out what this visit makes, from what all consumers ask for in it."""
         setting = tuple(values[self.way.place(i)] for i in self.temporal)
         asked = frozenset(element for element in self._asked(values) if self._is_real(element))
-        self._forget(setting, asked)
+        self._forget(setting, values)
         self.previous = setting
         self.new = frozenset(asked - self.held)
         sides = [sorted(set(axis)) for axis in zip(*self.new, strict=True)]
@@ -256,10 +256,11 @@ class WindowedWalk:
                 asked |= walk.reads(self.output.name, values)
         return asked
 
-    def _forget(self, setting: Coordinates, asked: Tile) -> None:
+    def _forget(self, setting: Coordinates, values: Values) -> None:
         """A step of a loop above the node changes its tile: what the memory does not keep is gone."""
         node = self.tree.fused.item(self.exchange)
-        memory = self.arch.level(self.way.mapping.nest.items[self.position].memory)  # type: ignore[union-attr]
+        assert isinstance(node, Node)
+        memory = self.arch.level(node.memory)
         assert isinstance(memory, Memory)
         if self.previous is None or isinstance(node, Renews):
             self.held = set()
@@ -272,8 +273,21 @@ class WindowedWalk:
         slides = memory.halo == "exact" or (memory.halo == "innermost" and moved == above[-1])
         if moved < self.way.path.start(self.position) or not slides:
             self.held = set()
-        elif above[-1] == self.temporal[-1]:
-            self.held &= asked
+        else:
+            self.held &= self._tile(values, above[-1] == self.temporal[-1])
+
+    def _tile(self, values: Values, is_one_visit: bool) -> Tile | set[Element]:
+        """All that the node is asked for while the loops above it stand."""
+        tile: Tile | set[Element] = frozenset()
+        for consumer in self.tree.fused.cascade.consumers[self.output.name]:
+            walk = self.tree.walks[consumer.name]
+            if isinstance(walk, OperationWalk):
+                tile |= walk.asks(self.output.name, walk.way.path.places.index(self.exchange), values)
+            elif is_one_visit:
+                tile |= walk.reads(self.output.name, values)
+            else:
+                return self.held  # what it will make is not known yet
+        return tile
 
     def _is_real(self, element: Element) -> bool:
         extents = self.tree.fused.cascade.extents(self.output.name)

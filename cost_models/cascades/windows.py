@@ -58,21 +58,34 @@ class Made:
     new: Steps
     span: int
 
+    @property
+    def most(self) -> int:
+        """Positions that a visit makes at most: the branch's loops have to cover as many."""
+        return max(map(len, self.new))
+
 
 Windows = dict[str, dict[str, Made]]
 """By operation and dimension."""
 
 
 def windows_of(fused: FusedMapping, arch: Architecture) -> Windows:
-    """What every operation makes of its windowed dimensions; MappingError for what cannot be counted yet."""
+    """What every operation makes of its windowed dimensions; MappingError where the loops of a branch do not cover what
+    a visit makes at most, and for what cannot be counted yet."""
+    found = made_by_visits(fused, arch)
+    for name, dims in found.items():
+        for dim, made in dims.items():
+            _check_cover(fused.paths[name], dim, made.most)
+    return found
+
+
+def made_by_visits(fused: FusedMapping, arch: Architecture) -> Windows:
+    """As `windows_of`, whatever the loops inside the branches are."""
     found: Windows = {}
     for name in reversed(fused.leaves):
         path = fused.paths[name]
         if path.windows:
             _check_supported(fused, path, arch)
         found[name] = {dim: _made(fused, arch, path, dim, found) for dim in sorted(path.windows)}
-        for dim, made in found[name].items():
-            _check_cover(path, dim, max(map(len, made.new)))
     for name, made in found.items():
         if made:
             _check_consumers(fused, arch, name, found)
@@ -133,6 +146,8 @@ def _made(fused: FusedMapping, arch: Architecture, path: Path, dim: str, known: 
     ]
     whole = [frozenset().union(*asks) for asks in zip(*every, strict=True)]
     asked = tuple(frozenset(x for x in ask if 0 <= x < extent) for ask in whole)
+    if len(frozenset().union(*asked)) < extent:
+        raise _refuse(path, "they read some positions only")
     new = tuple(_new(fused, arch, path, place, asked))
     if any(made and max(made) - min(made) + 1 != len(made) for made in new):
         raise _refuse(path, "they ask for positions with gaps")
@@ -327,7 +342,7 @@ def whole_mapping(path: Path, tensor: str) -> Mapping:
 def largest_visit(path: Path, made: dict[str, Made]) -> Mapping:
     """The mapping of the visit that makes most: its tiles are the largest."""
     shared = {loop.dim for loop in path.shared_loops if loop.trips > 1}
-    sizes = {dim: max(map(len, made[dim].new)) if dim in made else max(_plain_sizes(path, dim)) for dim in shared}
+    sizes = {dim: made[dim].most if dim in made else max(_plain_sizes(path, dim)) for dim in shared}
     return visit_mapping(path, sizes)
 
 
