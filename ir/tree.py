@@ -125,10 +125,10 @@ class Tree:
                 lines.append(_Line(number, len(content) - len(content.lstrip()), content.strip()))
         tree = _read(lines, operation)
         if lines:
-            line = lines[0]
+            stray = lines[0]
             raise MappingError(
-                f"found {line.text!r} at an indentation of {line.indent}, at which no split has its branches",
-                where=f"line {line.number}",
+                f"found {stray.text!r} at an indentation of {stray.indent}, at which no split has its branches",
+                where=f"line {stray.number}",
                 hint="indent the branches of one split equally",
             )
         return tree

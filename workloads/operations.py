@@ -62,7 +62,7 @@ def read_statement(text: str, where: str | None = None) -> Statement:
     if match is None:
         raise ProblemError("expected one of '=', '+=' and 'max=' between two sides", where=place, hint=_EXAMPLE)
     left, right = _parse(match[2], place), _parse(match[4], place)
-    reduction: Reduction | None = {"+=": "sum", "=": None}.get(match[3], "max")  # type: ignore[assignment]
+    reduction: Reduction | None = {"+=": "sum", "=": None}.get(match[3], "max")
     output, ranks = _tensor(left, place)
     if any(len(rank) != 1 or rank[0][1] != 1 for rank in ranks):
         hint = "write the operation as a gather: plain indices on the left, sums of indices on the right"
@@ -113,7 +113,7 @@ def _parse(text: str, where: str) -> ast.expr:
 
 def _expression(node: ast.expr, operands: dict[str, tuple[Rank, ...]], where: str) -> Expression:
     """The expression; the tensors that it reads are added to `operands`."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return Number(node.value)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         arguments = tuple(_expression(side, operands, where) for side in (node.left, node.right))

@@ -129,8 +129,8 @@ def _table_lines(schedules: Schedules) -> Iterator[str]:
             reads, writes = expected.get(key, (0, 0))
             expected[key] = reads + words.reads, writes + words.writes
     yield "EXPECTED: dict[tuple[str, str], tuple[int, int]] = {"
-    for (memory, tensor), words in expected.items():
-        yield f"    ({quoted(memory)}, {quoted(tensor)}): {words},"
+    for (memory, tensor), both in expected.items():
+        yield f"    ({quoted(memory)}, {quoted(tensor)}): {both},"
     yield "}"
 
 

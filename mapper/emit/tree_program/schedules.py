@@ -51,7 +51,7 @@ class Schedules:
 
     def _loop_names(self) -> dict[Place, str]:
         """One name per loop in time above a split."""
-        found = {}
+        found: dict[Place, str] = {}
         for address, tree in self.fused.tree.walk():
             for i, item in enumerate(tree.items if tree.branches else ()):
                 if isinstance(item, Loop) and not item.is_spatial and item.trips > 1:
