@@ -1,6 +1,6 @@
 """Frozen data shared by every other folder: problems, loop nests, mappings. Nothing here computes a cost."""
 
-from .cascade import Cascade, Operation, Pad, Reduction
+from .cascade import Cascade, Operation, Pad, Reduction, plain_rank
 from .errors import (
     ArchitectureError,
     ConstraintError,
@@ -16,7 +16,7 @@ from .errors import (
     need_package,
 )
 from .expression import Access, Call, Expression, Number
-from .fused import FusedMapping, Path, plain_rank
+from .fused import FusedMapping, Path
 from .mapping import Mapping
 from .nest import Axis, Loop, LoopNest, Node
 from .problem import Problem, Rank, Role, Tensor

@@ -184,6 +184,12 @@ class Cascade:
         return "\n".join([*map(str, self.operations), " ".join(f"{dim}={size}" for dim, size in sizes.items())])
 
 
+def plain_rank(operation: Operation, tensor: str, dim: str) -> int | None:
+    """The rank of a tensor that a dimension indexes alone, if there is one."""
+    ranks = operation.problem.tensor(tensor).ranks
+    return next((i for i, rank in enumerate(ranks) if rank == ((dim, 1),)), None)
+
+
 def last_position(problem: Problem, rank: Rank) -> int:
     """The largest sum that a rank reaches."""
     return sum(coefficient * (problem.sizes[dim] - 1) for dim, coefficient in rank)

@@ -16,8 +16,9 @@ from ...ir import FusedMapping, Loop, MappingError, Node, Path, Place, Role, Tre
 from ..closed_form import Nest, arriving_sums
 from ..cost import Part, capacity_parts, held_width_bits, tile_words
 from .asks import exchanged_words, widest
+from .visits import largest_visit, whole_mapping
 from .ways import Way
-from .windows import exchange_of, keeps_rows, largest_visit, whole_mapping
+from .windows import exchange_of, keeps_rows
 
 
 @dataclass(frozen=True)

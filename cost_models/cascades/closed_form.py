@@ -14,8 +14,8 @@ from ...ir import FusedMapping
 from ..boundaries import Boundary, chains_of
 from ..closed_form import Nest, count_boundaries
 from ..counts import Accesses, AccessTable, Counts
+from .visits import visits, whole_mapping
 from .ways import Way, ways_of
-from .windows import visits, whole_mapping
 
 
 def count_tree(fused: FusedMapping, arch: Architecture) -> dict[str, Counts]:

@@ -16,8 +16,8 @@ from ..counts import Counts
 from ..objective import ObjectiveLike, parse_objective
 from .capacity import Held, Occupancy, check_capacity, occupancy
 from .closed_form import count_way
+from .visits import points_made
 from .ways import Way, ways_of
-from .windows import points_made
 
 
 @dataclass(frozen=True)

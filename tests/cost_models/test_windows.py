@@ -14,7 +14,8 @@ from longer import blocks
 from tilewright.arch import Architecture, parse_arch
 from tilewright.cost_models.cascades import count_tree, evaluate_tree, simulate_tree
 from tilewright.cost_models.cascades.asks import exchanged_words
-from tilewright.cost_models.cascades.simulator import TreeWalk, WindowedWalk
+from tilewright.cost_models.cascades.simulator import TreeWalk
+from tilewright.cost_models.cascades.windowed_walk import WindowedWalk
 from tilewright.ir import FusedMapping, MappingError, Renews
 from tilewright.workloads import cascade
 
@@ -144,6 +145,30 @@ def test_a_node_above_the_loop_holds_every_row() -> None:
     cost = evaluate_tree(FusedMapping.parse(CONVOLUTIONS, text), parse_arch(CHIP, "chip"))
     assert cost.operations["T"].macs == 8 * 18
     assert {t.tensor: t.words for t in cost.occupancy["O"]}["T"] == 3 * 10
+
+
+def test_heads_are_windows_that_do_not_overlap() -> None:
+    """K = 4*h + d: a step of the shared loop over heads is four positions of K."""
+    whole = cascade(
+        ["T[m,k] += X[m,c] * W[c,k]", "S[h,m] += T[m,4*h+d] * V[h,d]"], {"m": 3, "k": 8, "c": 2, "h": 2, "d": 4}
+    )
+    text = """
+    DRAM keeps X W V S
+    for H,T.K in 2
+      GLB keeps T
+      branch T
+        for M in 3
+          for K in 4
+            for C in 2
+      branch S
+        for M in 3
+          for D in 4
+    """
+    fused, arch = FusedMapping.parse(whole, text), parse_arch(CHIP, "chip")
+    assert simulate_tree(fused, arch) == count_tree(fused, arch)
+    cost = evaluate_tree(fused, arch)
+    assert cost.operations["T"].macs == 3 * 8 * 2
+    assert {t.tensor: t.words for t in cost.occupancy["S"]}["T"] == 3 * 4
 
 
 @pytest.mark.parametrize(
