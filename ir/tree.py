@@ -30,6 +30,9 @@ from dataclasses import dataclass, field
 from .errors import MappingError
 from .nest import Loop, LoopNest, Node, parse_line, printed_lines
 
+_DEEPEST = 50
+"""Splits inside each other; a network as one tree needs a few."""
+
 Address = tuple[int, ...]
 """Where a tree stands in the whole: the number of each branch on the way from the root."""
 
@@ -154,8 +157,12 @@ class _Line:
         return re.fullmatch(r"branch( .*)?", self.text) is not None
 
 
-def _read(lines: list[_Line], operation: str, least: int = 0) -> Tree:
+def _read(lines: list[_Line], operation: str, least: int = 0, depth: int = 0) -> Tree:
     """The tree at the front of the lines, which are taken away; its branches are indented by `least` or more."""
+    if depth > _DEEPEST:
+        raise MappingError(
+            f"splits inside more than {_DEEPEST} others", where=f"line {lines[0].number}" if lines else None
+        )
     items: list[Loop | Node] = []
     branches: list[Tree] = []
     while lines and not lines[0].opens_branch:
@@ -170,7 +177,7 @@ def _read(lines: list[_Line], operation: str, least: int = 0) -> Tree:
             if len(names) > 1:
                 hint = "write 'branch' and the name of one operation"
                 raise MappingError(f"cannot read {line.text[:80]!r}", where=f"line {line.number}", hint=hint)
-            branches.append(_branch(lines, names, line))
+            branches.append(_branch(lines, names, line, depth + 1))
         if len(branches) == 1 or operation:
             name = f"branch {operation}" if operation else "a split"
             expected = "no further split" if operation else "two branches or more"
@@ -178,8 +185,8 @@ def _read(lines: list[_Line], operation: str, least: int = 0) -> Tree:
     return Tree(tuple(items), tuple(branches), operation)
 
 
-def _branch(lines: list[_Line], names: list[str], line: _Line) -> Tree:
-    tree = _read(lines, names[0] if names else "", line.indent + 1)
+def _branch(lines: list[_Line], names: list[str], line: _Line, depth: int) -> Tree:
+    tree = _read(lines, names[0] if names else "", line.indent + 1, depth)
     if not tree.branches and not names:
         hint = "write 'branch' and the name of the operation, or branches inside it"
         raise MappingError("a branch without an operation", where=f"line {line.number}", hint=hint)

@@ -107,11 +107,18 @@ def exchanged_words(fused: FusedMapping, place: Place, arch: Architecture, spans
         tile = math.prod(item.trips for item in below if isinstance(item, Loop) and item.dim == dim)
         if dim in spans:
             words *= spans[dim]
-        elif tile < size or not readers:
+        elif tile < size or all(_is_plain(ask[i], size) for ask in asks):
             words *= min(tile, size)
         else:
             uncut.append([_positions(ask[i], arch.footprint) for ask in asks])
     return words * _union(list(zip(*uncut, strict=True))) if uncut else words
+
+
+def _is_plain(ask: Ask, extent: int) -> bool:
+    """Whether a rank is read as it was written: seen without looking at every position."""
+    terms, before = ask
+    sizes = [(coefficient, size) for coefficient, size, _ in terms]
+    return before == 0 and sizes == ([(1, extent)] if extent > 1 else [])
 
 
 def _union(boxes: Sequence[Sequence[Positions]]) -> int:
@@ -153,7 +160,8 @@ def _check_exchange(fused: FusedMapping, place: Place, node: Node, readers: Iter
                 message = f"{reader.operation.name} reads zeros along a rank of {node.tensor} that shared loops cut"
                 raise MappingError(f"{message}: not counted yet")
         every = every and not all(
-            set(range(extent)) <= _positions(ask) for ask, extent in zip(asks, extents, strict=True)
+            _is_plain(ask, extent) or set(range(extent)) <= _positions(ask)
+            for ask, extent in zip(asks, extents, strict=True)
         )
     if readers and every and node.memory != arch.memories[0].name:
         raise MappingError(

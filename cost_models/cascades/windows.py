@@ -110,6 +110,9 @@ def _check_supported(fused: FusedMapping, path: Path, arch: Architecture) -> Non
         raise _refuse(path, "they do not stand in branches of one split")
     if any(loop.is_spatial and loop.trips > 1 for loop in path.shared_loops):
         raise _refuse(path, "an array is shared")
+    inside = fused.cascade.intermediates
+    read = [t.name for t in path.operation.problem.operands if t.name in inside]
+    places |= {fused.exchange(name, path.operation.name) for name in read}
     for position, item in enumerate(path.mapping.nest.items[: path.starts[-1]]):
         place = path.places[position]
         if not isinstance(item, Node) or item.memory == arch.memories[0].name or place in places:
