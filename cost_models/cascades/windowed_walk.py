@@ -69,10 +69,10 @@ class WindowedWalk:
     def plan(self, values: Values) -> None:
         """Find out what this visit makes, from what all consumers ask for in it."""
         setting = tuple(values[self.way.place(i)] for i in self.temporal)
-        asked = frozenset(element for element in self._asked(values) if self._is_real(element))
-        self._forget(setting, values)
+        asked = self._asked(values)
+        self._forget(setting, asked)
         self.previous = setting
-        self.new = frozenset(asked - self.held)
+        self.new = frozenset(element for element in asked - self.held if self._is_real(element))
         sides = [sorted(set(axis)) for axis in zip(*self.new, strict=True)]
         if len(self.new) != math.prod(map(len, sides)) * bool(self.new):
             raise SimulationError(f"a visit makes {self.output.name} in no box")
@@ -85,7 +85,7 @@ class WindowedWalk:
             asked |= self.tree.walks[consumer.name].asks_in_visit(self.output.name, values)
         return asked
 
-    def _forget(self, setting: Coordinates, values: Values) -> None:
+    def _forget(self, setting: Coordinates, asked: Tile) -> None:
         """A step of a loop above the node changes its tile: what the memory does not keep is gone."""
         node = self.tree.fused.item(self.exchange)
         assert isinstance(node, Node)
@@ -103,20 +103,15 @@ class WindowedWalk:
         if moved < self.way.path.start(self.position) or not slides:
             self.held = set()
         else:
-            self.held &= self._tile(values, above[-1] == self.temporal[-1])
+            self.held = {element for element in self.held if self._is_in_tile(element, asked)}
 
-    def _tile(self, values: Values, is_one_visit: bool) -> Tile | set[Element]:
-        """All that the node is asked for while the loops above it stand."""
-        tile: Tile | set[Element] = frozenset()
-        for consumer in self.tree.fused.cascade.consumers[self.output.name]:
-            walk = self.tree.walks[consumer.name]
-            if isinstance(walk, WindowedWalk) and not is_one_visit:
-                return self.held  # what it will make is not known yet
-            if is_one_visit:
-                tile |= walk.asks_in_visit(self.output.name, values)
-            else:
-                tile |= walk.asks_at(self.output.name, self.exchange, values)
-        return tile
+    def _is_in_tile(self, element: Element, asked: Tile) -> bool:
+        """Whether a word is of the node's present tile: along ranks that no loop below the node steps over, the visits
+        that begin now ask for no others. What they ask for has zeros around the tensor in it."""
+        items = self.way.mapping.nest.items
+        below = {items[i].dim for i in self.temporal if i > self.position}  # type: ignore[union-attr]
+        fixed = [i for i, ((dim, _),) in enumerate(self.output.ranks) if dim not in below]
+        return all(element[i] in {other[i] for other in asked} for i in fixed)
 
     def _is_real(self, element: Element) -> bool:
         extents = self.tree.fused.cascade.extents(self.output.name)
