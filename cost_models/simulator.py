@@ -216,7 +216,7 @@ class Walk:
             if not self._inside(offset):
                 continue
             inner = self.coordinates(space, boundary.inner_position)
-            tile = self.tile_at(boundary, offset, {**time, **space})
+            tile = self.tile_at(boundary, {**time, **space})
             new = self._new_elements(boundary, holder.tile.get(inner), tile)
             holder.tile[inner] = tile
             account = self.account_inner(boundary, inner)
@@ -230,8 +230,9 @@ class Walk:
             self.check_held(boundary, outer, elements)
             self.account(boundary, outer).reads += len(elements)
 
-    def tile_at(self, boundary: Boundary, offset: dict[str, int], values: dict[int, int]) -> Tile:
+    def tile_at(self, boundary: Boundary, values: dict[int, int]) -> Tile:
         """The tile of a boundary's inner node, given the values of all loops."""
+        offset = self.offsets(values, boundary.inner_position)
         return self.elements(boundary.tensor, offset, self.extents(offset, boundary.inner_position))
 
     def _new_elements(self, boundary: Boundary, held: Tile | None, tile: Tile) -> Tile:

@@ -15,16 +15,16 @@ from .errors import (
     did_you_mean,
     need_package,
 )
-from .expression import Access, Call, Expression, Number
-from .fused import FusedMapping, Path
+from .expression import Call, Expression, Number, Operand
+from .fused import FusedMapping
 from .mapping import Mapping
 from .nest import Axis, Loop, LoopNest, Node
+from .path import OperationPath
 from .problem import Problem, Rank, Role, Tensor
 from .tiles import Digit, ceil_div, digits_by_dimension, tile_below
 from .tree import Address, Place, Renews, SharedLoop, Tree, loop_of
 
 __all__ = [
-    "Access",
     "Address",
     "ArchitectureError",
     "Axis",
@@ -41,9 +41,10 @@ __all__ = [
     "MappingError",
     "Node",
     "Number",
+    "Operand",
     "Operation",
+    "OperationPath",
     "Pad",
-    "Path",
     "Place",
     "Problem",
     "ProblemError",

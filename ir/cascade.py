@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Literal
 
 from .errors import ProblemError, did_you_mean
-from .expression import Access, Call, Expression, is_product, tensors_read, unbracketed, written
+from .expression import Call, Expression, Operand, is_product, tensors_read, unbracketed, written
 from .problem import Problem, Rank, Tensor
 
 Reduction = Literal["sum", "max"]
@@ -103,7 +103,7 @@ class Operation:
 
     def _written(self, expression: Expression) -> str:
         """The expression with the projections of its tensors."""
-        if isinstance(expression, Access):
+        if isinstance(expression, Operand):
             return str(self.problem.tensor(expression.tensor))
         if isinstance(expression, Call):
             return written(expression.function, [self._written(argument) for argument in expression.arguments])

@@ -1,8 +1,8 @@
 """What an operation does at one point: a small tree of functions, tensors and numbers.
 
-    max(A, B)             Call("max", (Access("A"), Access("B")))
-    exp(S - R)            Call("exp", (Call("sub", (Access("S"), Access("R"))),))
-    0.5 * Q * K           Call("mul", (Call("mul", (Number(0.5), Access("Q"))), Access("K")))
+    max(A, B)             Call("max", (Operand("A"), Operand("B")))
+    exp(S - R)            Call("exp", (Call("sub", (Operand("S"), Operand("R"))),))
+    0.5 * Q * K           Call("mul", (Call("mul", (Number(0.5), Operand("Q"))), Operand("K")))
 
 Which element of a tensor is meant stands in the projection of the operation's problem, once for each tensor.
 """
@@ -27,7 +27,7 @@ OPERATION_KINDS = ("copy", *FUNCTIONS)
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class Operand:
     """The word of a tensor at this point.
 
     tensor  its name
@@ -67,7 +67,7 @@ class Call:
         return written(self.function, [str(argument) for argument in self.arguments])
 
 
-Expression = Access | Number | Call
+Expression = Operand | Number | Call
 
 
 def written(function: str, arguments: Sequence[str]) -> str:
@@ -94,7 +94,7 @@ def tensors_read(expression: Expression) -> tuple[str, ...]:
 
 
 def _accesses(expression: Expression) -> Iterator[str]:
-    if isinstance(expression, Access):
+    if isinstance(expression, Operand):
         yield expression.tensor
     elif isinstance(expression, Call):
         for argument in expression.arguments:
@@ -104,7 +104,7 @@ def _accesses(expression: Expression) -> Iterator[str]:
 def is_product(expression: Expression) -> bool:
     """Whether it is a product of two tensors or more, each once, and of numbers."""
     factors = list(_factors(expression))
-    tensors = [factor.tensor for factor in factors if isinstance(factor, Access)]
+    tensors = [factor.tensor for factor in factors if isinstance(factor, Operand)]
     plain = not any(isinstance(factor, Call) for factor in factors)
     return plain and len(tensors) >= 2 and len(set(tensors)) == len(tensors)
 

@@ -15,9 +15,11 @@ from .cascade import Cascade, Operation
 from .errors import MappingError
 from .mapping import Mapping
 from .nest import Loop, LoopNest, Node
+from .path import OperationPath
 from .problem import Problem
 from .tree import Address, Place, Tree, loop_of
 from .tree_rules import (
+    CascadeTree,
     check_leaves,
     check_nodes,
     check_outer_nodes,
@@ -28,36 +30,6 @@ from .tree_rules import (
     exchange_place,
     windowed_dims,
 )
-
-
-@dataclass(frozen=True)
-class Path:
-    """The way of one operation through a tree.
-
-    operation  whose way it is
-    mapping    its loops and nodes, outermost first: an ordinary mapping, but for where its branches begin. Along
-               dimensions in `windows` its problem is as long as if every visit made a whole tile
-    windows    dimensions of the output that a shared loop steps over and a consumer reads through a window (p + r):
-               what a visit makes of them depends on what the node of the output still holds
-    places     where in the tree each item of the nest stands
-    starts     positions in the nest at which a tree on the way begins; the first is 0, the last that of the leaf
-    """
-
-    operation: Operation
-    mapping: Mapping
-    places: tuple[Place, ...]
-    starts: tuple[int, ...]
-    windows: frozenset[str] = frozenset()
-
-    def start(self, position: int) -> int:
-        """Where the branch begins that has the item at a position: what stands inside it lasts for one visit of it."""
-        return max(start for start in self.starts if start <= position)
-
-    @property
-    def shared_loops(self) -> tuple[Loop, ...]:
-        """Loops above the innermost split, as loops over dimensions of this operation."""
-        items = self.mapping.nest.items[: self.starts[-1]]
-        return tuple(item for item in items if isinstance(item, Loop))
 
 
 @dataclass(frozen=True)
@@ -79,22 +51,23 @@ class FusedMapping:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_exchanges", {})
         object.__setattr__(self, "_windows", {})
-        check_leaves(self)
-        check_nodes(self)
+        asked = CascadeTree(self.cascade, self.tree)
+        check_leaves(asked)
+        check_nodes(asked)
         for tensor in self.cascade.intermediates:
             for consumer in self.cascade.consumers[tensor]:
-                self._exchanges[tensor, consumer.name] = exchange_place(self, tensor, consumer)
-            check_outer_nodes(self, tensor)
+                self._exchanges[tensor, consumer.name] = exchange_place(asked, tensor, consumer)
+            check_outer_nodes(asked, tensor, {self.exchange(tensor, c.name) for c in self.cascade.consumers[tensor]})
         for address, tree in self.tree.walk():
             if tree.branches:
-                check_shared_loops(self, address)
+                check_shared_loops(asked, address)
         for name in reversed(self.leaves):
-            self._windows[name] = frozenset(windowed_dims(self, self.cascade.operation(name)))
+            self._windows[name] = frozenset(windowed_dims(asked, self.cascade.operation(name), self._windows))
         for address, tree in self.tree.walk():
             for position, item in enumerate(tree.items if tree.branches else ()):
                 if isinstance(item, Loop) and item.trips > 1:
-                    check_sizes(self, (address, position))
-                    check_tiles(self, (address, position))
+                    check_sizes(asked, (address, position), self._windows)
+                    check_tiles(asked, (address, position), self.paths)
         for path in self.paths.values():
             check_reductions(path)
 
@@ -112,15 +85,13 @@ class FusedMapping:
         return self.tree.leaves()
 
     @cached_property
-    def paths(self) -> dict[str, Path]:
+    def paths(self) -> dict[str, OperationPath]:
         """The way of every operation through the tree, in the order in which they are done."""
         return {name: _path(self, self.cascade.operation(name)) for name in self.leaves}
 
     def split_of(self, first: str, second: str) -> Address:
         """The tree at whose split the branches of two operations part."""
-        one, other = self.leaves[first], self.leaves[second]
-        depth = next(i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-        return one[:depth]
+        return self.tree.split_of(first, second)
 
     def windows(self, operation: str) -> frozenset[str]:
         """Dimensions of an operation's output that shared loops step over and consumers read through windows."""
@@ -132,27 +103,21 @@ class FusedMapping:
 
     def item(self, place: Place) -> Loop | Node:
         """The item at a place of the tree."""
-        address, position = place
-        return self.tree.at(address).items[position]
+        return self.tree.item(place)
 
     def above(self, address: Address, position: int | None = None) -> list[tuple[Place, Loop | Node]]:
         """All items from the root down to a position in a tree, by default to its end, with their places."""
-        found: list[tuple[Place, Loop | Node]] = []
-        for depth in range(len(address) + 1):
-            tree = self.tree.at(address[:depth])
-            last = position if depth == len(address) else None
-            found += [((address[:depth], i), item) for i, item in enumerate(tree.items[:last])]
-        return found
+        return self.tree.above(address, position)
 
     def nodes_above(self, tensor: str, address: Address) -> list[Place]:
         """Places of a tensor's nodes from the root down to the end of a tree's items."""
-        return [place for place, item in self.above(address) if isinstance(item, Node) and item.tensor == tensor]
+        return self.tree.nodes_above(tensor, address)
 
     def __str__(self) -> str:
         return str(self.tree)
 
 
-def _path(fused: FusedMapping, operation: Operation) -> Path:
+def _path(fused: FusedMapping, operation: Operation) -> OperationPath:
     address = fused.leaves[operation.name]
     names = {t.name for t in operation.problem.tensors}
     taken: list[Loop | Node] = []
@@ -179,7 +144,7 @@ def _path(fused: FusedMapping, operation: Operation) -> Path:
         mapping = Mapping(problem, nest)
     except MappingError as error:
         raise error.located(operation.name) from None
-    return Path(operation, mapping, tuple(places), tuple(starts), windows)
+    return OperationPath(operation, mapping, tuple(places), tuple(starts), windows)
 
 
 def _is_outside(fused: FusedMapping, operation: Operation, tensor: str, place: Place) -> bool:

@@ -108,6 +108,31 @@ class Tree:
         for number, branch in enumerate(self.branches):
             yield from branch.walk((*address, number))
 
+    def item(self, place: Place) -> Loop | Node:
+        """The item at a place."""
+        address, position = place
+        return self.at(address).items[position]
+
+    def above(self, address: Address, position: int | None = None) -> list[tuple[Place, Loop | Node]]:
+        """All items from the root down to a position in a tree, by default to its end, with their places."""
+        found: list[tuple[Place, Loop | Node]] = []
+        for depth in range(len(address) + 1):
+            last = position if depth == len(address) else None
+            items = self.at(address[:depth]).items[:last]
+            found += [((address[:depth], i), item) for i, item in enumerate(items)]
+        return found
+
+    def nodes_above(self, tensor: str, address: Address) -> list[Place]:
+        """Places of a tensor's nodes from the root down to the end of a tree's items."""
+        return [place for place, item in self.above(address) if isinstance(item, Node) and item.tensor == tensor]
+
+    def split_of(self, first: str, second: str) -> Address:
+        """The tree at whose split the branches of two operations part."""
+        leaves = self.leaves()
+        one, other = leaves[first], leaves[second]
+        depth = next(i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+        return one[:depth]
+
     def leaves(self) -> dict[str, Address]:
         """The address of every operation's leaf, in the order in which they are done."""
         return {tree.operation: address for address, tree in self.walk() if not tree.branches}

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..arch import Architecture
-from .comparison import FREE, Comparison
+from .comparison import Comparison
+from .comparison_rows import FREE
 from .costs import LEAKAGE, MAC
 from .figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure_style, new_panels, save_figure
 from .summaries import Summary, network_objective

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from .comparison import FREE, Comparison
+from .comparison import Comparison
+from .comparison_rows import FREE
 from .hybrid import Hybrid
 from .summaries import Summary, geometric_mean, network_objective
 from .units import plural, significant

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cost_models import Objective
-from .comparison import FREE, Comparison, Row
+from .comparison_rows import FREE, ComparisonRows, Row
 from .summaries import network_objective, totals
 
 Floats = npt.NDArray[np.float64]
@@ -44,13 +44,13 @@ class Hybrid:
     free_value: float | None
 
 
-def hybrids(comparison: Comparison) -> tuple[Hybrid, ...]:
+def hybrids(comparison: ComparisonRows) -> tuple[Hybrid, ...]:
     """As `Comparison.hybrids`."""
     places = itertools.product(comparison.networks, comparison.archs)
     return tuple(_hybrid(comparison, network, arch) for network, arch in places)
 
 
-def _hybrid(comparison: Comparison, network: str, arch: str) -> Hybrid:
+def _hybrid(comparison: ComparisonRows, network: str, arch: str) -> Hybrid:
     objective = comparison.settings.objective
     fixed = [dataflow for dataflow in comparison.dataflows if dataflow != FREE]
     singles = {dataflow: _value(objective, comparison.of(network, arch, dataflow)) for dataflow in fixed}

@@ -4,7 +4,8 @@ from .cascades import cascade, cascade_from_texts, load_cascade
 from .einsum import einsum
 from .inline import conv_from_text, einsum_from_text, gemm_from_text, parse_sizes
 from .layers import batched_gemm, conv2d, convolution, gemm
-from .networks import ONNX, Network, NetworkLayer, list_networks, load_layer, load_network
+from .network import ONNX, Network, NetworkLayer
+from .networks import list_networks, load_layer, load_network
 
 __all__ = [
     "ONNX",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..inputs.plain_yaml import LARGEST_FILE, check_plain
 from ..ir import ProblemError
-from ..ir.plain_yaml import LARGEST_FILE, check_plain
 
 
 def read_yaml(file: Path, where: str, what: str, missing: str | None = None) -> object:

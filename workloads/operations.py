@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..ir import Access, Call, Expression, Number, Pad, ProblemError, Rank, Reduction, did_you_mean
+from ..ir import Call, Expression, Number, Operand, Pad, ProblemError, Rank, Reduction, did_you_mean
 from ..ir.expression import FUNCTIONS
 
 _STATEMENT = re.compile(r"(?:\s*([^\s:\[\]=]+)\s*:)?\s*([^=]*?)\s*(\+=|\bmax\s*=|=)\s*(.+?)\s*", re.DOTALL)
@@ -127,7 +127,7 @@ def _expression(node: ast.expr, operands: dict[str, tuple[Rank, ...]], where: st
     if operands.setdefault(tensor, ranks) != ranks:
         hint = "give each of the two a name of its own, with an operation that copies"
         raise ProblemError(f"{tensor} is read at two places, expected one", where=where, hint=hint)
-    return Access(tensor)
+    return Operand(tensor)
 
 
 def _call(node: ast.Call, operands: dict[str, tuple[Rank, ...]], where: str) -> Expression:

@@ -11,11 +11,13 @@ import typer
 
 from ..ir import TilewrightError, need_package
 from .options import (
+    DEFAULT_MEMORY,
     ConvOption,
     DimsOption,
     EinsumOption,
     GemmOption,
     LayerArgument,
+    MemoryLimitOption,
     SpaceOption,
     TilingOption,
     TimeLimitOption,
@@ -37,9 +39,10 @@ def bound(
             metavar="RANGE", help="Sizes of the buffer in words: FIRST:LAST:xFACTOR, or a list such as 64,100,4096."
         ),
     ] = "64:1048576:x2",
-    tiling: TilingOption = "ragged",
+    tiling: TilingOption = None,
     space: SpaceOption = "even",
     time_limit: TimeLimitOption = None,
+    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     conv: ConvOption = None,
     gemm: GemmOption = None,
     einsum: EinsumOption = None,
@@ -57,21 +60,24 @@ def bound(
     tilewright bound resnet50:layer1.0.conv2 --sizes 256:262144:x4
     """
     problem = problem_named(layer, conv, gemm, einsum, dim, "file")
+    from ..arguments import limits_of
     from ..ir.limits import check_countable
-    from ..mapper.ski_slope import ski_slope
+    from ..mapper.ski_slope import DEFAULT_TILING, ski_slope
     from ..report.bound import bound_document, bound_page, draw
     from ..report.text import write
     from ..results import prepare_folder, write_file
 
-    tilings, places = tiling_and_space(tiling, space)
+    asked, places = tiling_and_space(tiling, space)
+    tilings = asked or DEFAULT_TILING
+    limits = limits_of(time_limit, memory_limit)
     check_countable(problem)
     words = sizes_named(sizes)
     if out is not None:
         need_package("matplotlib", "plots", "--out")
         prepare_folder(out, _FILES)
     with status(f"searching the least traffic of {problem.name}"):
-        points = list(ski_slope(problem, words, tilings, places, time_limit))
-    kind = f"{space} space, {tiling} tilings"
+        points = list(ski_slope(problem, words, tilings, places, limits))
+    kind = f"{space} space, {tilings} tilings"
     write(bound_page(problem, points, kind))
     if out is not None:
         given = {
@@ -79,7 +85,7 @@ def bound(
             "--gemm": gemm,
             "--einsum": einsum,
             "--sizes": sizes,
-            "--tiling": tiling,
+            "--tiling": tilings,
             "--space": space,
         }
         command = _command(layer, given | {"--out": str(out)})
@@ -92,10 +98,10 @@ def bound(
 
 
 def _command(layer: str | None, options: dict[str, str | None]) -> str:
-    """The command that does the same again; options at their defaults are left out."""
+    """The command that does the same again; the even space is left out."""
     words = ["tilewright", "bound", *([layer] if layer is not None else [])]
     for option, text in options.items():
-        if text not in (None, "ragged", "even"):
+        if text not in (None, "even"):
             words += [option, str(text)]
     return shlex.join(words)
 

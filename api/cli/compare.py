@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .options import (
+    DEFAULT_MEMORY,
     DimsOption,
     FormatsOption,
+    MemoryLimitOption,
     NoCacheOption,
     ObjectiveOption,
     SchedulerOption,
@@ -46,11 +48,12 @@ def compare(
         typer.Option(metavar="NAME,...", help="Dataflows (`tilewright list dataflows`), or constraints files."),
     ] = "free,weight-stationary,output-stationary,input-stationary,row-stationary",
     objective: ObjectiveOption = "edp",
-    tiling: TilingOption = "perfect",
+    tiling: TilingOption = None,
     space: SpaceOption = "even",
     dim: DimsOption = None,
     widths: WidthsOption = "file",
     time_limit: TimeLimitOption = None,
+    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     store: StoreOption = None,
@@ -87,6 +90,7 @@ def compare(
             dims=sizes_of_symbols(dim),
             widths=widths_named(widths),
             time_limit=time_limit,
+            memory_limit=memory_limit,
             workers=workers,
             scheduler=scheduler,
             store=store,

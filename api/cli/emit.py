@@ -70,25 +70,17 @@ def emit(
     tilewright emit mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --to json
     tilewright emit cascade.yaml --arch chip.yaml --mapping tree.txt --to numpy
     """
-    from ..forms import check_form, emit_mapping
+    from ..forms import emit_mapping, form_named
 
-    check_form(to)
+    form_named(to)
     if op or tree:
         _write(tree_text(mapping, op, tree, arch, set_fields, to), out)
         return
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     loaded = load_on(mapping, problem, arch, set_fields)
-    text = emit_mapping(
-        loaded.mapping,
-        loaded.arch,
-        to,
-        cost_of(mapping, loaded),
-        loaded.recorded.certificate if loaded.recorded else None,
-        element,  # type: ignore[arg-type]
-        None if copied is None else [name for name in names(copied) if name != "none"],
-        fast,
-    )
+    chosen = None if copied is None else [name for name in names(copied) if name != "none"]
+    text = emit_mapping(loaded.evaluated(cost_of(mapping, loaded)), to, element=element, copied=chosen, fast=fast)
     _write(text, out)
 
 

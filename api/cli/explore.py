@@ -10,8 +10,10 @@ import typer
 from .compare import finish
 from .machines import settings_named
 from .options import (
+    DEFAULT_MEMORY,
     DimsOption,
     FormatsOption,
+    MemoryLimitOption,
     NoCacheOption,
     ObjectiveOption,
     SchedulerOption,
@@ -43,11 +45,12 @@ def explore(
     settings: SetOption = None,
     objective: ObjectiveOption = "edp",
     dataflow: Annotated[str, typer.Option(metavar="NAME|PATH", help="A dataflow, or a constraints file.")] = "free",
-    tiling: TilingOption = "perfect",
+    tiling: TilingOption = None,
     space: SpaceOption = "even",
     dim: DimsOption = None,
     widths: WidthsOption = "file",
     time_limit: TimeLimitOption = None,
+    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     store: StoreOption = None,
@@ -88,6 +91,7 @@ def explore(
             dims=sizes_of_symbols(dim),
             widths=widths_named(widths),
             time_limit=time_limit,
+            memory_limit=memory_limit,
             workers=workers,
             scheduler=scheduler,
             store=store,

@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...arch import Architecture, Footprint
-from ...ir import FusedMapping, Loop, MappingError, Node, Path, Place
+from ...ir import FusedMapping, Loop, MappingError, Node, OperationPath, Place
 
 Positions = frozenset[int]
 
 
-def readers_of(fused: FusedMapping, place: Place) -> list[Path]:
+def readers_of(fused: FusedMapping, place: Place) -> list[OperationPath]:
     """The operations that read the tile of a node, in the order in which they are done; those that fill from it, or
     from nodes further in."""
     item = fused.item(place)
@@ -25,7 +25,7 @@ def readers_of(fused: FusedMapping, place: Place) -> list[Path]:
     return [path for path in fused.paths.values() if place in path.places and path.operation is not producer]
 
 
-def widest(readers: Sequence[Path], node: Node, place: Place, footprint: Footprint) -> Path:
+def widest(readers: Sequence[OperationPath], node: Node, place: Place, footprint: Footprint) -> OperationPath:
     """Of some readers the one that asks for all that the others ask for.
 
     Raises MappingError where there is none: unions are not counted yet.
@@ -50,7 +50,7 @@ Ask = tuple[tuple[tuple[int, int, tuple[Place, ...]], ...], int]
 """Of one rank, each dimension's coefficient, size and loops above the node; and the zeros before it."""
 
 
-def _asks(path: Path, tensor: str, place: Place) -> tuple[Ask, ...]:
+def _asks(path: OperationPath, tensor: str, place: Place) -> tuple[Ask, ...]:
     position = path.places.index(place)
     above = [
         (path.places[i], item.dim)
@@ -146,7 +146,9 @@ def check_asks(fused: FusedMapping, arch: Architecture) -> None:
                 widest(readers, item, place, arch.footprint)
 
 
-def _check_exchange(fused: FusedMapping, place: Place, node: Node, readers: Iterable[Path], arch: Architecture) -> None:
+def _check_exchange(
+    fused: FusedMapping, place: Place, node: Node, readers: Iterable[OperationPath], arch: Architecture
+) -> None:
     extents = fused.cascade.extents(node.tensor)
     every = True
     readers = list(readers)

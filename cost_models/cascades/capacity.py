@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ...arch import Architecture, Memory
-from ...ir import FusedMapping, Loop, MappingError, Node, Path, Place, Role, Tree
+from ...ir import FusedMapping, Loop, MappingError, Node, OperationPath, Place, Role, Tree
 from ..closed_form import Nest, arriving_sums
 from ..cost import Part, capacity_parts, held_width_bits, tile_words
 from .asks import exchanged_words, widest
@@ -164,7 +164,7 @@ def _held(
 
 
 def _words(
-    fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place, node: Node, users: list[Path]
+    fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place, node: Node, users: list[OperationPath]
 ) -> int:
     """Words of a tile: all that the operations below ask for."""
     user = users[0]
@@ -211,7 +211,7 @@ def _is_unfinished(way: Way, arch: Architecture, place: Place) -> bool:
     return arrivals > first
 
 
-def _is_doubled(fused: FusedMapping, arch: Architecture, place: Place, path: Path, exchanged: bool) -> bool:
+def _is_doubled(fused: FusedMapping, arch: Architecture, place: Place, path: OperationPath, exchanged: bool) -> bool:
     """Whether a double-buffered memory has two copies: of a branch's own tiles, and of those that move with shared
     loops; of an intermediate only where operations overlap."""
     if not fused.tree.at(place[0]).branches:

@@ -135,12 +135,13 @@ class OperationWalk(Walk):
             return found
         return frozenset(tuple(x - b for x, b in zip(element, before, strict=True)) for element in found)
 
-    def tile_at(self, boundary: Boundary, offset: dict[str, int], values: dict[int, int]) -> Tile:
+    def tile_at(self, boundary: Boundary, values: dict[int, int]) -> Tile:
         """What all that read a node in common ask it for."""
         place = self.way.place(boundary.inner_position)
         at = {self.way.place(i): value for i, value in values.items()}
         asked: Tile = frozenset()
         for walk in self.tree.readers(place):
+            assert isinstance(walk, OperationWalk)  # others share no node that is filled
             asked |= walk.asks_at(boundary.tensor.name, place, at)
         return asked
 

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...ir import Loop, LoopNest, Mapping, Node, Path, Problem, ceil_div
+from ...ir import Loop, LoopNest, Mapping, Node, OperationPath, Problem, ceil_div
 from .windows import Made, own_loops
 
 
-def visits(path: Path, made: dict[str, Made]) -> Iterator[tuple[int, Mapping]]:
+def visits(path: OperationPath, made: dict[str, Made]) -> Iterator[tuple[int, Mapping]]:
     """The visits of an operation that has windowed dimensions, alike ones together: how many, and their mapping.
 
     In it, all nodes above the split from which the branch fills, or to which it drains, stand at the top.
@@ -30,13 +30,13 @@ def visits(path: Path, made: dict[str, Made]) -> Iterator[tuple[int, Mapping]]:
         yield math.prod(count for _, _, count in chosen), visit_mapping(path, sizes_here)
 
 
-def _plain_sizes(path: Path, dim: str) -> Counter[int]:
+def _plain_sizes(path: OperationPath, dim: str) -> Counter[int]:
     tile = math.prod(loop.trips for loop in own_loops(path) if loop.dim == dim)
     size = path.operation.problem.sizes[dim]
     return Counter({tile: size // tile}) + Counter({size % tile: 1} if size % tile else {})
 
 
-def visit_mapping(path: Path, sizes: dict[str, int]) -> Mapping:
+def visit_mapping(path: OperationPath, sizes: dict[str, int]) -> Mapping:
     """The mapping of one visit: its branch, on as many positions of every shared dimension."""
     start = path.starts[-1]
     items = path.mapping.nest.items
@@ -56,7 +56,7 @@ def visit_mapping(path: Path, sizes: dict[str, int]) -> Mapping:
     return Mapping(Problem(problem.name, dims, problem.tensors), nest)
 
 
-def whole_mapping(path: Path, tensor: str) -> Mapping:
+def whole_mapping(path: OperationPath, tensor: str) -> Mapping:
     """A mapping in which the nodes of one tensor above the split have the tiles, and the loops above them, that they
     have in the tree: either the windowed loops are below them all, or do not move the tensor."""
     problem, start = path.operation.problem, path.starts[-1]
@@ -79,13 +79,13 @@ def whole_mapping(path: Path, tensor: str) -> Mapping:
     return Mapping(problem, LoopNest((*above, *below)))
 
 
-def largest_visit(path: Path, made: dict[str, Made]) -> Mapping:
+def largest_visit(path: OperationPath, made: dict[str, Made]) -> Mapping:
     """The mapping of the visit that makes most: its tiles are the largest."""
     shared = {loop.dim for loop in path.shared_loops if loop.trips > 1}
     sizes = {dim: made[dim].most if dim in made else max(_plain_sizes(path, dim)) for dim in shared}
     return visit_mapping(path, sizes)
 
 
-def points_made(path: Path, made: dict[str, Made]) -> int:
+def points_made(path: OperationPath, made: dict[str, Made]) -> int:
     """Points that an operation does in all its visits, those that are done again included."""
     return sum(count * mapping.problem.macs for count, mapping in visits(path, made))

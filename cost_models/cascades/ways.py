@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...arch import Architecture
-from ...ir import FusedMapping, LoopNest, Mapping, MappingError, Node, Operation, Path, Place, Renews
+from ...ir import FusedMapping, LoopNest, Mapping, MappingError, Node, Operation, OperationPath, Place, Renews
 from ..boundaries import Boundary, chains_of, check_chain, check_hierarchy
 from ..cost import check_axes
 from .asks import check_asks, readers_of, widest
@@ -24,7 +24,7 @@ class Borrowed:
     own             the same boundary in the operation's own nest
     """
 
-    path: Path
+    path: OperationPath
     boundary: Boundary
     own: Boundary
 
@@ -38,7 +38,7 @@ class Way:
     made        of the dimensions that its consumers read through windows, what its visits make
     """
 
-    path: Path
+    path: OperationPath
     boundaries: tuple[Boundary, ...]
     borrowed: tuple[Borrowed, ...] = ()
     made: dict[str, Made] = field(default_factory=dict)
@@ -87,19 +87,19 @@ def ways_of(fused: FusedMapping, arch: Architecture) -> dict[str, Way]:
     return ways
 
 
-def _widest(fused: FusedMapping, place: Place, arch: Architecture) -> Path:
+def _widest(fused: FusedMapping, place: Place, arch: Architecture) -> OperationPath:
     node = fused.item(place)
     assert isinstance(node, Node)
     return widest(readers_of(fused, place), node, place, arch.footprint)
 
 
-def _boundary_into(path: Path, place: Place, tensor: str, arch: Architecture) -> Boundary:
+def _boundary_into(path: OperationPath, place: Place, tensor: str, arch: Architecture) -> Boundary:
     position = path.places.index(place)
     every = chains_of(path.mapping, arch)
     return next(b for b in every if b.inner_position == position and b.tensor.name == tensor)
 
 
-def _check_placement(fused: FusedMapping, path: Path, arch: Architecture) -> None:
+def _check_placement(fused: FusedMapping, path: OperationPath, arch: Architecture) -> None:
     """All nodes on a way stand where the hierarchy has them; `must` is met by any node on it."""
     items = tuple(item for _, item in fused.above(fused.leaves[path.operation.name]))
     nest = LoopNest(items)

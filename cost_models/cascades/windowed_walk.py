@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
+from collections.abc import Mapping as Mapping_
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ...arch import Architecture, Memory
-from ...ir import Address, Loop, Mapping, Node, Place, Renews
+from ...ir import Address, FusedMapping, Loop, Mapping, Node, Place, Renews
 from ..boundaries import Boundary, chains_of
 from ..counts import Accesses, Counts
 from ..simulator import Coordinates, Element, Holder, SimulationError, Tile, Walk
@@ -18,11 +19,26 @@ from .visits import visit_mapping, whole_mapping
 from .ways import Way
 from .windows import exchange_of
 
-if TYPE_CHECKING:
-    from .simulator import TreeWalk
-
 Values = dict[Place, int]
 """Where the temporal loops of the tree stand."""
+
+
+class Turn(Protocol):
+    """The walk of any operation of the tree, as others see it."""
+
+    def asks_in_visit(self, tensor: str, at: Values, /) -> Tile: ...
+    def finished(self, products: int, /) -> bool: ...
+
+
+class WalkedTree(Protocol):
+    """The walk of the whole tree, as its operations see it."""
+
+    @property
+    def fused(self) -> FusedMapping: ...
+    @property
+    def holders(self) -> dict[tuple[str, Place], Holder]: ...
+    @property
+    def walks(self) -> Mapping_[str, Turn]: ...
 
 
 class _Part(Walk):
@@ -40,7 +56,7 @@ class WindowedWalk:
     """The visits of an operation whose consumers read through windows: each makes what they ask for and the node where
     they exchange it does not hold. A visit is a walk of its own, over as many positions as it makes."""
 
-    def __init__(self, way: Way, arch: Architecture, tree: TreeWalk) -> None:
+    def __init__(self, way: Way, arch: Architecture, tree: WalkedTree) -> None:
         self.way, self.arch, self.tree = way, arch, tree
         self.problem = way.operation.problem
         self.output = self.problem.output
@@ -117,17 +133,13 @@ class WindowedWalk:
         extents = self.tree.fused.cascade.extents(self.output.name)
         return all(0 <= x < extent for x, extent in zip(element, extents, strict=True))
 
-    def asks_at(self, tensor: str, place: Place, values: Values) -> Tile:
-        """Nodes in common with other operations are refused, so no node asks for it."""
-        raise SimulationError(f"{self.problem.name} shares a node of {tensor} at {place}")
-
     # ---- a visit -------------------------------------------------------------------------------------------
 
     def make(self, values: Values) -> None:
         """One visit: walk it, and hold what it made."""
         if not self.new:
             return
-        sizes = {dim: len(self._positions(values)[dim]) for dim in self._shared()}
+        sizes = {dim: len(self._positions()[dim]) for dim in self._shared()}
         mapping = visit_mapping(self.way.path, sizes)
         for tensor in self.problem.operands:
             if tensor.name in self.tree.fused.cascade.intermediates:
@@ -143,17 +155,17 @@ class WindowedWalk:
     def _shared(self) -> list[str]:
         return sorted({loop.dim for loop in self.way.path.shared_loops if loop.trips > 1})
 
-    def _positions(self, values: Values) -> dict[str, list[int]]:
+    def _positions(self) -> dict[str, list[int]]:
         """The positions of every dimension that this visit works on: of the output's, those that it makes."""
         axes = [sorted(set(axis)) for axis in zip(*self.new, strict=True)]
         found = {rank[0][0]: axis for rank, axis in zip(self.output.ranks, axes, strict=True)}
         return {dim: found.get(dim, list(range(size))) for dim, size in self.problem.dims}
 
-    def asks_in_visit(self, tensor: str, values: Values) -> Tile:
+    def asks_in_visit(self, tensor: str, _at: Values) -> Tile:
         """What this visit reads of an operand; positions as the tensor has them."""
         if not self.new:
             return frozenset()
-        positions = self._positions(values)
+        positions = self._positions()
         axes = []
         for i, rank in enumerate(self.problem.tensor(tensor).ranks):
             before = self.way.operation.pad(tensor, i)[0]

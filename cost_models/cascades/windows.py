@@ -25,7 +25,7 @@ from ...ir import (
     MappingError,
     Node,
     Operation,
-    Path,
+    OperationPath,
     Place,
     Renews,
     ceil_div,
@@ -87,19 +87,19 @@ def made_by_visits(fused: FusedMapping, arch: Architecture) -> Windows:
     return found
 
 
-def exchange_of(fused: FusedMapping, path: Path) -> Place:
+def exchange_of(fused: FusedMapping, path: OperationPath) -> Place:
     """The one node at which the output of an operation passes to its consumers."""
     tensor = path.operation.output.name
     return fused.exchange(tensor, fused.cascade.consumers[tensor][0].name)
 
 
-def _refuse(path: Path, what: str) -> MappingError:
+def _refuse(path: OperationPath, what: str) -> MappingError:
     shown = ", ".join(sorted(path.windows))
     message = f"its consumers read {path.operation.output.name} through windows along {shown}, and {what}"
     return MappingError(f"{message}: not counted yet", where=path.operation.name)
 
 
-def _check_supported(fused: FusedMapping, path: Path, arch: Architecture) -> None:
+def _check_supported(fused: FusedMapping, path: OperationPath, arch: Architecture) -> None:
     """Windows are counted between neighbouring leaves, along loops in time."""
     tensor = path.operation.output.name
     places = {fused.exchange(tensor, consumer.name) for consumer in fused.cascade.consumers[tensor]}
@@ -125,7 +125,7 @@ def _check_supported(fused: FusedMapping, path: Path, arch: Architecture) -> Non
             raise _refuse(path, f"'{item}' stands between shared loops and split")
 
 
-def _made(fused: FusedMapping, arch: Architecture, path: Path, dim: str, known: Windows) -> Made:
+def _made(fused: FusedMapping, arch: Architecture, path: OperationPath, dim: str, known: Windows) -> Made:
     operation = path.operation
     rank = plain_rank(operation, operation.output.name, dim)
     assert rank is not None
@@ -196,7 +196,9 @@ def own_steps(fused: FusedMapping, operation: Operation, dim: str, place: Place,
     return [frozenset(range(i * tile, min(size, (i + 1) * tile))) for i in range(trips)]
 
 
-def _new(fused: FusedMapping, arch: Architecture, path: Path, place: Place, asked: Steps) -> Iterator[Positions]:
+def _new(
+    fused: FusedMapping, arch: Architecture, path: OperationPath, place: Place, asked: Steps
+) -> Iterator[Positions]:
     exchange = exchange_of(fused, path)
     node = fused.item(exchange)
     assert isinstance(node, Node)
@@ -211,14 +213,14 @@ def _new(fused: FusedMapping, arch: Architecture, path: Path, place: Place, aske
             held = ask
 
 
-def keeps_rows(fused: FusedMapping, arch: Architecture, path: Path, place: Place) -> bool:
+def keeps_rows(fused: FusedMapping, arch: Architecture, path: OperationPath, place: Place) -> bool:
     """Whether a node that stands below a shared loop keeps what the next step of the loop reads again."""
     exchange = exchange_of(fused, path)
     above = [at for at, item in fused.above(*exchange) if isinstance(item, Loop) and item.trips > 1]
     return _halo(fused, arch, exchange) != "none" and above[-1:] == [place] and place[0] == exchange[0]
 
 
-def _check_cover(path: Path, dim: str, most: int) -> None:
+def _check_cover(path: OperationPath, dim: str, most: int) -> None:
     """The branch's loops over a dimension cover what a visit makes of it at most."""
     own = [loop.trips for loop in own_loops(path) if loop.dim == dim and loop.trips > 1]
     inner = math.prod(own[1:])
@@ -266,6 +268,6 @@ def _dim_at(fused: FusedMapping, name: str, place: Place) -> str:
     return loop_of(item, name).dim
 
 
-def own_loops(path: Path) -> list[Loop]:
+def own_loops(path: OperationPath) -> list[Loop]:
     """The loops inside an operation's branch."""
     return [item for item in path.mapping.nest.items[path.starts[-1] :] if isinstance(item, Loop)]

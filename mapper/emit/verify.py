@@ -12,7 +12,7 @@ from ...ir import FusedMapping, Mapping
 from .numpy_program import emit_numpy
 from .tree_program import emit_tree
 
-Words = dict[tuple[str, str], tuple[int, int]]
+WordTable = dict[tuple[str, str], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Verification:
     agrees: bool
     words_agree: bool
     seconds: float
-    moved: Words
-    expected: Words
+    moved: WordTable
+    expected: WordTable
     message: str
     steps: int = 0
     steps_run: int = 0
@@ -67,7 +67,7 @@ def verify_numpy(
     begun = time.perf_counter()
     wrong, moved, (steps, ran) = program["check"](seed, floats)
     seconds = time.perf_counter() - begun
-    expected: Words = program["EXPECTED"]
+    expected: WordTable = program["EXPECTED"]
     differing = [name for name in {**expected, **moved} if expected.get(name) != moved.get(name)]
     return Verification(
         agrees=not wrong,
@@ -92,13 +92,13 @@ def verify_tree(fused: FusedMapping, arch: Architecture, seed: int = 0) -> Verif
     begun = time.perf_counter()
     wrong, moved = program["check"](seed)
     seconds = time.perf_counter() - begun
-    expected: Words = program["EXPECTED"]
+    expected: WordTable = program["EXPECTED"]
     differing = [name for name in {**expected, **moved} if expected.get(name) != moved.get(name)]
     message = _message(wrong, differing, moved, expected)
     return Verification(not wrong, not differing, seconds, moved, expected, message)
 
 
-def _message(wrong: str, differing: list[tuple[str, str]], moved: Words, expected: Words) -> str:
+def _message(wrong: str, differing: list[tuple[str, str]], moved: WordTable, expected: WordTable) -> str:
     parts = [wrong] if wrong else []
     for memory, tensor in differing:
         parts.append(

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ...ir import StoreError, UnwritableStoreError
-from .answer import Answer
+from ...mapper.question import Question
 from .database import Store
 from .location import is_default, store_path
-from .question import Question
 from .record import Record, record_of
+from .result import Result
 
 
 class _Convenience(Store):
@@ -21,14 +21,14 @@ class _Convenience(Store):
         super().__init__(path)
         self._note: Callable[[str], None] | None = note
 
-    def keep(self, question: Question, answer: Answer, time_limit: float | None = None, seconds: float = 0.0) -> Record:
+    def keep(self, question: Question, result: Result, seconds: float = 0.0) -> Record:
         if self._note is not None:
             try:
-                return super().keep(question, answer, time_limit, seconds)
+                return super().keep(question, result, seconds)
             except UnwritableStoreError as error:
                 self._note(not_kept(error, "further results are"))
                 self._note = None
-        return record_of(question, answer, time_limit, seconds)
+        return record_of(question, result, seconds)
 
 
 @contextmanager

@@ -15,12 +15,12 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import count_words, simulate
 from tilewright.cost_models.cascades import count_tree, simulate_tree, ways_of
 from tilewright.ir import (
-    Access,
     Call,
     Cascade,
     FusedMapping,
     Loop,
     Node,
+    Operand,
     Operation,
     Problem,
     SharedLoop,
@@ -64,9 +64,9 @@ def test_a_tree_without_splits_is_an_ordinary_mapping() -> None:
 def _alone(problem: Problem) -> Cascade:
     """A problem as the one operation of a cascade: the product of its operands."""
     first, *others = problem.operands
-    product: Access | Call = Access(first.name)
+    product: Operand | Call = Operand(first.name)
     for operand in others:
-        product = Call("mul", (product, Access(operand.name)))
+        product = Call("mul", (product, Operand(operand.name)))
     return Cascade(problem.name, (Operation(problem, product, "sum"),))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tilewright.report.comparison import FREE, Comparison
+from tilewright.report.comparison import Comparison
+from tilewright.report.comparison_rows import FREE
 from tilewright.report.findings import findings
 
 

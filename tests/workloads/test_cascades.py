@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.ir import Access, Call, Cascade, Number, ProblemError
+from tilewright.ir import Call, Cascade, Number, Operand, ProblemError
 from tilewright.workloads import cascade, cascade_from_texts, load_cascade
 from tilewright.workloads.operations import read_statement
 
@@ -53,7 +53,7 @@ def test_expressions_names_and_pads() -> None:
     assert statement.operands["X"] == ((("c", 1),), (("p", 2), ("r", 1)))
     assert statement.pads == {"X": ((0, 0), (1, 2))}
     assert read_statement("T[m] = max(A[m] - 1, -2)").expression == Call(
-        "max", (Call("sub", (Access("A"), Number(1))), Number(-2))
+        "max", (Call("sub", (Operand("A"), Number(1))), Number(-2))
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...ir import ProblemError
 from ..layers import convolution
-from .nodes import Dense, Node, Part, widths
+from .nodes import Dense, OnnxNode, Repeated, widths
 
 
 @dataclass(frozen=True)
@@ -25,19 +25,19 @@ class Window:
         return tuple(d * (k - 1) + 1 for k, d in zip(self.size, self.dilation, strict=True))
 
 
-def conv(node: Node) -> Dense:
+def conv(node: OnnxNode) -> Dense:
     """Conv: inputs X, W and optionally a bias."""
     return _convolved(node, image=0, weight=1, others={"Conv bias": node.output_elements if node.has(2) else 0})
 
 
-def conv_integer(node: Node) -> Dense:
+def conv_integer(node: OnnxNode) -> Dense:
     """ConvInteger: inputs x, w and optionally their zero points, which are subtracted first."""
     image, weight = math.prod(node.shape(0)), math.prod(node.shape(1))
     subtractions = image * node.has(2) + weight * (node.has(3) and not node.input(1).constant)
     return _convolved(node, image=0, weight=1, others={"ConvInteger zero points": subtractions})
 
 
-def qlinear_conv(node: Node) -> Dense:
+def qlinear_conv(node: OnnxNode) -> Dense:
     """QLinearConv: x, its scale and zero point, w, its scale and zero point, those of y, and optionally a bias."""
     outputs = node.output_elements
     scaling = math.prod(node.shape(0)) + 2 * outputs  # zero point of x; scale and zero point of y
@@ -45,7 +45,7 @@ def qlinear_conv(node: Node) -> Dense:
     return _convolved(node, image=0, weight=3, others=others)
 
 
-def _convolved(node: Node, image: int, weight: int, others: dict[str, int]) -> Dense:
+def _convolved(node: OnnxNode, image: int, weight: int, others: dict[str, int]) -> Dense:
     (batch, channels, *sizes), (filters, per_group, *_) = spatial_shapes(node, image, weight)
     window = window_of(node, node.shape(weight))
     groups = node.integer("group", 1, minimum=1)
@@ -59,10 +59,10 @@ def _convolved(node: Node, image: int, weight: int, others: dict[str, int]) -> D
     problem = convolution(
         filters, channels, output, window.size, batch, groups, window.stride, window.dilation, bits=bits
     )
-    return Dense((Part(problem, kept.parameter),), others)
+    return Dense((Repeated(problem, kept.parameter),), others)
 
 
-def spatial_shapes(node: Node, image: int, weight: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def spatial_shapes(node: OnnxNode, image: int, weight: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Shapes of image and filter: as many axes, two of them channels."""
     seen, kernel = node.shape(image), node.shape(weight)
     if len(seen) != len(kernel) or len(seen) < 3:
@@ -70,20 +70,20 @@ def spatial_shapes(node: Node, image: int, weight: int) -> tuple[tuple[int, ...]
     return seen, kernel
 
 
-def window_of(node: Node, kernel: Sequence[int]) -> Window:
+def window_of(node: OnnxNode, kernel: Sequence[int]) -> Window:
     """The filter's size, from its shape; stride and dilation from the attributes, 1 where they are left out."""
     size = tuple(kernel[2:])
     count = len(size)
     return Window(size, node.integers("strides", count, 1, 1), node.integers("dilations", count, 1, 1))
 
 
-def pads_of(node: Node, axes: int) -> tuple[tuple[int, int], ...]:
+def pads_of(node: OnnxNode, axes: int) -> tuple[tuple[int, int], ...]:
     """(begin, end) of every axis; the attribute has all begins first."""
     both = node.integers("pads", 2 * axes, 0)
     return tuple(zip(both[:axes], both[axes:], strict=True))
 
 
-def auto_pad_of(node: Node) -> str:
+def auto_pad_of(node: OnnxNode) -> str:
     """How padding is chosen: NOTSET, VALID, SAME_UPPER or SAME_LOWER."""
     mode = str(node.attributes.get("auto_pad", "NOTSET"))
     if mode not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
@@ -91,7 +91,7 @@ def auto_pad_of(node: Node) -> str:
     return mode
 
 
-def _outputs(node: Node, axis: int, size: int, window: Window) -> int:
+def _outputs(node: OnnxNode, axis: int, size: int, window: Window) -> int:
     """Output positions along one axis (the formulas of the ONNX operator specification of Conv)."""
     mode, stride = auto_pad_of(node), window.stride[axis]
     if mode.startswith("SAME"):

@@ -9,16 +9,16 @@ from ..names import comment, printable
 from .contraction import Factor, contraction
 from .passes import pass_ends, pass_repeats
 from .plan import Step
-from .schedule import Contracted, Schedule, bare, place_of
+from .schedule import Contracted, ProgramText, bare, place_of
 
 DEEPEST = 20
 """Python allows as many blocks inside each other; in nests with more loops, neighbouring ones share one."""
 
 
-class Loops:
+class LoopText:
     """The text of the nest: loops, the transfers at every node, and contractions."""
 
-    def __init__(self, schedule: Schedule, indent: str = "") -> None:
+    def __init__(self, schedule: ProgramText, indent: str = "") -> None:
         self.schedule, self.plan, self.problem = schedule, schedule.plan, schedule.problem
         self.items = self.plan.mapping.nest.items
         self.indent = indent
@@ -91,14 +91,12 @@ class Loops:
         output = self.problem.output
         buffer = core.buffers[output.name]
         trips = [label.trips for label in core.labels]
-        statements, value = self._value(factors, len(contracted.masks), core.axes(buffer), trips)
+        statements, value = self._value(factors, core.axes(buffer), trips)
         yield from statements
         index = schedule.index(output, buffer, core.position)
         yield schedule.combined(f"{contracted.views[output.name]}[{bare(index)}]", value)
 
-    def _value(
-        self, factors: list[Factor], masks: int, output: tuple[int, ...], trips: list[int]
-    ) -> tuple[list[str], str]:
+    def _value(self, factors: list[Factor], output: tuple[int, ...], trips: list[int]) -> tuple[list[str], str]:
         """Statements, and the expression of what is added to the output; the last factors are masks."""
         return contraction(factors, output, trips)
 

@@ -114,7 +114,7 @@ def span(rank: Rank, extents: dict[str, int]) -> int:
 
 
 @dataclass(frozen=True)
-class Plan:
+class NestPlan:
     """A mapping, sorted into what each part of the program needs.
 
     shared      position in the nest above which loops are shared with other operations, and stay Python loops
@@ -131,7 +131,7 @@ class Plan:
     edges: bool = False
 
     @classmethod
-    def of(cls, mapping: Mapping, arch: Architecture) -> Plan:
+    def of(cls, mapping: Mapping, arch: Architecture) -> NestPlan:
         """Raises MappingError when a node or loop stands where the architecture has no place for it."""
         return cls(mapping, arch, steps_of(mapping), boundaries_of(mapping, arch))
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Mapping as Mapping_
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ....arch import Architecture
 from ....ir import Mapping, Rank, Tensor
 from ..direct import operand_shapes
-from ..names import Names, comment, quoted
-from .plan import Buffer, Core, Plan, Step
+from ..names import FreshNames, comment, quoted
+from .plan import Buffer, Core, NestPlan, Step
 
 LOCALS = (
     "operands",
     "kind",
     "output_kind",
-    "macs",
     "left",
     "right",
     "result",
@@ -39,7 +38,25 @@ class Contracted:
     masks: dict[str, str]
 
 
-class Schedule:
+@dataclass(frozen=True)
+class PartOfTree:
+    """What an operation's way through a tree adds to its mapping.
+
+    plan     of the way
+    names    of the whole program
+    shared   names that the loops and nodes above a split have there, by position
+    maximum  whether words are combined by their maximum, and not by their sum
+    filled   positions of the nodes whose words are counted here; None: all but the outermost, as in an ordinary mapping
+    """
+
+    plan: NestPlan
+    names: FreshNames
+    shared: Mapping_[int, str] = field(default_factory=dict)
+    maximum: bool = False
+    filled: frozenset[int] | None = None
+
+
+class ProgramText:
     """Names for everything in `run`, and the text of its parts."""
 
     def __init__(
@@ -48,34 +65,27 @@ class Schedule:
         arch: Architecture,
         taken: Sequence[str] = (),
         depths: Collection[int] = (),
-        plan: Plan | None = None,
-        names: Names | None = None,
-        shared: Mapping_[int, str] | None = None,
-        maximum: bool = False,
-        filled: Collection[int] | None = None,
+        part: PartOfTree | None = None,
     ) -> None:
-        """The schedule of a mapping, or of an operation's way through a tree.
+        """The schedule of a mapping.
 
-        taken    names that are not free
-        depths   of passes
-        plan     of the way; names: those of the whole program
-        shared   names that the loops and nodes above a split have there, by position
-        maximum  whether words are combined by their maximum, and not by their sum
-        filled   positions of the nodes whose words are counted here; by default all but the outermost
+        taken   names that are not free
+        depths  of passes
+        part    what else there is, where it is an operation's way through a tree
         """
-        self.plan = Plan.of(mapping, arch) if plan is None else plan
+        if part is None:
+            part = PartOfTree(NestPlan.of(mapping, arch), FreshNames((*taken, *LOCALS)))
+        self.plan, names, shared = part.plan, part.names, part.shared
         self.problem = mapping.problem
         self.arch = arch
-        names = Names((*taken, *LOCALS)) if names is None else names
-        shared = shared or {}
-        self.identity = "-np.inf" if maximum else "0"
-        self.reduction = "max" if maximum else "sum"
-        self.macs = "macs" if plan is None else names.unique(f"macs_{self.problem.name}")
+        self.identity = "-np.inf" if part.maximum else "0"
+        self.reduction = "max" if part.maximum else "sum"
+        self.macs = names.unique("macs" if part.filled is None else f"macs_{self.problem.name}")
         self.loop = self._loop_names(names, shared)
         self.buffer = {
             p: shared.get(p) or names.unique(f"{b.memory}_{b.tensor.name}") for p, b in self.plan.buffers.items()
         }
-        inner = [p for p, b in self.plan.buffers.items() if b.boundary and (filled is None or p in filled)]
+        inner = [p for p, b in self.plan.buffers.items() if b.boundary and (part.filled is None or p in part.filled)]
         self.outside = {p: names.unique(f"{self.buffer[p]}_outside") for p in inner}
         self.meter = {p: names.unique(f"{self.buffer[p]}_meter") for p in inner}
         self.drain = {p: names.unique(f"drain_{self.buffer[p]}") for p in inner}
@@ -83,12 +93,12 @@ class Schedule:
         self.mac = self._at("mac", self.plan.core(len(self.plan.python_loops)), names)
         self.passes = [self._at(f"pass{i}", self.plan.core(depth), names) for i, depth in enumerate(sorted(depths), 1)]
 
-    def _at(self, what: str, core: Core, names: Names) -> Contracted:
+    def _at(self, what: str, core: Core, names: FreshNames) -> Contracted:
         views = {tensor: names.unique(f"{what}_{tensor}") for tensor in core.buffers}
         masks = {dim: names.unique(f"{what}_valid_{dim}") for dim in self.mask}
         return Contracted(names.unique(what), core, views, masks)
 
-    def _loop_names(self, names: Names, shared: Mapping_[int, str]) -> dict[Step, str]:
+    def _loop_names(self, names: FreshNames, shared: Mapping_[int, str]) -> dict[Step, str]:
         count = dict.fromkeys(self.problem.dim_names, 0)
         found = {}
         for step in self.plan.python_loops:

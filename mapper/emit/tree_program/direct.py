@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from ....ir import Cascade, Operation
 from ..direct import direct_lines, operand_shapes
-from ..names import Names, comment, quoted
+from ..names import FreshNames, comment, quoted
 from .points import constant, point_text
 
 
 def cascade_lines(cascade: Cascade, taken: list[str]) -> Iterator[str]:
     """A function for each operation, and `direct(operands)`, which gives all tensors that operations write."""
-    names = Names(taken)
+    names = FreshNames(taken)
     functions = {operation.name: names.unique(f"direct_{operation.name}") for operation in cascade}
     for operation in cascade:
         yield from comment(str(operation))
@@ -36,7 +36,7 @@ def _read(operation: Operation, tensor: str) -> str:
 
 def _function(operation: Operation, name: str, taken: list[str]) -> Iterator[str]:
     if operation.multiplies:
-        lines = direct_lines(operation.problem, Names((*taken, "operands", "kind", "result", "np", "itertools")))
+        lines = direct_lines(operation.problem, FreshNames((*taken, "operands", "kind", "result", "np", "itertools")))
         number = constant(operation)
         scaled = "result" if number == 1 else f"{number!r} * result"
         yield lines[0].replace("def direct(", f"def {name}(", 1)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ....ir import Address, MappingError, Node, Operation, Place, Tree
 from ..names import comment
 from ..numpy_program.contraction import Factor, contraction
-from ..numpy_program.loops import DEEPEST, Loops
-from ..numpy_program.schedule import Schedule
+from ..numpy_program.loops import DEEPEST, LoopText
+from ..numpy_program.schedule import ProgramText
 from .points import constant, point_text
 from .schedules import Schedules
 
@@ -59,7 +59,7 @@ class TreeLoops:
         name, path = next((name, path) for name, path in self.fused.paths.items() if place in path.places)
         schedule = self.schedules.of[name]
         step = next(step for step in schedule.loop if step.position == path.places.index(place))
-        return Loops(schedule).range_of(step)
+        return LoopText(schedule).range_of(step)
 
     def _node_lines(self, place: Place) -> Iterator[str]:
         if place in self.schedules.filler:
@@ -73,7 +73,7 @@ class TreeLoops:
             if not schedule.plan.buffers[position].whole:
                 yield f"{schedule.buffer[position]}[...] = {schedule.identity}"
 
-    def _home(self, place: Place) -> tuple[Schedule, int] | None:
+    def _home(self, place: Place) -> tuple[ProgramText, int] | None:
         """The schedule whose output has its outermost node there."""
         for name, way in self.schedules.ways.items():
             position = way.mapping.nest.node_positions(way.operation.output.name)[0]
@@ -103,17 +103,15 @@ class TreeLoops:
         return {name for name in names if name in producers and producers[name].reduction == "max"}
 
 
-class Leaf(Loops):
+class Leaf(LoopText):
     """The text of one branch: the loops and nodes of an operation, and its points inside."""
 
-    def __init__(self, schedule: Schedule, operation: Operation, indent: str, unbounded: set[str]) -> None:
+    def __init__(self, schedule: ProgramText, operation: Operation, indent: str, unbounded: set[str]) -> None:
         super().__init__(schedule, indent)
         self.operation = operation
         self.unbounded = unbounded
 
-    def _value(
-        self, factors: list[Factor], masks: int, output: tuple[int, ...], trips: list[int]
-    ) -> tuple[list[str], str]:
+    def _value(self, factors: list[Factor], output: tuple[int, ...], trips: list[int]) -> tuple[list[str], str]:
         if self.operation.multiplies:
             operands = zip(self.problem.operands, factors, strict=False)
             bounded = [self._bounded(factor) for t, factor in operands if t.name in self.unbounded]
@@ -122,23 +120,21 @@ class Leaf(Loops):
             statements, value = contraction([*kept, *bounded, *ones], output, trips)
             number = constant(self.operation)
             return statements, value if number == 1 else f"{number!r} * ({value})"
-        return self._pointwise(factors, masks, output, trips)
+        return self._pointwise(factors, output, trips)
 
     def _bounded(self, factor: Factor) -> Factor:
         return Factor(f"np.nan_to_num({factor.text}, neginf=0)", factor.axes)
 
-    def _pointwise(
-        self, factors: list[Factor], masks: int, output: tuple[int, ...], trips: list[int]
-    ) -> tuple[list[str], str]:
+    def _pointwise(self, factors: list[Factor], output: tuple[int, ...], trips: list[int]) -> tuple[list[str], str]:
         """The expression over all labels; what lies beyond an edge counts nothing, and the labels that the output has
         not are reduced."""
         count = len(trips)
         aligned = [f"aligned({f.text}, {f.axes!r}, {count})" for f in factors]
-        operands = len(factors) - masks
+        operands = len(self.problem.operands)
         names = [tensor.name for tensor in self.problem.operands]
         text = point_text(self.operation.expression, dict(zip(names, aligned[:operands], strict=True)))
         statements = [f"points = np.broadcast_to({text}, {tuple(trips)})"]
-        if masks:
+        if len(factors) > operands:
             inside = " * ".join(aligned[operands:])
             statements.append(f"points = np.where(({inside}) > 0, points, {self.schedule.identity})")
         summed = tuple(axis for axis in range(count) if axis not in output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from ....ir import Access, Call, Expression, Number, Operation
+from ....ir import Call, Expression, Number, Operand, Operation
 
 _SPELLED = {
     "abs": "np.abs({})",
@@ -29,7 +29,7 @@ _EXACT = {"abs", "add", "max", "min", "mul", "neg", "relu", "sub"}
 
 def point_text(expression: Expression, arrays: Mapping[str, str]) -> str:
     """The expression on arrays, given the text of each tensor's."""
-    if isinstance(expression, Access):
+    if isinstance(expression, Operand):
         return arrays[expression.tensor]
     if isinstance(expression, Number):
         return repr(expression.value)

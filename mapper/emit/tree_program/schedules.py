@@ -13,13 +13,13 @@ from ....arch import Architecture
 from ....cost_models.boundaries import chains_of
 from ....cost_models.cascades import Way, ways_of
 from ....ir import FusedMapping, Loop, MappingError, Node, Place
-from ..names import Names, comment, quoted
-from ..numpy_program.plan import Plan, steps_of
-from ..numpy_program.schedule import Schedule
+from ..names import FreshNames, comment, quoted
+from ..numpy_program.plan import NestPlan, steps_of
+from ..numpy_program.schedule import PartOfTree, ProgramText
 
 
 @dataclass(frozen=True)
-class Array:
+class NodeArray:
     """What the instances of one node hold, for all operations.
 
     name    in the program
@@ -41,7 +41,7 @@ class Schedules:
         if any(way.made for way in self.ways.values()):
             message = "programs of windows along shared loops cannot be written yet"
             raise MappingError(message, where=fused.cascade.name)
-        self.names = Names(taken)
+        self.names = FreshNames(taken)
         self._views: dict[tuple[str, Place], str] = {}
         self.loop = self._loop_names()
         plans = {name: self._plan(way) for name, way in self.ways.items()}
@@ -58,10 +58,10 @@ class Schedules:
                     found[address, i] = self.names.unique(f"{item.dim}{len(found)}")
         return found
 
-    def _plan(self, way: Way) -> Plan:
+    def _plan(self, way: Way) -> NestPlan:
         homes = {way.mapping.nest.node_positions(t.name)[0] for t in way.mapping.problem.tensors}
         exchanges = frozenset(p for p in homes if self._memory(way, p) != self.arch.memories[0].name)
-        return Plan(
+        return NestPlan(
             mapping=way.mapping,
             arch=self.arch,
             steps=steps_of(way.mapping),
@@ -76,9 +76,9 @@ class Schedules:
         assert isinstance(item, Node)
         return item.memory
 
-    def _arrays(self, plans: dict[str, Plan]) -> dict[Place, Array]:
+    def _arrays(self, plans: dict[str, NestPlan]) -> dict[Place, NodeArray]:
         """One array per node: as long, along every axis, as the operation that needs most of it."""
-        found: dict[Place, Array] = {}
+        found: dict[Place, NodeArray] = {}
         for name, plan in plans.items():
             way = self.ways[name]
             for position, buffer in plan.buffers.items():
@@ -93,7 +93,7 @@ class Schedules:
                 shape = (*(step.trips for step in buffer.spatial), *tile)
                 if known:
                     shape = tuple(map(max, shape, known.shape))
-                found[place] = Array(array, shape, origin)
+                found[place] = NodeArray(array, shape, origin)
         return found
 
     def _origin(self, place: Place, tensor: str) -> tuple[int, ...]:
@@ -103,22 +103,15 @@ class Schedules:
         readers = [path.operation for path in users if path.operation.output.name != tensor]
         return tuple(max((op.pad(tensor, i)[0] for op in readers), default=0) for i in range(count))
 
-    def _schedule(self, name: str, plan: Plan) -> Schedule:
+    def _schedule(self, name: str, plan: NestPlan) -> ProgramText:
         way = self.ways[name]
         shared = {i: self.loop[place] for i, place in enumerate(way.path.places) if place in self.loop}
         shared |= {position: self.view_name(name, position) for position in plan.buffers}
         mine = [b.inner_position for b in way.boundaries]
         for other in self.ways.values():
             mine += [b.boundary.inner_position for b in other.borrowed if b.path.operation.name == name]
-        return Schedule(
-            way.mapping,
-            self.arch,
-            plan=plan,
-            names=self.names,
-            shared=shared,
-            maximum=way.operation.reduction == "max",
-            filled=mine,
-        )
+        part = PartOfTree(plan, self.names, shared, way.operation.reduction == "max", frozenset(mine))
+        return ProgramText(way.mapping, self.arch, part=part)
 
     def view_name(self, operation: str, position: int) -> str:
         """What an operation calls its part of a node's array: the array's own name, where it is alone with it."""
