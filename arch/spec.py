@@ -31,6 +31,9 @@ Footprint = Literal["exact", "box"]
 Latency = Literal["steady", "with_fill"]
 Overlap = Literal["within_operations", "across_operations"]
 
+ESTIMATES = "estimates: "
+"""What the source of an architecture says before the figures of it that are estimates."""
+
 
 class Spec(BaseModel):
     """Base of all specification records: frozen, unknown keys refused."""
@@ -246,6 +249,21 @@ class Architecture(Spec):
         if twice:
             raise ValueError(f"two levels are named {', '.join(sorted(twice))}")
         return self
+
+    @property
+    def estimates(self) -> str:
+        """The figures that are estimates, as the source says; nothing, if none are."""
+        return self.source.partition(ESTIMATES)[2]
+
+    @property
+    def cost_text(self) -> str:
+        """All that costs and latencies depend on, as JSON: no texts and no areas. Without defaults, so that a new
+        switch of the cost model that is off leaves it as it is."""
+        without: dict[str, Any] = dict.fromkeys(
+            ("name", "description", "technology", "source", "settings", "area_mm2"), True
+        )
+        without |= {"levels": {"__all__": {"area_mm2"}}, "mac": {"area_mm2"}}
+        return self.model_dump_json(exclude=without, exclude_defaults=True)
 
     @property
     def memories(self) -> tuple[Memory, ...]:

@@ -12,7 +12,7 @@ from tilewright.cost_models import Cost, evaluate
 from tilewright.ir import LoopNest, Mapping
 from tilewright.mapper.certificate import Certificate
 from tilewright.report.describe import page_of
-from tilewright.report.text import bound_text, certificate_rows, plain_text, result_page, write
+from tilewright.report.text import beyond_rows, bound_text, certificate_rows, plain_text, result_page, write
 from tilewright.workloads import gemm, list_networks, load_layer, load_network
 
 NEST = """
@@ -117,7 +117,9 @@ def test_what_most_machines_leave_out_is_on_the_page_of_those_that_have_it() -> 
     assert f"{found.fill_cycles:,.1f}".removesuffix(".0") + " of them add to fill and to drain" in text
     assert "array hops  A" in text
     assert "leakage" in text
-    assert "0.5 mm2" in text
+    assert "mm2" not in text, "areas that are estimates stay on the page of the machine"
+    stated = special().model_copy(update={"source": "", "area_mm2": 2.5})
+    assert f"{stated.total_area_mm2:.4g} mm2, as far" in plain_text(result_page(MAPPING, stated, found))
     plain = plain_text(result_page(MAPPING, machine(), cost()))
     assert not any(word in plain for word in ("hops", "leakage", "mm2", "fill and to drain"))
 
@@ -171,3 +173,11 @@ def test_layer_pages() -> None:
     text = plain_text(page_of(load_layer("alexnet:conv1")))
     assert "4*p+r" in text
     assert "input" in text
+
+
+def test_a_page_says_where_ragged_tiles_are_likely_to_be_better() -> None:
+    found = replace(cost(), utilization=0.062)
+    (row,) = beyond_rows(replace(CERTIFICATE, tiling="perfect"), found)
+    assert row == ("Beyond", "6.2% of the MACs are at work: --tiling ragged may use more of them")
+    assert not beyond_rows(CERTIFICATE, found), "they were searched"
+    assert not beyond_rows(replace(CERTIFICATE, tiling="perfect"), replace(found, utilization=0.9))
