@@ -7,8 +7,19 @@ from typing import Annotated
 
 import typer
 
+from .cascades import tree_text
 from .mappings import cost_of, load_on
-from .options import ConvOption, EinsumOption, FastOption, GemmOption, MappingArgument, SetOption, names
+from .options import (
+    ConvOption,
+    EinsumOption,
+    FastOption,
+    GemmOption,
+    MappingArgument,
+    OpOption,
+    SetOption,
+    TreeOption,
+    names,
+)
 from .problems import problem_named
 
 
@@ -45,6 +56,8 @@ def emit(
     conv: ConvOption = None,
     gemm: GemmOption = None,
     einsum: EinsumOption = None,
+    op: OpOption = None,
+    tree: TreeOption = None,
     set_fields: SetOption = None,
 ) -> None:
     """Print a mapping in another form: a program that executes it, or a file that others read.
@@ -55,16 +68,25 @@ def emit(
     tilewright emit result/mapping.json --to mlir --out layer.mlir
     tilewright emit result/mapping.json --to yaml > mine.yaml
     tilewright emit mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --to json
+    tilewright emit cascade.yaml --arch chip.yaml --mapping tree.txt --to numpy
     """
     from ..forms import emit_mapping, form_named
-    from ..results import write_file
 
     form_named(to)
+    if op or tree:
+        _write(tree_text(mapping, op, tree, arch, set_fields, to), out)
+        return
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     loaded = load_on(mapping, problem, arch, set_fields)
     chosen = None if copied is None else [name for name in names(copied) if name != "none"]
     text = emit_mapping(loaded.evaluated(cost_of(mapping, loaded)), to, element=element, copied=chosen, fast=fast)
+    _write(text, out)
+
+
+def _write(text: str, out: Path | None) -> None:
+    from ..results import write_file
+
     if out is None:
         typer.echo(text, nl=False)
     else:
