@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,27 @@ def bound_page(problem: Problem, points: Sequence[Point], kind: str) -> Group:
         ("Compulsory", f"{count(_compulsory(problem))} words, every one once"),
     ]
     return Group(pairs([*layer_rows(problem), *rows]), section("Words moved, by words of the buffer", _table(points)))
+
+
+def bound_data(problem: Problem, points: Sequence[Point], kind: str) -> dict[str, Any]:
+    """The same for programs, in words."""
+    return {
+        "layer": problem.name,
+        "dims": dict(problem.dims),
+        "macs": problem.macs,
+        "searched": kind,
+        "compulsory_words": _compulsory(problem),
+        "points": [
+            {
+                "buffer_words": p.words,
+                "traffic_words": p.traffic,
+                "proven": p.proven,
+                "lower_bound_words": p.least if isfinite(p.least) else None,
+                "bound_of_all_schedules_words": p.bound,
+            }
+            for p in points
+        ],
+    }
 
 
 def bound_text(problem: Problem) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from .comparison import Comparison, Row
 from .summaries import Summary, network_objective
@@ -21,6 +22,14 @@ def all_tables(comparison: Comparison) -> tuple[Table, ...]:
         kind_table(comparison),
         hybrid_table(comparison),
     )
+
+
+def comparison_data(comparison: Comparison) -> dict[str, Any]:
+    """All tables by their names, with the findings, for programs."""
+    from .findings import findings
+
+    tables = {table.name: table.records() for table in all_tables(comparison)}
+    return {"command": comparison.command, "findings": list(findings(comparison)), **tables}
 
 
 def layer_table(comparison: Comparison) -> Table:

@@ -310,6 +310,13 @@ def _problem_part(problem: Problem) -> _ProblemPart:
     return _ProblemPart(name=problem.name, dims=problem.dims, tensors=tensors)
 
 
+def part_of(found: Architecture | Problem) -> Any:
+    """An architecture or a problem as it stands in mapping.json, in Python's lists and dicts."""
+    is_machine = isinstance(found, Architecture)
+    part: BaseModel = _ArchitecturePart.model_validate(_fields_of(found)) if is_machine else _problem_part(found)
+    return part.model_dump(mode="json")
+
+
 def _problem_of(part: _ProblemPart) -> Problem:
     tensors = tuple(Tensor(t.name, t.ranks, t.role, t.bits, t.partial_bits) for t in part.tensors)
     return Problem(part.name, part.dims, tensors)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table as TextTable
@@ -45,6 +45,16 @@ def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> 
     if written:
         parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
     return Group(*parts)
+
+
+def exploration_data(exploration: Exploration) -> dict[str, Any]:
+    """The points and the layers at each of them, for programs."""
+    best, comparison = exploration.best, exploration.comparison
+    return {
+        "command": comparison.command,
+        "best": dict(best.values) if best else None,
+        **{table.name: table.records() for table in (exploration.table(), layer_table(comparison))},
+    }
 
 
 def write_exploration(exploration: Exploration, folder: Path, formats: Sequence[str], picture: bool) -> list[Path]:

@@ -15,14 +15,16 @@ from .options import (
     DimsOption,
     EinsumOption,
     GemmOption,
+    JsonOption,
     LayerArgument,
+    QuietOption,
     SpaceOption,
     TilingOption,
     TimeLimitOption,
     tiling_and_space,
 )
 from .problems import problem_named
-from .terminal import status
+from .terminal import show_document, show_line, show_page, status
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
 _FILES = ("README.md", "traffic.svg", "traffic.png")
@@ -47,6 +49,8 @@ def bound(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write README.md, traffic.svg and traffic.png there.")
     ] = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Find the least traffic between memory and one buffer, for a range of buffer sizes, and prove it.
 
@@ -59,8 +63,7 @@ def bound(
     problem = problem_named(layer, conv, gemm, einsum, dim, "file")
     from ..ir.limits import check_countable
     from ..mapper.ski_slope import ski_slope
-    from ..report.bound import bound_document, bound_page, draw
-    from ..report.text import write
+    from ..report.bound import bound_data, bound_document, bound_page, draw
     from ..results import prepare_folder, write_file
 
     tilings, places = tiling_and_space(tiling, space)
@@ -72,7 +75,10 @@ def bound(
     with status(f"searching the least traffic of {problem.name}"):
         points = list(ski_slope(problem, words, tilings, places, time_limit))
     kind = f"{space} space, {tiling} tilings"
-    write(bound_page(problem, points, kind))
+    if json:
+        show_document(bound_data(problem, points, kind))
+    else:
+        show_page(bound_page(problem, points, kind))
     if out is not None:
         given = {
             "--conv": conv,
@@ -88,7 +94,7 @@ def bound(
             draw(problem, points, [out / name for name in _FILES[1:]])
         except OSError as error:
             raise TilewrightError(f"cannot be written: {error.strerror or error}", where=str(out)) from None
-        typer.echo("\n".join(["", "Files", *(f"  {out / name}" for name in _FILES)]))
+        show_line("\n".join(["", "Files", *(f"  {out / name}" for name in _FILES)]))
 
 
 def _command(layer: str | None, options: dict[str, str | None]) -> str:

@@ -10,8 +10,10 @@ import typer
 from .options import (
     DimsOption,
     FormatsOption,
+    JsonOption,
     NoCacheOption,
     ObjectiveOption,
+    QuietOption,
     SchedulerOption,
     SpaceOption,
     StoreOption,
@@ -20,12 +22,13 @@ from .options import (
     WidthsOption,
     WorkersOption,
     names,
+    refuse_ignored_of_batch,
     tiling_and_space,
     widths_named,
 )
 from .problems import sizes_of_symbols
 from .progress import remembering_progress
-from .terminal import complain, say
+from .terminal import complain, say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..report.batch.run import Progress
@@ -35,6 +38,7 @@ FAILED = 1
 
 
 def compare(
+    context: typer.Context,
     networks: Annotated[
         str, typer.Option(metavar="NAME,...", help="Networks (`tilewright list networks`), or paths of network files.")
     ],
@@ -57,6 +61,8 @@ def compare(
     no_cache: NoCacheOption = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the tables there.")] = None,
     formats: FormatsOption = "csv,json",
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Compare dataflows across architectures for whole networks: the proven best mapping of every layer under each.
 
@@ -70,12 +76,13 @@ def compare(
     from ..comparisons import compare as comparison_of
     from ..report.comparison_files import write_comparison
     from ..report.comparison_page import comparison_page
+    from ..report.comparison_tables import comparison_data
     from ..report.tables import check_formats
-    from ..report.text import write
     from ..results import prepare_folder
 
+    refuse_ignored_of_batch(context, no_cache, scheduler, out)
+    check_formats(names(formats))
     if out is not None:
-        check_formats(names(formats))
         prepare_folder(out)
     with remembering_progress() as remembered:
         comparison = comparison_of(
@@ -94,7 +101,10 @@ def compare(
             watch=remembered.watch,
         )
     files = write_comparison(comparison, out, names(formats)) if out is not None else ()
-    write(comparison_page(comparison, files))
+    if json:
+        show_document(comparison_data(comparison))
+    else:
+        show_page(comparison_page(comparison, files))
     finish(comparison, remembered.last)
 
 

@@ -10,6 +10,7 @@ import typer
 from .mappings import cost_of, load_on
 from .options import ConvOption, EinsumOption, FastOption, GemmOption, MappingArgument, SetOption, names
 from .problems import problem_named
+from .terminal import show_document
 
 
 def emit(
@@ -74,6 +75,6 @@ def emit(
         fast,
     )
     if out is None:
-        typer.echo(text, nl=False)
+        show_document(text)
     else:
         write_file(out, text)

@@ -19,12 +19,13 @@ from .options import (
     EinsumOption,
     GemmOption,
     NoCacheOption,
+    QuietOption,
     SetOption,
     StoreOption,
     SvgOption,
 )
 from .problems import problem_named
-from .terminal import noting_interrupts, progress, say
+from .terminal import noting_interrupts, progress, say, show_document, show_line, show_page
 
 if TYPE_CHECKING:
     from ..explanations import Found, Searching
@@ -74,6 +75,7 @@ def explain(
     ] = _TIME_LIMIT,
     svg: SvgOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all facts as JSON, and nothing else.")] = False,
+    quiet: QuietOption = False,
     store: StoreOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
@@ -94,7 +96,6 @@ def explain(
     from ..explanations import Searching, explain_found
     from ..report.explain.page import explanation_page
     from ..report.figures import check_pictures
-    from ..report.text import write
     from ..results import write_file
 
     check_pictures(svg, None)
@@ -110,13 +111,13 @@ def explain(
     if interrupts:
         say("interrupted: changes that were not searched are left out")
     if as_json:
-        typer.echo(result.to_json())
+        show_document(result.to_json())
     else:
-        write(explanation_page(result))
+        show_page(explanation_page(result))
     if svg is not None:
         write_file(svg, result.svg())
         if not as_json:
-            typer.echo(f"\nFiles\n  {svg}")
+            show_line(f"\nFiles\n  {svg}")
 
 
 def _read(source: str, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> Found:

@@ -12,8 +12,10 @@ from .machines import settings_named
 from .options import (
     DimsOption,
     FormatsOption,
+    JsonOption,
     NoCacheOption,
     ObjectiveOption,
+    QuietOption,
     SchedulerOption,
     SetOption,
     SpaceOption,
@@ -23,14 +25,17 @@ from .options import (
     WidthsOption,
     WorkersOption,
     names,
+    refuse_ignored_of_batch,
     tiling_and_space,
     widths_named,
 )
 from .problems import sizes_of_symbols
 from .progress import remembering_progress
+from .terminal import show_document, show_page
 
 
 def explore(
+    context: typer.Context,
     network: Annotated[str, typer.Option(metavar="NAME|PATH", help="A network, or a network file.")],
     arch: Annotated[str, typer.Option(metavar="NAME|PATH", help="The architecture that fields are swept of.")],
     sweep: Annotated[
@@ -56,6 +61,8 @@ def explore(
         Path | None, typer.Option(metavar="DIR", help="Write the tables and a picture of the front there.")
     ] = None,
     formats: FormatsOption = "csv,json",
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Explore a space of architectures: the proven best mappings of a network at every point, and the Pareto front.
 
@@ -66,14 +73,14 @@ def explore(
     tilewright explore --network alexnet --arch systolic --sweep array=32x32,64x64,128x128 --objective energy
     """
     from ..explorations import explore as exploration_of
-    from ..report.exploration_page import exploration_page, write_exploration
+    from ..report.exploration_page import exploration_data, exploration_page, write_exploration
     from ..report.figures import figure_style
     from ..report.tables import check_formats
-    from ..report.text import write
     from ..results import prepare_folder
 
+    refuse_ignored_of_batch(context, no_cache, scheduler, out)
+    check_formats(names(formats))
     if out is not None:
-        check_formats(names(formats))
         with figure_style():  # pictures can be drawn
             prepare_folder(out)
     with remembering_progress() as remembered:
@@ -95,5 +102,8 @@ def explore(
             watch=remembered.watch,
         )
     files = write_exploration(exploration, out, names(formats), picture=True) if out is not None else ()
-    write(exploration_page(exploration, files))
+    if json:
+        show_document(exploration_data(exploration))
+    else:
+        show_page(exploration_page(exploration, files))
     finish(exploration.comparison, remembered.last)

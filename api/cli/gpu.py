@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ..ir import TilewrightError
-from .options import PngOption, SvgOption
-from .terminal import say
+from .options import PngOption, QuietOption, SvgOption
+from .terminal import say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..cost_models.gpu import Choice, Gemm
@@ -48,6 +48,7 @@ def sweep_command(
     png: PngOption = None,
     out_csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the points as a table.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the points as JSON, and nothing else.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Model the rate of products of many sizes, each run with its fastest tile.
 
@@ -62,7 +63,6 @@ def sweep_command(
     from ..cost_models.gpu import Gemm, load_gpu, sweep
     from ..report.figures import check_pictures, save_figure
     from ..report.gpu import draw_sweep, sweep_csv, sweep_page
-    from ..report.text import write
 
     machine, choice = load_gpu(gpu), _choice(tile, split_k, stream_k)
     layout = {"dtype": dtype, "a": cast("Order", a), "b": cast("Order", b)}
@@ -76,11 +76,9 @@ def sweep_command(
     if out_csv is not None:
         _write(out_csv, sweep_csv(points))
     if json:
-        from json import dumps
-
-        typer.echo(dumps([point.as_dict() for point in points], indent=2))
+        show_document([point.as_dict() for point in points])
         return
-    write(sweep_page(machine, dtype, points))
+    show_page(sweep_page(machine, dtype, points))
     for path in filter(None, (*pictures, out_csv)):
         say(f"wrote {path}")
 
@@ -107,17 +105,15 @@ def advise_command(
     """
     from ..cost_models.gpu import advise, load_gpu
     from ..report.gpu import advice_page
-    from ..report.text import write
 
     machine, product = load_gpu(gpu), _product(gemm, dtype, a, b)
     advice = advise(machine, product, _choice(tile, split_k, stream_k))
     if json:
         from dataclasses import asdict
-        from json import dumps
 
-        typer.echo(dumps(asdict(advice), indent=2))
+        show_document(asdict(advice))
         return
-    write(advice_page(machine, product, advice))
+    show_page(advice_page(machine, product, advice))
 
 
 @gpu_commands.command("compare", short_help="Compare the model with measured times.")
@@ -136,17 +132,15 @@ def compare_command(
     """
     from ..cost_models.gpu import compare, load_gpu, read_measurements
     from ..report.gpu import comparison_page
-    from ..report.text import write
 
     machine = load_gpu(gpu)
     comparison = compare(machine, read_measurements(measured), _choice(None, split_k, stream_k))
     if json:
         from dataclasses import asdict
-        from json import dumps
 
-        typer.echo(dumps(asdict(comparison), indent=2))
+        show_document(asdict(comparison))
         return
-    write(comparison_page(machine, comparison))
+    show_page(comparison_page(machine, comparison))
 
 
 def _choice(tile: str | None, split_k: bool, stream_k: bool) -> Choice:

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from .mappings import show_result
+from .options import QuietOption
+from .terminal import show_document
 
 imports = typer.Typer(
     help="Read a mapping from the files of another tool, and evaluate it.",
@@ -30,6 +32,7 @@ def import_timeloop(
     json: Annotated[
         bool, typer.Option("--json", help="Print a mapping.json, which holds all three, and nothing else.")
     ] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Evaluate a mapping that is given as Timeloop v0.4 files, under Timeloop's rules.
 
@@ -46,6 +49,6 @@ def import_timeloop(
     if json:
         from ..report.documents import dump_mapping
 
-        typer.echo(dump_mapping(mapping, arch, cost), nl=False)
+        show_document(dump_mapping(mapping, arch, cost))
     else:
         show_result(mapping, arch, cost)

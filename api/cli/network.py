@@ -9,6 +9,7 @@ import typer
 from ..ir import TilewrightError
 from .options import DimsOption, WidthsOption, widths_named
 from .problems import sizes_of_symbols
+from .terminal import show_document, show_page
 
 
 def network(
@@ -34,13 +35,10 @@ def network(
     if word < 1:
         raise TilewrightError(f"the width is {word}, expected 1 bit or more", where="--word")
     from ..report.network import network_document, network_page
-    from ..report.text import write
     from ..workloads import load_network
 
     found = load_network(name, sizes_of_symbols(dim), widths_named(widths))
     if json:
-        from json import dumps
-
-        typer.echo(dumps(network_document(found, word), indent=2))
+        show_document(network_document(found, word))
     else:
-        write(network_page(found, word))
+        show_page(network_page(found, word))

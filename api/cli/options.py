@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from ..ir import TilewrightError
+from .terminal import be_quiet
+
 if TYPE_CHECKING:
     from ..mapper.space import Space
     from ..mapper.tilings import Tiling
@@ -152,9 +155,42 @@ SchedulerOption = Annotated[
 
 # ---- what comes out ------------------------------------------------------------------------------------------------
 
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else.")]
+QuietOption = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        callback=be_quiet,
+        is_eager=True,
+        help="Print no page, no notes and no progress: errors, and what --json asks for.",
+    ),
+]
 SvgOption = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the picture there.")]
 PngOption = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw the picture there, as an image.")]
 FormatsOption = Annotated[str, typer.Option("--format", metavar="NAME,...", help="Of the tables: csv, json, parquet.")]
+
+
+def refuse_given(context: typer.Context, why: str, *options: str) -> None:
+    """TilewrightError for the first of these options that the command line has: it would be ignored.
+
+    options  as parameters of the command: "no_cache"
+    """
+    for option in options:
+        source = context.get_parameter_source(option)
+        if source is not None and source.name == "COMMANDLINE":
+            written = next((p.opts[0] for p in context.command.params if p.name == option), option)
+            raise TilewrightError(why, where=written)
+
+
+def refuse_ignored_of_batch(context: typer.Context, no_cache: bool, scheduler: str | None, out: Path | None) -> None:
+    """TilewrightError for options of a batch of searches that others make useless."""
+    if no_cache:
+        refuse_given(context, "--no-cache leaves the store alone", "store")
+    if scheduler is not None:
+        refuse_given(context, "a cluster has its own workers", "workers")
+    if out is None:
+        refuse_given(context, "tables are written with --out DIR", "formats")
 
 
 def names(text: str) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from .terminal import say
+from .terminal import is_lively, say
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -23,7 +22,7 @@ _SHOWN = 4  # running searches that are named
 @contextmanager
 def showing_progress() -> Iterator[Watch]:
     """What to call with the progress: a bar on a terminal, a line now and then elsewhere; all of it on stderr."""
-    if not sys.stderr.isatty():
+    if not is_lively():
         yield _Lines()
         return
     from rich.console import Console

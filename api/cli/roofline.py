@@ -22,6 +22,7 @@ from .options import (
     LayerArgument,
     ObjectiveOption,
     PngOption,
+    QuietOption,
     SetOption,
     SvgOption,
     TilingOption,
@@ -31,7 +32,7 @@ from .options import (
     widths_named,
 )
 from .problems import problem_named, sizes_of_symbols
-from .terminal import noting_interrupts, progress, say
+from .terminal import noting_interrupts, progress, say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..network_roofline import Layer
@@ -61,6 +62,7 @@ def roofline(
     svg: SvgOption = None,
     png: PngOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, and nothing else.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Show how near the best mappings come to the roofs: operations per byte, and operations per second.
 
@@ -84,7 +86,6 @@ def roofline(
     from ..network_roofline import searched_roofline
     from ..report.figures import check_pictures, save_figure
     from ..report.roofline import draw_roofline, roofline_page
-    from ..report.text import write
 
     kind, _ = tiling_and_space(tiling)
     pictures = check_pictures(svg, png)
@@ -105,11 +106,9 @@ def roofline(
     for picture in pictures:
         save_figure(draw_roofline(chart), picture)
     if json:
-        from json import dumps
-
-        typer.echo(dumps(chart.as_dict(), indent=2))
+        show_document(chart.as_dict())
     else:
-        write(roofline_page(chart, machine))
+        show_page(roofline_page(chart, machine))
         for picture in pictures:
             say(f"wrote {picture}")
 

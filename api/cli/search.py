@@ -25,17 +25,19 @@ from .options import (
     LayerArgument,
     NoCacheOption,
     ObjectiveOption,
+    QuietOption,
     SetOption,
     SpaceOption,
     StoreOption,
     TilingOption,
     TimeLimitOption,
     WidthsOption,
+    refuse_given,
     tiling_and_space,
 )
 from .problems import problem_named
 from .several import show_several
-from .terminal import noting_interrupts, say, status
+from .terminal import noting_interrupts, say, show_document, status
 
 if TYPE_CHECKING:
     from ..results import SearchResult
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 
 def search(
+    context: typer.Context,
     layer: LayerArgument = None,
     arch: ArchOption = None,
     set_fields: SetOption = None,
@@ -77,6 +80,7 @@ def search(
         Path | None, typer.Option(metavar="DIR", help="Write mapping.json, nest.txt and reference.py there.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the mapping.json document, and nothing else.")] = False,
+    quiet: QuietOption = False,
     verify: Annotated[bool, typer.Option("--verify", help="Run the numpy program of the mapping and compare.")] = False,
     store: StoreOption = None,
     no_cache: NoCacheOption = False,
@@ -107,6 +111,7 @@ def search(
     kind, place = tiling_and_space(tiling, space)
     check_choice("strategy", strategy, STRATEGIES)
     _check_kind(top, pareto, strategy)
+    _refuse_ignored(context, top, pareto, strategy, no_cache)
     if out is not None:
         prepare_folder(out)
     sources = constraint_sources(dataflow, constraints, constraint or ())
@@ -124,9 +129,14 @@ def search(
         else:
             results = [search_for(problem, machine, wanted, kind, place, sources, strategy, time_limit, seed)]
     if interrupts:
-        say("interrupted: this is the best found so far")
+        say(
+            "interrupted: this is the best found so far; the same command searches on to the proof, or stops by itself "
+            "with --time-limit SECONDS"
+        )
     if top is not None or pareto is not None:
         show_several(results, out, json)
+        for result in results if verify else ():
+            verify_mapping(result.mapping, machine, quiet=json)
         return
     _show(results[0], out, json, origin)
     if verify:
@@ -159,9 +169,21 @@ def _show(result: SearchResult, out: Path | None, json: bool, origin: str) -> No
     if not json:
         show_result(result.mapping, result.arch, result.cost, result.certificate, files, origin)
         return
-    typer.echo(result.emit("json"), nl=False)
+    show_document(result.emit("json"))
     if origin:
         say(f"note: {origin}")
+
+
+def _refuse_ignored(context: typer.Context, top: int | None, pareto: str | None, strategy: str, no_cache: bool) -> None:
+    """TilewrightError for options that this kind of search has no use for."""
+    if pareto is not None:
+        refuse_given(context, "a front is over energy and latency, and has no other objective", "objective")
+    if strategy == "exact":
+        refuse_given(context, "the strategy exact draws no lots", "seed")
+    if top is not None or strategy != "exact":
+        refuse_given(context, "the store keeps no results of --top and of strategies other than exact", "store")
+    if no_cache:
+        refuse_given(context, "--no-cache leaves the store alone", "store")
 
 
 def _check_kind(top: int | None, pareto: str | None, strategy: str) -> None:
