@@ -35,7 +35,7 @@ from .results import (
     warn,
 )
 from .workloads import Network, load_layer, load_network
-from .workloads.networks import Widths, is_onnx
+from .workloads.networks import Widths, dims_by_file, is_onnx
 
 NetworkLike: TypeAlias = Network | str | os.PathLike[str]
 ManyResult: TypeAlias = SearchResult | InfeasibleError
@@ -224,26 +224,30 @@ def workloads_of(
 
     Raises ProblemError for a network that cannot be loaded, and for sizes of symbols where no network is an ONNX file.
     """
-    found = [_workload(network, dims or {}, widths) for network in networks]
-    if dims and not any(workload.options for workload in found):
+    files = [network for network in networks if not isinstance(network, Network) and is_onnx(network)]
+    if dims and not files:
         hint = "sizes of symbols belong to ONNX files, which are given by their paths"
         raise ProblemError(f"{next(iter(dims))} is given, and no network is an ONNX file", where="dims", hint=hint)
-    return found
+    # One file says itself what is wrong with its sizes; of several, each takes those that it knows.
+    sizes = dims_by_file(files, dims or {}) if len(files) > 1 else {os.fspath(file): dims or {} for file in files}
+    return [_workload(network, sizes, widths) for network in networks]
 
 
-def _workload(network: NetworkLike, dims: Mapping[str, int], widths: Widths) -> Workload:
+def _workload(network: NetworkLike, sizes: Mapping[str, Mapping[str, int]], widths: Widths) -> Workload:
     if isinstance(network, Network):
         return Workload(network, network.name)
     if not is_onnx(network):
         return Workload(load_network(network), os.fspath(network))
+    dims = sizes[os.fspath(network)]
     options = [word for symbol, size in dims.items() for word in ("--dim", f"{symbol}={size}")]
     options += ["--widths", widths] if widths != "file" else []
     return Workload(load_network(network, dims, widths), os.fspath(network), tuple(options))
 
 
 def workload_options(workloads: Iterable[Workload]) -> tuple[str, ...]:
-    """The options of a command that takes some workloads: those of its ONNX files, which all have the same."""
-    return next((workload.options for workload in workloads if workload.options), ())
+    """The options of a command that takes some workloads: those of its ONNX files, each once."""
+    pairs = [pair for workload in workloads for pair in zip(workload.options[::2], workload.options[1::2], strict=True)]
+    return tuple(word for pair in dict.fromkeys(pairs) for word in pair)
 
 
 def _machine(arch: ArchitectureLike) -> Machine:

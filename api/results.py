@@ -309,12 +309,10 @@ def prepare_folder(folder: str | os.PathLike[str], names: Collection[str] | None
 
 
 def write_file(path: Path, text: str) -> Path:
-    """Write a text and return its path; TilewrightError when it cannot be written."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    return path
+    """Write a text and return its path, folders made if need be; TilewrightError when it cannot be written."""
+    from .report.files import write_bytes
+
+    return write_bytes(path, text.encode())
 
 
 def _unwritable(path: Path, error: Exception) -> TilewrightError:

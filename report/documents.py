@@ -45,6 +45,7 @@ from ..ir import (
     TilewrightError,
     did_you_mean,
 )
+from ..ir.files import missing_file
 from ..ir.limits import LARGEST_COUNT, check_countable
 from ..mapper.certificate import Certificate
 
@@ -358,7 +359,7 @@ def read_text(path: Path, where: str) -> str:
         with path.open("rb") as file:
             data = file.read(_LARGEST_FILE + 1)
     except FileNotFoundError:
-        raise MappingError("no such file, expected a mapping.json", where=where, hint=hint) from None
+        raise MappingError(f"{missing_file(path)}, expected a mapping.json", where=where, hint=hint) from None
     except IsADirectoryError:
         if (path / "mapping.json").is_file():
             hint = f"write {path / 'mapping.json'}"

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 gpu_commands = typer.Typer(help="Model matrix products on GPUs.", rich_markup_mode=None, no_args_is_help=True)
 
-_RANGE = re.compile(r"(\d{1,7}):(\d{1,7})(?::(\d{1,7}))?")
+_RANGE = re.compile(r"(\d{1,15}):(\d{1,15})(?::(\d{1,15}))?")
 _MOST_POINTS = 20_000
+_LARGEST = 9_999_999
 
 GpuOption = Annotated[
     str, typer.Option("--gpu", metavar="NAME|PATH", help="A GPU (`tilewright list gpus`), or a file.")
@@ -62,6 +63,7 @@ def sweep_command(
     """
     from ..cost_models.gpu import Gemm, load_gpu, sweep
     from ..report.figures import check_pictures, save_figure
+    from ..report.files import write_bytes
     from ..report.gpu import draw_sweep, sweep_csv, sweep_page
 
     machine, choice = load_gpu(gpu), _choice(tile, split_k, stream_k)
@@ -74,7 +76,7 @@ def sweep_command(
     for picture in pictures:
         save_figure(draw_sweep(title, points), picture)
     if out_csv is not None:
-        _write(out_csv, sweep_csv(points))
+        write_bytes(out_csv, sweep_csv(points).encode())
     if json:
         show_document([point.as_dict() for point in points])
         return
@@ -175,16 +177,11 @@ def parse_sizes(text: str) -> range:
     first, last, step = int(match[1]), int(match[2]), int(match[3] or 1)
     if not 1 <= first <= last or step < 1:
         raise TilewrightError(f"{text!r} has no sizes, expected 1 <= FROM <= TO and a step of 1 or more", where="--n")
+    if last > _LARGEST:
+        raise TilewrightError(f"{text!r} ends at {last:,}, expected {_LARGEST:,} at most", where="--n")
     sizes = range(first, last + 1, step)
     if len(sizes) > _MOST_POINTS:
         raise TilewrightError(
             f"{len(sizes):,} sizes, expected {_MOST_POINTS:,} at most", where="--n", hint="widen the step"
         )
     return sizes
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise TilewrightError(f"the file cannot be written: {error.strerror}", where=str(path)) from None

@@ -14,7 +14,7 @@ from ..ir import Mapping, Problem, TilewrightError
 from .machines import architecture_named, settings_named
 from .options import FastOption, JsonOption, MappingArgument, QuietOption, SetOption, refuse_given
 from .problems import problem_named
-from .terminal import complain, say, show_document, show_line, show_page, status
+from .terminal import say, show_document, show_line, show_page, status
 
 if TYPE_CHECKING:
     from ..arch import Architecture
@@ -187,7 +187,7 @@ def verify_mapping(
     if json:
         show_document(verification.as_dict())
     elif not verification:
-        complain(text)
+        typer.echo(text, err=True)
     elif quiet:
         say(text)
     else:

@@ -129,10 +129,7 @@ def search(
         else:
             results = [search_for(problem, machine, wanted, kind, place, sources, strategy, time_limit, seed)]
     if interrupts:
-        say(
-            "interrupted: this is the best found so far; the same command searches on to the proof, or stops by itself "
-            "with --time-limit SECONDS"
-        )
+        say("interrupted: this is the best found so far; the same command searches to the end")
     if top is not None or pareto is not None:
         show_several(results, out, json)
         for result in results if verify else ():
@@ -178,8 +175,8 @@ def _refuse_ignored(context: typer.Context, top: int | None, pareto: str | None,
     """TilewrightError for options that this kind of search has no use for."""
     if pareto is not None:
         refuse_given(context, "a front is over energy and latency, and has no other objective", "objective")
-    if strategy == "exact":
-        refuse_given(context, "the strategy exact draws no lots", "seed")
+    if strategy in ("exact", "cpsat"):
+        refuse_given(context, f"the strategy {strategy} draws no lots", "seed")
     if top is not None or strategy != "exact":
         refuse_given(context, "the store keeps no results of --top and of strategies other than exact", "store")
     if no_cache:

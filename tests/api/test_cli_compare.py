@@ -136,7 +136,7 @@ def test_a_layer_without_a_mapping_is_a_row(tiny: Path, tmp_path: Path) -> None:
         ({"--archs": "eyeriss,missing.yaml"}, "missing.yaml: no such file"),
         ({"--dataflows": "weight-stationery"}, "did you mean 'weight-stationary'?"),
         ({"--archs": "eyeriss,eyeriss"}, "two architectures are named 'eyeriss'"),
-        ({"--dataflows": ""}, "no dataflows are given"),
+        ({"--dataflows": ""}, "--dataflows: found an empty text"),
         ({"--objective": "enrgy"}, "did you mean 'energy'?"),
         ({"--workers": 0}, "the number of workers is 0"),
         ({"--time-limit": -1}, "the time limit is -1"),
