@@ -84,7 +84,7 @@ def compare(
     check_formats(names(formats))
     if out is not None:
         prepare_folder(out)
-    with remembering_progress() as remembered:
+    with remembering_progress(kept=not no_cache) as remembered:
         comparison = comparison_of(
             names(networks),
             names(archs),

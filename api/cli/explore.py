@@ -83,7 +83,7 @@ def explore(
     if out is not None:
         with figure_style():  # pictures can be drawn
             prepare_folder(out)
-    with remembering_progress() as remembered:
+    with remembering_progress(kept=not no_cache) as remembered:
         exploration = exploration_of(
             network,
             arch,

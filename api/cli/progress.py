@@ -47,12 +47,26 @@ class Remembered:
 
 
 @contextmanager
-def remembering_progress() -> Iterator[Remembered]:
-    """As `showing_progress`; what was shown last can be asked for afterwards. Warnings are said as notes are."""
+def remembering_progress(kept: bool) -> Iterator[Remembered]:
+    """As `showing_progress`; what was shown last can be asked for afterwards. Warnings are said as notes are.
+
+    kept  whether answers are: Ctrl-C says how to go on
+    """
     with showing_progress() as show, warnings.catch_warnings():
         warnings.simplefilter("always", RuntimeWarning)
         warnings.showwarning = lambda message, *_: say(str(message))
-        yield Remembered(show)
+        remembered = Remembered(show)
+        try:
+            yield remembered
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_how_to_go_on(remembered.last, kept)) from None
+
+
+def _how_to_go_on(last: Progress, kept: bool) -> str:
+    """What Ctrl-C says of a batch."""
+    if not kept:
+        return "nothing is kept with --no-cache"
+    return f"{last.done + last.recalled:,} of {last.total:,} are in the store; the same command goes on from there"
 
 
 class _Lines:

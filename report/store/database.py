@@ -101,6 +101,11 @@ class Store:
     def keep(self, question: Question, answer: Answer, time_limit: float | None = None, seconds: float = 0.0) -> Record:
         """Store an answer that took `seconds` to find; what is stored and proven, or had more time, stays."""
         record = record_of(question, answer, time_limit, seconds)
+        self.write(record)
+        return record
+
+    def write(self, record: Record) -> None:
+        """Store a record; what is stored and proven, or had more time, stays."""
         marks = ", ".join("?" * len(COLUMNS))
         values = [getattr(record, column) for column in COLUMNS]
         better = "status = 'unproven' AND (excluded.status <> 'unproven' OR excluded.time_limit_s >= time_limit_s)"
@@ -111,7 +116,6 @@ class Store:
                 f"ON CONFLICT (key) DO UPDATE SET {updates} WHERE {better}",
                 values,
             )
-        return record
 
     def records(
         self, equal: Mapping[str, object] | None = None, only: Literal["intact", "damaged"] | None = None

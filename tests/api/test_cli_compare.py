@@ -143,7 +143,7 @@ def test_a_layer_without_a_mapping_is_a_row(tiny: Path, tmp_path: Path) -> None:
         ({"--space": "odd"}, "unknown space 'odd'"),
         ({"--format": "xls", "--out": "out"}, "unknown format 'xls'"),
         ({"--scheduler": "tcp://127.0.0.1:1"}, "tcp://127.0.0.1:1: the scheduler cannot be reached"),
-        ({"--scheduler": "nonsense://x"}, "the scheduler cannot be reached"),
+        ({"--scheduler": "nonsense://x"}, "expected the address of a Dask scheduler"),
     ],
 )
 def test_bad_input_is_one_message(
