@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import completions
 from .options import (
     DimsOption,
     FormatsOption,
@@ -40,14 +41,28 @@ FAILED = 1
 def compare(
     context: typer.Context,
     networks: Annotated[
-        str, typer.Option(metavar="NAME,...", help="Networks (`tilewright list networks`), or paths of network files.")
+        str,
+        typer.Option(
+            metavar="NAME,...",
+            autocompletion=completions.networks,
+            help="Networks (`tilewright list networks`), or paths of network files.",
+        ),
     ],
     archs: Annotated[
-        str, typer.Option(metavar="NAME,...", help="Architectures (`tilewright list archs`), or YAML files.")
+        str,
+        typer.Option(
+            metavar="NAME,...",
+            autocompletion=completions.archs,
+            help="Architectures (`tilewright list archs`), or YAML files.",
+        ),
     ],
     dataflows: Annotated[
         str,
-        typer.Option(metavar="NAME,...", help="Dataflows (`tilewright list dataflows`), or constraints files."),
+        typer.Option(
+            metavar="NAME,...",
+            autocompletion=completions.dataflows,
+            help="Dataflows (`tilewright list dataflows`), or constraints files.",
+        ),
     ] = "free,weight-stationary,output-stationary,input-stationary,row-stationary",
     objective: ObjectiveOption = "edp",
     tiling: TilingOption = "perfect",

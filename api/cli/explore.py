@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from . import completions
 from .compare import finish
 from .machines import settings_named
 from .options import (
@@ -36,8 +37,15 @@ from .terminal import show_document, show_page
 
 def explore(
     context: typer.Context,
-    network: Annotated[str, typer.Option(metavar="NAME|PATH", help="A network, or a network file.")],
-    arch: Annotated[str, typer.Option(metavar="NAME|PATH", help="The architecture that fields are swept of.")],
+    network: Annotated[
+        str, typer.Option(metavar="NAME|PATH", autocompletion=completions.network, help="A network, or a network file.")
+    ],
+    arch: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|PATH", autocompletion=completions.arch, help="The architecture that fields are swept of."
+        ),
+    ],
     sweep: Annotated[
         list[str],
         typer.Option(

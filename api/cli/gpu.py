@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ..ir import TilewrightError
+from . import completions
 from .options import PngOption, QuietOption, SvgOption
 from .terminal import say, show_document, show_page
 
@@ -23,7 +24,10 @@ _MOST_POINTS = 20_000
 _LARGEST = 9_999_999
 
 GpuOption = Annotated[
-    str, typer.Option("--gpu", metavar="NAME|PATH", help="A GPU (`tilewright list gpus`), or a file.")
+    str,
+    typer.Option(
+        "--gpu", metavar="NAME|PATH", autocompletion=completions.gpu, help="A GPU (`tilewright list gpus`), or a file."
+    ),
 ]
 DtypeOption = Annotated[str, typer.Option(metavar="TYPE", help="fp16, bf16, tf32, int8 or fp8.")]
 AOption = Annotated[str, typer.Option("--a", metavar="ORDER", help="A is row-major (row) or column-major (column).")]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import Problem, TilewrightError, did_you_mean
+from . import completions
 from .machines import architecture_named
 from .options import DimsOption, JsonOption, SetOption
 from .problems import sizes_of_symbols
@@ -23,7 +24,14 @@ _LISTS = ("archs", "networks", "layers", "dataflows", "gpus")
 
 
 def list_names(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="archs, networks, layers, dataflows or gpus.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            autocompletion=completions.words(*_LISTS),
+            help="archs, networks, layers, dataflows or gpus.",
+        ),
+    ],
     network: Annotated[
         str | None,
         typer.Argument(
@@ -60,6 +68,7 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
+            autocompletion=completions.anything,
             help="An architecture, a network, a layer such as resnet50:conv1, a dataflow, a YAML or ONNX file, or "
             "mapping-schema.",
         ),

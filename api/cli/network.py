@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ..ir import TilewrightError
+from . import completions
 from .options import DimsOption, WidthsOption, widths_named
 from .problems import sizes_of_symbols
 from .terminal import show_document, show_page
@@ -14,7 +15,12 @@ from .terminal import show_document, show_page
 
 def network(
     name: Annotated[
-        str, typer.Argument(metavar="NETWORK", help="A network (`tilewright list networks`), or a YAML or ONNX file.")
+        str,
+        typer.Argument(
+            metavar="NETWORK",
+            autocompletion=completions.network,
+            help="A network (`tilewright list networks`), or a YAML or ONNX file.",
+        ),
     ],
     dim: DimsOption = None,
     widths: WidthsOption = "file",

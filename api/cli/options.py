@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ..ir import TilewrightError
+from . import completions
 from .terminal import be_quiet
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ LayerArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="LAYER",
+        autocompletion=completions.layer,
         help="A layer of a network, such as resnet50:layer1.0.conv2; `tilewright list layers` names them all.",
     ),
 ]
@@ -74,7 +76,10 @@ MappingArgument = Annotated[
 ArchOption = Annotated[
     str | None,
     typer.Option(
-        "--arch", metavar="NAME|PATH", help="An architecture of the library (`tilewright list archs`), or a YAML file."
+        "--arch",
+        metavar="NAME|PATH",
+        autocompletion=completions.arch,
+        help="An architecture of the library (`tilewright list archs`), or a YAML file.",
     ),
 ]
 SetOption = Annotated[
@@ -93,6 +98,7 @@ ObjectiveOption = Annotated[
     typer.Option(
         "--objective",
         metavar="WHAT",
+        autocompletion=completions.words("energy", "latency", "edp", "ed2p", "latency,energy"),
         help="What to minimize: energy, latency, edp (their product) or ed2p; a formula in energy (pJ) and latency "
         '(cycles) such as "energy * latency ** 0.5"; latency,energy: the least energy of the fastest. '
         'With limits: "energy where latency <= 20000".',
@@ -101,13 +107,19 @@ ObjectiveOption = Annotated[
 TilingOption = Annotated[
     str,
     typer.Option(
-        "--tiling", metavar="KIND", help="ragged: the last tile of a dimension may be smaller; perfect: divisors only."
+        "--tiling",
+        metavar="KIND",
+        autocompletion=completions.words("ragged", "perfect"),
+        help="ragged: the last tile of a dimension may be smaller; perfect: divisors only.",
     ),
 ]
 SpaceOption = Annotated[
     str,
     typer.Option(
-        "--space", metavar="KIND", help="even: one tile boundary for each memory; uneven: for each memory and tensor."
+        "--space",
+        metavar="KIND",
+        autocompletion=completions.words("even", "uneven"),
+        help="even: one tile boundary for each memory; uneven: for each memory and tensor.",
     ),
 ]
 TimeLimitOption = Annotated[
@@ -120,7 +132,12 @@ TimeLimitOption = Annotated[
 ]
 DataflowOption = Annotated[
     str | None,
-    typer.Option("--dataflow", metavar="NAME", help="Only mappings of a dataflow (`tilewright list dataflows`)."),
+    typer.Option(
+        "--dataflow",
+        metavar="NAME",
+        autocompletion=completions.dataflow,
+        help="Only mappings of a dataflow (`tilewright list dataflows`).",
+    ),
 ]
 ConstraintsOption = Annotated[
     Path | None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import TilewrightError
+from . import completions
 from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .mappings import show_result, verify_mapping
@@ -56,6 +57,7 @@ def search(
         str,
         typer.Option(
             metavar="NAME",
+            autocompletion=completions.words("exact", "cpsat", "random", "anneal", "genetic"),
             help="exact; cpsat, an independent exact model; random, anneal or genetic, which prove nothing.",
         ),
     ] = "exact",
