@@ -64,10 +64,11 @@ def bound(
     from ..ir.limits import check_countable
     from ..mapper.ski_slope import ski_slope
     from ..report.bound import bound_data, bound_document, bound_page, draw
-    from ..results import prepare_folder, write_file
+    from ..results import check_time_limit, prepare_folder, write_file
 
     tilings, places = tiling_and_space(tiling, space)
     check_countable(problem)
+    check_time_limit(time_limit)
     words = sizes_named(sizes)
     if out is not None:
         need_package("matplotlib", "plots", "--out")

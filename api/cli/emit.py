@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..ir import TilewrightError
 from .mappings import cost_of, load_on
 from .options import ConvOption, EinsumOption, FastOption, GemmOption, MappingArgument, SetOption, names
 from .problems import problem_named
@@ -61,6 +62,9 @@ def emit(
     from ..results import write_file
 
     check_form(to)
+    tiles = None if copied is None else names(copied)
+    if tiles == []:
+        raise TilewrightError(f"found {copied!r}, expected memories, tensors in them, or none", where="--copied")
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     loaded = load_on(mapping, problem, arch, set_fields)
@@ -71,7 +75,7 @@ def emit(
         cost_of(mapping, loaded),
         loaded.recorded.certificate if loaded.recorded else None,
         element,  # type: ignore[arg-type]
-        None if copied is None else [name for name in names(copied) if name != "none"],
+        None if tiles is None else [name for name in tiles if name != "none"],
         fast,
     )
     if out is None:

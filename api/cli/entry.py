@@ -133,7 +133,7 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
         option, equals, value = argument.partition("=")
         empty_here = option.startswith("--") and equals and not value.strip()
         if empty_here or not argument.strip():
-            named = option if empty_here else before if before.startswith("-") else None
+            named = option if empty_here else before if before.startswith("-") and before != "--" else None
             raise TilewrightError("found an empty text, expected a value", where=named, hint="is a variable not set?")
 
 

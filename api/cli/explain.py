@@ -23,6 +23,7 @@ from .options import (
     SetOption,
     StoreOption,
     SvgOption,
+    refuse_given,
 )
 from .problems import problem_named
 from .terminal import noting_interrupts, progress, say, show_document, show_line, show_page
@@ -36,6 +37,7 @@ _TIME_LIMIT = 10.0
 
 
 def explain(
+    context: typer.Context,
     mapping: Annotated[
         str | None,
         typer.Argument(
@@ -90,6 +92,10 @@ def explain(
     tilewright explain mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --no-changes
     tilewright explain result/mapping.json --objective latency --json
     """
+    if mapping is not None and no_changes:
+        why = "it is for searches, and with --no-changes there is none"
+        limits = ("dataflow", "constraints", "constraint", "time_limit")
+        refuse_given(context, why, "objective", "tiling", "space", *limits, "store", "no_cache")
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     sources = constraint_sources(dataflow, constraints, constraint or ())

@@ -41,8 +41,8 @@ StreamOption = Annotated[bool, typer.Option("--stream-k", help="Whether SMs may 
 def sweep_command(
     gpu: GpuOption = "a100",
     n: Annotated[str, typer.Option(metavar="FROM:TO[:STEP]", help="Sizes N, the last one included.")] = "1024:4096:32",
-    m: Annotated[int | None, typer.Option(metavar="SIZE", help="M; as N, if not given.")] = None,
-    k: Annotated[int | None, typer.Option(metavar="SIZE", help="K; as N, if not given.")] = None,
+    m: Annotated[int | None, typer.Option(min=1, metavar="SIZE", help="M; as N, if not given.")] = None,
+    k: Annotated[int | None, typer.Option(min=1, metavar="SIZE", help="K; as N, if not given.")] = None,
     dtype: DtypeOption = "fp16",
     a: AOption = "row",
     b: BOption = "row",

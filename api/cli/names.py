@@ -94,6 +94,7 @@ def show(
     """
     from ..mapper.constraints.files import dataflow_text, list_dataflows
     from ..report.mapping_schema import SCHEMA_NAME, schema_text
+    from ..workloads import ONNX
 
     if name in list_dataflows():
         _only_architectures(name, set_fields, svg)
@@ -103,6 +104,8 @@ def show(
         _only_architectures(name, set_fields, svg)
         show_document(schema_text())
         return
+    if dim and ONNX not in name.lower():
+        raise TilewrightError(f"symbols belong to an ONNX file, and {name} is none", where="--dim")
     found = _found(name, sizes_of_symbols(dim), set_fields)
     if svg is not None:
         if json:

@@ -23,9 +23,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-LayerOption = Annotated[str | None, typer.Option("--layer", metavar="NAME", help="Of this layer, such as resnet50:*.")]
-ArchOption = Annotated[str | None, typer.Option("--arch", metavar="NAME", help="On this architecture.")]
-DataflowOption = Annotated[str | None, typer.Option("--dataflow", metavar="NAME", help="Under this dataflow.")]
+LayerOption = Annotated[
+    str | None, typer.Option("--layer", metavar="PATTERN", help="Of this layer, such as resnet50:*.")
+]
+ArchOption = Annotated[str | None, typer.Option("--arch", metavar="PATTERN", help="On this architecture.")]
+DataflowOption = Annotated[str | None, typer.Option("--dataflow", metavar="PATTERN", help="Under this dataflow.")]
 ObjectiveOption = Annotated[str | None, typer.Option("--objective", metavar="WHAT", help="For this objective.")]
 StatusOption = Annotated[
     str | None, typer.Option("--status", metavar="WORD", help="proven, unproven, or infeasible: no mapping.")
