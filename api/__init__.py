@@ -93,11 +93,19 @@ def __getattr__(name: str) -> object:
     elif name in _HOME:
         from importlib import import_module
 
+        import_module(".ir.display", __name__).renderer = _html_of
         value = getattr(import_module(f".{_HOME[name]}", __name__), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+def _html_of(value: object) -> str:
+    """The page of a value in a notebook."""
+    from .report.notebook import html_of
+
+    return html_of(value)
 
 
 def __dir__() -> list[str]:

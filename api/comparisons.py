@@ -17,10 +17,11 @@ from .ir.limits import check_countable
 from .mapper.constraints.files import load_constraints
 from .mapper.space import SPACES, Space
 from .mapper.tilings import TILINGS, Tiling
+from .report.batch.display import moving_display
 from .report.batch.job import Failure, Outcome
 from .report.batch.plan import Machine, Settings, Workload, distinct_questions, plan_comparison, read_dataflows
 from .report.batch.processes import Processes
-from .report.batch.run import BatchResult, Each, Watch, Workers, run_batch
+from .report.batch.run import BatchResult, Each, Progress, Watch, Workers, run_batch
 from .report.comparison import Comparison, comparison_of
 from .report.documents import written_by
 from .report.store import Question, Solution
@@ -54,6 +55,7 @@ class Running:
     cache      whether searches are answered from the store, and kept there
     time_limit for each search, in seconds
     watch      called with the progress, several times a second
+    progress   whether a bar shows it as well
     """
 
     workers: int | None = None
@@ -62,6 +64,7 @@ class Running:
     cache: bool = True
     time_limit: float | None = None
     watch: Watch = field(default=lambda progress: None)
+    progress: bool = False
 
     def run(
         self,
@@ -72,8 +75,14 @@ class Running:
         """Answer the questions, as `run_batch` does."""
         if self.workers is not None and self.workers < 1:
             raise TilewrightError(f"the number of workers is {self.workers}, expected 1 or more", where="--workers")
-        with opened_for_many(self.store, warn) if self.cache else nullcontext() as store:
-            return run_batch(questions, store, self._workers(), self.time_limit, self.watch, each, cancel)
+        shown = moving_display() if self.progress else nullcontext(lambda progress: None)
+        with shown as show, opened_for_many(self.store, warn) if self.cache else nullcontext() as store:
+
+            def watch(progress: Progress) -> None:
+                show(progress)
+                self.watch(progress)
+
+            return run_batch(questions, store, self._workers(), self.time_limit, watch, each, cancel)
 
     def _workers(self) -> Callable[[], Workers]:
         if self.scheduler is None:
@@ -99,6 +108,7 @@ def compare(
     store: str | os.PathLike[str] | None = None,
     cache: bool = True,
     watch: Watch = lambda progress: None,
+    progress: bool = False,
 ) -> Comparison:
     """Every layer of some networks on some architectures under some dataflows: the best mapping of each, with proof.
 
@@ -113,6 +123,7 @@ def compare(
     cache       whether results are taken from the store, and kept there; with a RuntimeWarning they are not, where the
                 cache folder cannot be written
     watch       called with the progress, several times a second
+    progress    whether a bar shows it, in a notebook or on a terminal
 
     A layer without a mapping is a row with the reason. Raises TilewrightError for what cannot be understood, for a
     store that cannot be used and for a cluster that cannot be reached; what was found by then is in the store.
@@ -123,7 +134,7 @@ def compare(
     settings = Settings(parse_objective(objective), tiling, space, time_limit)
     workloads = workloads_of(networks, dims, widths)
     machines = [_machine(arch) for arch in archs]
-    running = Running(workers, scheduler, store, cache, time_limit, watch)
+    running = Running(workers, scheduler, store, cache, time_limit, watch, progress)
     command = _compare_command(workloads, machines, dataflows, settings)
     return compared(workloads, machines, dataflows, settings, running, command)
 
@@ -157,6 +168,7 @@ def search_many(
     watch: Watch = lambda progress: None,
     each: Callable[[int, ManyResult], None] = lambda number, result: None,
     cancel: Callable[[], bool] = lambda: False,
+    progress: bool = False,
 ) -> list[ManyResult | SearchCancelledError]:
     """As `search`, of many layers at once, in processes of their own; equal layers are searched once.
 
@@ -172,6 +184,7 @@ def search_many(
                 known; in the thread of the caller, like `watch`
     cancel      asked twice a second, such as the `is_set` of a `threading.Event`; once it says True, searches that run
                 are given up within a second or so
+    progress    whether a bar shows how far it is, in a notebook or on a terminal
 
     The results are in the order of the layers. Where there is no mapping, the InfeasibleError that says why stands in
     its place, and a SearchCancelledError where a search was cancelled. Several threads and processes may call this at
@@ -198,7 +211,7 @@ def search_many(
         for number in places[question.key] if not isinstance(outcome, Failure) else ():
             each(number, _result(questions[number], outcome))
 
-    found = Running(workers, scheduler, store, cache, time_limit, watch).run(questions, tell, cancel)
+    found = Running(workers, scheduler, store, cache, time_limit, watch, progress).run(questions, tell, cancel)
     return [_result_or_cancelled(question, found) for question in questions]
 
 

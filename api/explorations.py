@@ -37,6 +37,7 @@ def explore(
     store: str | os.PathLike[str] | None = None,
     cache: bool = True,
     watch: Watch = lambda progress: None,
+    progress: bool = False,
 ) -> Exploration:
     """A network on every combination of values of some fields of an architecture: the best mapping of every layer at
     every point, with proof, and the Pareto front of the points.
@@ -70,7 +71,7 @@ def explore(
     for sweep in parsed:
         words += ["--sweep", f"{sweep.path}={','.join(sweep.values)}"]
     words += ["--dataflow", dataflow, *workload_options(workloads), *asked.options]
-    running = Running(workers, scheduler, store, cache, time_limit, watch)
+    running = Running(workers, scheduler, store, cache, time_limit, watch, progress)
     comparison = compared(workloads, machines, [dataflow], asked, running, shlex.join(words))
     return exploration_of(comparison, [values for values, _ in places])
 

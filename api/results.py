@@ -15,6 +15,7 @@ from .cost_models import Cost, ObjectiveLike, parse_objective
 from .cost_models import evaluate as evaluate_fit
 from .forms import Format, emit_mapping
 from .ir import Mapping, Problem, TilewrightError, did_you_mean
+from .ir.display import Shown
 from .ir.limits import check_countable
 from .mapper.certificate import Certificate
 from .mapper.constraints import Constraints
@@ -27,14 +28,17 @@ from .report.units import count, energy
 from .workloads import load_layer
 
 if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
     from .mapper.emit import Element, Verification
 
 ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
 ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | None"
 
 
-@dataclass(frozen=True)
-class SearchResult:
+@dataclass(frozen=True, repr=False)
+class SearchResult(Shown):
     """The best mapping of a problem on an architecture, what it costs, and the proof.
 
     problem      that was searched for
@@ -92,6 +96,26 @@ class SearchResult:
         """
         place = prepare_folder(folder)
         return tuple(write_file(place / name, self.emit(form)) for name, form in _FILES.items())
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Words read and written and energy by memory and tensor, as a pandas frame with units in the names of its
+        columns. Raises TilewrightError when pandas is not installed."""
+        from .report.costs import cost_table
+
+        return cost_table(self.cost).to_frame()
+
+    def figure(self) -> Figure:
+        """The mapping under the roofs of its machine, as a matplotlib figure. Raises TilewrightError without it."""
+        from .report.figures import figure_style
+        from .report.roofline import draw_roofline, roofline_chart
+
+        with figure_style():
+            return draw_roofline(
+                roofline_chart(str(self), self.arch, [(self.problem.name, 1, self.problem, self.cost)])
+            )
+
+    def __repr__(self) -> str:
+        return f"<SearchResult: {self}>"
 
     def __str__(self) -> str:
         cost, verdict = self.cost, "proven optimal" if self.certificate.proven else "not proven optimal"

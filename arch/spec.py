@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
+from ..ir.display import Shown
 
 Keep = Literal["must", "may", "never"]
 Halo = Literal["none", "innermost", "exact"]
@@ -148,7 +149,7 @@ class Mac(Spec):
     area_mm2: NonNegativeFloat = 0.0
 
 
-class Architecture(Spec):
+class Architecture(Spec, Shown):
     """An accelerator, outermost level first.
 
     name               of the machine
@@ -200,6 +201,10 @@ class Architecture(Spec):
         if twice:
             raise ValueError(f"two levels are named {', '.join(sorted(twice))}")
         return self
+
+    def __str__(self) -> str:
+        what = f"{self.name}: {self.description}" if self.description else self.name
+        return f"{what} ({self.mac_instances:,} MAC units; {', '.join(memory.name for memory in self.memories)})"
 
     @property
     def memories(self) -> tuple[Memory, ...]:

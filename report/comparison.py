@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Literal
 from ..arch import Architecture
 from ..cost_models import Cost
 from ..ir import Mapping as TensorMapping
-from ..ir import Problem
+from ..ir import Problem, TilewrightError, did_you_mean
+from ..ir.display import Shown
 from ..mapper.certificate import Certificate
 from .batch.job import Failure, Outcome
 from .batch.plan import Cell, Settings
@@ -28,9 +29,11 @@ from .costs import EnergyPart, energy_parts, latency_parts, outer_bytes
 from .kinds import layer_kind
 from .nest import nest_lines
 from .store import NoMapping, Question, Solution
+from .units import plural
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
     from .hybrid import Hybrid
     from .summaries import Summary, Winner
@@ -139,8 +142,8 @@ class Row:
         return "\n".join(nest_lines(self.mapping, self.machine)) if self.mapping else ""
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """The rows of a batch, with what they have in common.
 
     rows       one for each network, layer, architecture and dataflow
@@ -159,6 +162,24 @@ class Comparison:
     settings: Settings
     command: str
     written_by: str
+
+    def __str__(self) -> str:
+        from .findings import findings
+
+        return f"{self.title}\n" + "\n".join(f"- {finding}" for finding in findings(self))
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.title}>"
+
+    @property
+    def title(self) -> str:
+        """What is compared, in one line."""
+        counts = (
+            plural(len(self.networks), "network"),
+            plural(len(self.archs), "architecture"),
+            plural(len(self.dataflows), "dataflow"),
+        )
+        return f"{counts[0]} on {counts[1]} under {counts[2]}, {self.settings.objective.name}, {len(self.rows):,} rows"
 
     @cached_property
     def _by_place(self) -> dict[tuple[str, str, str], tuple[Row, ...]]:
@@ -204,14 +225,33 @@ class Comparison:
 
         return hybrids(self)
 
-    def to_frame(self) -> pandas.DataFrame:
-        """The rows as a pandas frame, with units in the names of its columns.
+    def to_frame(self, table: str = "layers") -> pandas.DataFrame:
+        """A table as a pandas frame, with units in the names of its columns.
 
-        Raises TilewrightError when pandas is not installed.
+        table  "layers", "energy" and "latency" of every layer in parts, "networks", "kinds" or "hybrids"
+
+        Raises TilewrightError for another table, and when pandas is not installed.
         """
-        from .comparison_tables import layer_table
+        from .comparison_tables import all_tables
 
-        return layer_table(self).to_frame()
+        tables = {found.name: found for found in all_tables(self)}
+        if table not in tables:
+            raise TilewrightError(f"unknown table {table!r}", where="to_frame", hint=did_you_mean(table, tables))
+        return tables[table].to_frame()
+
+    def figure(self, picture: str = "finding") -> Figure:
+        """A picture as a matplotlib figure: "finding", what the comparison is about; "energy", by level of memory;
+        "dataflows", their price over the free choice.
+
+        Raises TilewrightError for another picture, and when matplotlib is not installed.
+        """
+        from .comparison_pictures import PICTURES
+        from .figures import figure_style
+
+        if picture not in PICTURES:
+            raise TilewrightError(f"unknown picture {picture!r}", where="figure", hint=did_you_mean(picture, PICTURES))
+        with figure_style():
+            return PICTURES[picture](self)
 
 
 def comparison_of(

@@ -13,12 +13,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..arch import Architecture
+from ..ir.display import Shown
 from .comparison import Comparison
 from .summaries import Summary
 from .tables import Table, Value
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,8 @@ class Point:
         return (energy, latency, self.on_chip_bytes) if energy is not None and latency is not None else None
 
 
-@dataclass(frozen=True)
-class Exploration:
+@dataclass(frozen=True, repr=False)
+class Exploration(Shown):
     """Every point of a design space.
 
     fields      paths of the swept fields
@@ -55,6 +57,14 @@ class Exploration:
     fields: tuple[str, ...]
     points: tuple[Point, ...]
     comparison: Comparison
+
+    def __str__(self) -> str:
+        best = ", ".join(f"{field}={value}" for field, value in self.best.values.items()) if self.best else "none"
+        points = f"{len(self.points):,} points over {' x '.join(self.fields)}, {len(self.front):,} on the front"
+        return f"{self.comparison.networks[0]}: {points}; best {self.comparison.settings.objective.name} at {best}"
+
+    def __repr__(self) -> str:
+        return f"<Exploration: {self}>"
 
     @cached_property
     def front(self) -> tuple[Point, ...]:
@@ -85,6 +95,12 @@ class Exploration:
     def to_frame(self) -> pandas.DataFrame:
         """The points as a pandas frame. Raises TilewrightError when pandas is not installed."""
         return self.table().to_frame()
+
+    def figure(self) -> Figure:
+        """Energy against latency of every point, as a matplotlib figure. Raises TilewrightError without matplotlib."""
+        from .exploration_page import front_figure
+
+        return front_figure(self)
 
     def _row(self, point: Point) -> tuple[Value, ...]:
         s = point.summary

@@ -97,6 +97,16 @@ def check_pictures(svg: Path | None, png: Path | None) -> list[Path]:
     return [path for path in (svg, png) if path is not None]
 
 
+def svg_of(figure: Figure) -> str:
+    """A picture as the text of an SVG file."""
+    import io
+
+    text = io.StringIO()
+    with figure_style():
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
+
+
 def save_figure(figure: Figure, path: Path) -> Path:
     """Write a picture as its ending says, without the date, so that it only changes when its contents do.
 

@@ -6,11 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from .comparison import FREE, Comparison
 from .hybrid import Hybrid
-from .summaries import Summary, geometric_mean, network_objective
+from .summaries import NOTABLE, Summary, geometric_mean, network_objective
 from .units import plural, significant
-
-_NOTABLE = 1.005
-"""Factors below this are called equal."""
 
 _LARGE = 10.0
 """Factors from here on are written without decimals that nobody reads."""
@@ -63,6 +60,9 @@ def _cost_of_one_dataflow(comparison: Comparison) -> Iterator[str]:
     worst, where = max(found, key=lambda pair: pair[0])
     assert mean is not None
     name = _goal(comparison)
+    if worst < NOTABLE:
+        yield f"A fixed dataflow costs nothing here: the best one has the {name} of the free optimum everywhere."
+        return
     yield (
         f"The best single fixed dataflow has {_times(mean)} the {name} of the free optimum (geometric mean of "
         f"{plural(len(found), 'network and architecture', 'pairs of network and architecture')}), at worst "
@@ -77,7 +77,9 @@ def _best_dataflows(comparison: Comparison) -> Iterator[str]:
         for dataflow in comparison.dataflows
         if dataflow != FREE and (mean := _mean_penalty(comparison.summaries(), dataflow)) is not None
     )
-    if means:
+    if means and all(hybrid.makes_no_difference for hybrid in comparison.hybrids()):
+        yield f"The dataflow makes no difference here: all {len(means)} cost {_times(means[0][0])} the free optimum."
+    elif means:
         ranking = ", ".join(f"{dataflow} {_times(mean)}" for mean, dataflow in means)
         yield f"Layer by layer against the free optimum, where a mapping exists (geometric means): {ranking}."
 
@@ -98,7 +100,7 @@ def _worth_of_choice(comparison: Comparison) -> Iterator[str]:
     mean = geometric_mean((gain, 1) for gain, _ in gains)
     most, where = max(gains, key=lambda pair: pair[0])
     assert mean is not None
-    if most < _NOTABLE:
+    if most < NOTABLE:
         yield "To choose the dataflow anew for every layer buys nothing: one dataflow is the best for all of them."
         return
     yield (

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..ir import Problem, ProblemError, did_you_mean
+from ..ir.display import Shown
 from ..ir.files import missing_file
 from ..ir.plain_yaml import LARGEST_FILE, check_plain
 from .arguments import check_keys, pair, whole
@@ -76,7 +77,7 @@ class NetworkLayer:
 
 
 @dataclass(frozen=True)
-class Network:
+class Network(Shown):
     """A network.
 
     name    of the network
@@ -97,6 +98,13 @@ class Network:
     def weights(self) -> int:
         """Stored parameters of the whole network, in words, repeats counted."""
         return sum(layer.weights for layer in self.layers)
+
+    def __str__(self) -> str:
+        layers = sum(layer.repeat for layer in self.layers)
+        counts = (
+            f"{layers:,} layers, {len(self.layers):,} of them distinct, {self.macs:,} MACs, {self.weights:,} weights"
+        )
+        return f"{self.name}: {counts}"
 
     def layer(self, name: str) -> NetworkLayer:
         """The layer of that name; ProblemError names the nearest one otherwise."""

@@ -11,6 +11,7 @@ from ...arch import Architecture
 from ...cost_models import Cost, Objective
 from ...cost_models.crossings import crossings_of
 from ...ir import Mapping
+from ...ir.display import Shown
 from .distance import Distance, distance_of
 from .energy import EnergyShare, energy_parts
 from .latency import LatencyBound, latency_of
@@ -42,7 +43,7 @@ class Improvement:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Shown):
     """Why a mapping costs what it costs, and what would help; docs/explain.md goes through it.
 
     mapping, arch, cost  what is explained

@@ -11,6 +11,7 @@ from typing import Any
 from ...arch import Architecture
 from ...mapper.certificate import Certificate
 from ..comparison import Comparison, Row
+from ..comparison_page import best_text
 from ..findings import findings
 from ..hybrid import Hybrid
 from ..summaries import Summary, Winner, network_objective
@@ -115,7 +116,7 @@ def _hybrid(h: Hybrid) -> Document:
     return {
         "network": h.network,
         "arch": h.arch,
-        "single": h.single,
+        "single": best_text(h.ties, h.compared) if h.single else None,
         "gain": h.gain,
         "overFree": h.hybrid_value / h.free_value if h.hybrid_value and h.free_value else None,
         "choice": _counted(h),

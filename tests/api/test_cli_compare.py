@@ -16,8 +16,8 @@ import tilewright as tw
 from batches import NETWORK
 from onnx_models import model_of, saved
 from tilewright.cli import app
-from tilewright.cli.progress import duration, progress_text, running_text
 from tilewright.ir import InfeasibleError
+from tilewright.report.batch.display import duration, progress_text, running_text
 from tilewright.report.batch.run import Progress
 
 
