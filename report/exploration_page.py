@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _JOULES = 1e-12  # in a picojoule
-_MOST_NOTES = 12  # points of a front whose values are written beside them
+_MOST_NOTES = 12  # points whose values are written beside them: all, or those of the front
 
 
 def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> Group:
@@ -88,10 +88,13 @@ def front_figure(exploration: Exploration) -> Figure:
                 alpha=0.8,
                 label=label,
             )
-        for point in exploration.front if len(front) <= _MOST_NOTES else ():
+        few = len(mapped) <= _MOST_NOTES
+        noted = [point for point, _ in mapped] if few else exploration.front if len(front) <= _MOST_NOTES else ()
+        for number, point in enumerate(noted):
             pj, latency, _ = point.figures or (0.0, 0.0, 0.0)
             place = (latency, pj * _JOULES)
-            axes.annotate(", ".join(point.values.values()), place, (4, 4), textcoords="offset points", fontsize=7)
+            aside = (5, 5) if number % 2 else (5, -11)  # neighbours of one place would cover each other
+            axes.annotate(", ".join(point.values.values()), place, aside, textcoords="offset points", fontsize=7)
         axes.set(xlabel="latency of the network (s)", ylabel="energy of the network (J)")
         axes.set_xscale(_scale([latency for _, (_, latency, _) in mapped]))
         axes.set_yscale(_scale([pj for _, (pj, _, _) in mapped]))

@@ -10,7 +10,7 @@ from ..arch import Architecture
 from ..ir import LoopNest, Mapping, Problem
 from ..workloads import Network
 from .comparison import Comparison
-from .explain import Explanation
+from .explain.explanation import Explanation
 from .exploration import Exploration
 from .html.parts import picture, to_html
 

@@ -91,10 +91,7 @@ def bound(
         }
         command = _command(layer, given | {"--out": str(out)})
         write_file(out / _FILES[0], bound_document(problem, points, kind, command))
-        try:
-            draw(problem, points, [out / name for name in _FILES[1:]])
-        except OSError as error:
-            raise TilewrightError(f"cannot be written: {error.strerror or error}", where=str(out)) from None
+        draw(problem, points, [out / name for name in _FILES[1:]])
         show_line("\n".join(["", "Files", *(f"  {out / name}" for name in _FILES)]))
 
 
