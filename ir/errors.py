@@ -6,6 +6,7 @@
       ConstraintError      constraints that cannot be understood, or contradict each other
       MappingError         a mapping that is malformed, does not cover its problem, or does not fit
         InfeasibleError    no mapping of the stated space fits; the text is a diagnosis
+      UndecidedError       time or memory ran out before any mapping was found, or none was ruled out
       SearchCancelledError a search that was given up because the caller asked for it
       StoreError           a result store that is damaged or of another version
         UnwritableStoreError   a result store that the file system does not let us write
@@ -73,6 +74,10 @@ class MappingError(TilewrightError):
 
 class InfeasibleError(MappingError):
     """No mapping of the stated space fits. The message is a diagnosis: what is too small, and by how much."""
+
+
+class UndecidedError(TilewrightError):
+    """Time or memory ran out before any mapping was found, and before it was clear that there is none."""
 
 
 class SearchCancelledError(TilewrightError):

@@ -5,6 +5,7 @@ cpsat/           the same space as a model that knows nothing of the search
 heuristics/      random sampling, annealing, a genetic search: to compare with
 strategies.py    all of them under one roof
 several.py       the best few, one objective after another, the Pareto front
+means.py         the time and the memory that a search may take
 certificate.py   what a search proves, and what it did
 space/           which mappings there are, even and uneven, and how many
 tilings.py       trip counts worth trying: perfect and ragged

@@ -11,6 +11,7 @@ from ..ir import InfeasibleError, Mapping, Problem
 from .certificate import Certificate
 from .constraints import Constraints
 from .exact.search import FREE, ExactSearch, search_exact
+from .means import Means
 from .space import Space
 from .tilings import Tiling
 
@@ -37,7 +38,7 @@ def search_best(
     that leave as many tiles only those are that can pay (`tilings.ragged_trips`). Fewer than `count` are returned where
     there are no more. Raises InfeasibleError when nothing fits.
     """
-    search = ExactSearch(problem, arch, objective, tiling, space, constraints, time_limit, count)
+    search = ExactSearch(problem, arch, objective, tiling, space, constraints, Means.from_now(time_limit), count)
     search.run()
     return [(found.mapping, found.cost, search.certificate(found)) for found in search.found]
 

@@ -11,9 +11,9 @@ from ..ir import Mapping, Problem, TilewrightError
 from .certificate import Certificate
 from .constraints import Constraints
 from .exact.bounds.lattice import check_searchable
-from .exact.hierarchy import Hierarchy
 from .exact.search import FREE, search_exact
 from .space import Space
+from .space.regions import placements
 from .space.size import count_mappings
 from .tilings import Tiling
 
@@ -91,7 +91,7 @@ def _certificate(
         value=cost.objective(objective),
         lower_bound=bound,
         space_size=count_mappings(problem, arch, tiling),
-        placements=sum(1 for _ in Hierarchy(problem, arch).placements()),
+        placements=placements(problem, arch),
         evaluated=evaluated,
         pruned={},
         seconds=0.0,

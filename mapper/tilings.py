@@ -3,7 +3,8 @@
 A chain of tiles grows from the inside out. Where `left` tiles remain, a loop of f trips leaves ceil(left / f). With
 perfect tiling f divides what is left. With ragged tiling any f will do, but of those that leave as many tiles mostly
 the smallest alone matters: a larger one makes every tile larger and saves nothing (`ragged_trips`). That holds as long
-as a tile's words grow evenly with its size; where they do not, as with dilated windows, all are tried (`even_growth`).
+as a tile's words grow evenly with its size; where they do not, as with dilated windows, all are tried
+(`linear_growth`).
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def ragged_trips(left: int, most: int, spread: bool, loose_from: int = 0, alone:
     return tuple(sorted(f for f in found if f <= most))
 
 
-def even_growth(problem: Problem, dim: str) -> bool:
+def linear_growth(problem: Problem, dim: str) -> bool:
     """Whether the words of every tensor's tile grow by equal amounts with the tile along `dim`.
 
     So where `dim` is alone in its ranks, or where the others step by single elements (2p + r along p, not along r).

@@ -14,22 +14,22 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY, Objective
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, ceil_div
 from tilewright.mapper.constraints import Constraints
-from tilewright.mapper.exact.batch import Growth
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.bounds.lattice import MOST_CELLS, Lattice
-from tilewright.mapper.exact.charge import Charge
+from tilewright.mapper.exact.context import SearchContext
+from tilewright.mapper.exact.cost_columns import BoundaryCosts, CostColumns
+from tilewright.mapper.exact.fill_point import FillPoint
 from tilewright.mapper.exact.footprints import Footprints
-from tilewright.mapper.exact.hierarchy import MAC, Block, Crossing, Hierarchy, Path, State
-from tilewright.mapper.exact.ledger import CrossingCosts, Ledger
+from tilewright.mapper.exact.hierarchy import MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
 from tilewright.mapper.exact.limits import SearchLimits
 from tilewright.mapper.exact.rows import Floats, Ints, Rows
 from tilewright.mapper.space import Space
-from tilewright.mapper.tilings import Tiling, even_growth
+from tilewright.mapper.tilings import Tiling, linear_growth
 
-Charges = tuple[tuple[Crossing, Charge | None], ...]
+FillPoints = tuple[tuple[MemoryBoundary, FillPoint | None], ...]
 
 
-def growth_of(
+def context_of(
     problem: Problem,
     arch: Architecture,
     tiling: Tiling,
@@ -37,15 +37,15 @@ def growth_of(
     rate: float | None = None,
     objective: Objective = ENERGY,
     most_cells: int = MOST_CELLS,
-) -> Growth:
+) -> SearchContext:
     """What a search of a problem has at hand."""
-    hierarchy, ledger = Hierarchy(problem, arch, space), Ledger.of(arch, rate)
-    even = tuple(even_growth(problem, dim) for dim in problem.dim_names)
+    hierarchy, cost_columns = Hierarchy(problem, arch, space), CostColumns.of(arch, rate)
+    even = tuple(linear_growth(problem, dim) for dim in problem.dim_names)
     lattice = Lattice([size for _, size in problem.dims], tiling, even, most_cells)
     footprints, limits = Footprints(hierarchy), SearchLimits(hierarchy, Constraints())
-    bounds = Bounds(hierarchy, footprints, lattice, ledger)
-    costs = CrossingCosts(hierarchy, ledger)
-    return Growth(hierarchy, footprints, bounds, costs, limits, objective, tiling, even, Counter())
+    bounds = Bounds(hierarchy, footprints, lattice, cost_columns)
+    costs = BoundaryCosts(hierarchy, cost_columns)
+    return SearchContext(hierarchy, footprints, bounds, costs, limits, objective, tiling, even, Counter())
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Step:
     """A growing mapping, as one row.
 
     tile     (1, dims) the tile so far
-    charges  all crossings charged so far
+    charges  all boundaries charged so far
     stage    (1, dims) the tile at the last charge, node or fanout: since then, loops were free
     """
 
@@ -61,40 +61,42 @@ class Step:
     state: State
     rows: Rows
     tile: Ints
-    charges: Charges
+    fill_points: FillPoints
     stage: Ints
 
-    def costs(self, growth: Growth) -> Floats:
+    def costs(self, context: SearchContext) -> Floats:
         """(columns, 1) what the charges cost, as far as that is known here."""
-        costs = np.zeros((growth.costs.ledger.columns, 1))
-        growth.costs.ledger.book_energy(costs, growth.hierarchy.problem.macs * growth.hierarchy.arch.mac.energy_pj)
-        return costs + sum(growth.book(self.path, self.rows, *charged) for charged in self.charges)
+        costs = np.zeros((context.costs.cost_columns.count, 1))
+        context.costs.cost_columns.book_energy(
+            costs, context.hierarchy.problem.macs * context.hierarchy.arch.mac.energy_pj
+        )
+        return costs + sum(context.book(self.path, self.rows, *charged) for charged in self.fill_points)
 
 
-def steps_to(mapping: Mapping, growth: Growth) -> Iterator[Step]:
+def steps_to(mapping: Mapping, context: SearchContext) -> Iterator[Step]:
     """The steps from the MAC to a mapping whose loops have more than one trip; the last one is complete."""
-    hierarchy, problem = growth.hierarchy, mapping.problem
+    hierarchy, problem = context.hierarchy, mapping.problem
     step = _start(mapping, hierarchy)
     yield (step := _past_fanouts(step, hierarchy))
     dims = list(problem.dim_names)
-    for block in _blocks(mapping, hierarchy):
-        if isinstance(block, Loop):
-            step = _looped(step, growth, dims.index(block.dim), block.trips)
+    for node_group in _node_groups(mapping, hierarchy):
+        if isinstance(node_group, Loop):
+            step = _looped(step, context, dims.index(node_group.dim), node_group.trips)
         else:
-            step = _past_fanouts(_placed(step, hierarchy, block), hierarchy)
+            step = _past_fanouts(_placed(step, hierarchy, node_group), hierarchy)
         yield step
 
 
 def _start(mapping: Mapping, hierarchy: Hierarchy) -> Step:
     names = [memory.name for memory in hierarchy.memories]
     nodes = mapping.nest.nodes[::-1]
-    holders = tuple(
+    placement = tuple(
         tuple(names.index(node.memory) for node in nodes if node.tensor == t.name) for t in mapping.problem.tensors
     )
     ones = np.ones((1, len(mapping.problem.dims)), dtype=np.int64)
-    charges = tuple((Crossing(t, MAC, held[0]), None) for t, held in enumerate(holders))
+    fill_points = tuple((MemoryBoundary(t, MAC, held[0]), None) for t, held in enumerate(placement))
     rows = Rows(1, [], _arrays(mapping, hierarchy))
-    return Step(Path(hierarchy, holders), hierarchy.start(holders), rows, ones, charges, ones)
+    return Step(Path(hierarchy, placement), hierarchy.start(placement), rows, ones, fill_points, ones)
 
 
 def _arrays(mapping: Mapping, hierarchy: Hierarchy) -> list[Ints]:
@@ -111,11 +113,11 @@ def _arrays(mapping: Mapping, hierarchy: Hierarchy) -> list[Ints]:
     return [np.array([found[fanout.name]], dtype=np.int64) for fanout in hierarchy.fanouts]
 
 
-def _blocks(mapping: Mapping, hierarchy: Hierarchy) -> Iterator[Loop | Block]:
-    """Temporal loops and blocks, from the inside out."""
+def _node_groups(mapping: Mapping, hierarchy: Hierarchy) -> Iterator[Loop | NodeGroup]:
+    """Temporal loops and node groups, from the inside out."""
     names = [memory.name for memory in hierarchy.memories]
     tensors = [t.name for t in mapping.problem.tensors]
-    open_block: Block | None = None
+    open_block: NodeGroup | None = None
     for item in reversed(mapping.nest.items):
         if isinstance(item, Loop):
             if open_block is not None:
@@ -127,11 +129,11 @@ def _blocks(mapping: Mapping, hierarchy: Hierarchy) -> Iterator[Loop | Block]:
         memory, tensor = names.index(item.memory), tensors.index(item.tensor)
         joined = open_block is not None and open_block.memory == memory
         if joined and (hierarchy.space == "even" or memory == hierarchy.outermost):
-            open_block = Block(memory, tuple(sorted((*open_block.tensors, tensor))))
+            open_block = NodeGroup(memory, tuple(sorted((*open_block.tensors, tensor))))
         else:
             if open_block is not None:
                 yield open_block
-            open_block = Block(memory, (tensor,))
+            open_block = NodeGroup(memory, (tensor,))
     assert open_block is not None
     yield open_block
 
@@ -144,31 +146,31 @@ def _past_fanouts(step: Step, hierarchy: Hierarchy) -> Step:
     return step
 
 
-def _looped(step: Step, growth: Growth, d: int, trips: int) -> Step:
-    """With a temporal loop more; it charges the waiting crossings that it moves, at the tile below it."""
+def _looped(step: Step, context: SearchContext, d: int, trips: int) -> Step:
+    """With a temporal loop more; it charges the waiting boundaries that it moves, at the tile below it."""
     above = step.tile.copy()
-    above[:, d] = np.minimum(above[:, d] * trips, growth.sizes[d])
-    moved = [c for c in step.state.waiting if d in growth.bounds.moves.moving[c.tensor]]
-    charges = list(step.charges)
-    for crossing in moved:
-        slide = (d, above[:, d]) if d in growth.bounds.moves.sliding(crossing) else None
-        charges.append((crossing, Charge(step.path.gap, step.tile, slide)))
+    above[:, d] = np.minimum(above[:, d] * trips, context.sizes[d])
+    moved = [c for c in step.state.waiting if d in context.bounds.moves.moving[c.tensor]]
+    fill_points = list(step.fill_points)
+    for boundary in moved:
+        slide = (d, above[:, d]) if d in context.bounds.moves.sliding(boundary) else None
+        fill_points.append((boundary, FillPoint(step.path.band, step.tile, slide)))
     still = tuple(c for c in step.state.waiting if c not in moved)
     state = step.state._replace(waiting=still)
-    return replace(step, state=state, tile=above, charges=tuple(charges), stage=above if moved else step.stage)
+    return replace(step, state=state, tile=above, fill_points=tuple(fill_points), stage=above if moved else step.stage)
 
 
-def _placed(step: Step, hierarchy: Hierarchy, block: Block) -> Step:
-    charges = step.charges
+def _placed(step: Step, hierarchy: Hierarchy, node_group: NodeGroup) -> Step:
+    fill_points = step.fill_points
     still = step.state.waiting
-    if hierarchy.is_last(block):
-        charges, still = (*charges, *((c, Charge(step.path.gap, step.tile)) for c in still)), ()
+    if hierarchy.is_last(node_group):
+        fill_points, still = (*fill_points, *((c, FillPoint(step.path.band, step.tile)) for c in still)), ()
     return replace(
         step,
-        path=step.path.placing(block),
-        state=hierarchy.place(step.state, block, still),
+        path=step.path.placing(node_group),
+        state=hierarchy.place(step.state, node_group, still),
         rows=Rows(1, [*step.rows.tiles, step.tile], step.rows.arrays),
-        charges=charges,
+        fill_points=fill_points,
         stage=step.tile,
     )
 

@@ -10,20 +10,24 @@ found.py         the best mappings so far, and the cutoff
 limits.py        constraints, as the steps ask for them
 single_axes.py   an array with one axis, as the search sees it
 unmet_limits.py  why no mapping keeps the limits of an objective
-reduction.py     the problem with fewer dimensions, and the way back
+canonical.py     the problem with fewer dimensions, and the way back
+placements.py    step: which memories keep which tensor
+array_choices.py  step: arrays, one fanout after the other, before any tile
+simplest.py      the mapping that there is always time for
 hierarchy.py     machine and placements from the inside out, and what a growing mapping has still to do
+context.py       what all steps of a search have in common
 batch.py         partial mappings that have taken the same steps
-fanouts.py       step: arrays; planned before anything else, put in place when a mapping has grown to them
+fanouts.py       bounds on rows of arrays; and putting an array in place when a mapping has grown to it
 arrays.py        instances that a fanout's axes can realize
-loose_trips.py   where loops longer than the number of tiles asks for may pay
+trip_rules.py    where loops longer than the number of tiles asks for may pay
 first_tiles.py   the innermost tiles, for many arrays at once
 symmetry.py      dimensions that may change places
-loops.py         step: the temporal loops up to the next block of storage nodes, and its tile
-gap.py           the rows of a stage of these loops, and how their tiles grow
+loops.py         step: the temporal loops up to the next group of storage nodes, and its tile
+loop_band.py     the rows of a stage of these loops, and how their tiles grow
 dominance.py     rows that another one stands for
 bounds/          what all that is still to come costs at least
-ledger.py        from words to cost columns: energy, and cycles of every port
-charge.py        where a crossing is charged
+cost_columns.py  from words to cost columns: energy, and cycles of every port
+fill_point.py    where a boundary is charged
 traffic.py       words that cross between memories, for many partial mappings at once
 row_loops.py     the loops of these mappings, dimension by dimension
 rank_traffic.py  words along single ranks of a tensor
@@ -31,7 +35,6 @@ windows.py       words along a rank of several dimensions, for one setting of th
 footprints.py    tiles in words, and whether a memory has room for them
 rows.py          partial mappings as arrays, and counting over them
 nest_builder.py  from a complete row to a mapping
-freed_memory.py  memory that is freed, kept for the next tables
 """
 
 from __future__ import annotations

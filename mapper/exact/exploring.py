@@ -5,27 +5,29 @@ All of that decides the time that a search takes, never its result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..space import Space
 from ..tilings import Tiling
-from .batch import Batch, Growth
-from .fanouts import Plans, bounded_by_groups, finer, groups_of, pass_fanout, settled
+from .array_choices import ArrayChoices, ArrayPlans
+from .batch import Batch
+from .context import SearchContext
+from .fanouts import bounded_by_groups, finer, groups_of, pass_fanout, settled
 from .finishing import Finishing
 from .frontier import Frontier, Open
-from .hierarchy import Holders
 from .loops import expand_loops
+from .placements import OpenPlacement, Placements
 
 ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 96, "ragged": 1000}
 """Rows expanded together at first: enough to fill vectors, few enough to stop early. A ragged search starts from the
 best perfect mapping, so that most rows have to be looked at in any case."""
 
 STEPS_PER_DIVE = 8
-"""Steps after each of which the search dives from where it has come to: the longer it takes, the more it gains by a
-better mapping."""
+"""Steps after which the search dives again, at the latest, from where it has come to: the longer it takes, the more it
+gains by a better mapping."""
 
 MORE_AT_ONCE = 8
 """By how many rows more each step grows than the one before: a search that has not ended yet may go on for long."""
@@ -71,36 +73,76 @@ DIVE_WIDTH = 16
 class Exploring:
     """The work of one search, from placements to complete rows."""
 
-    growth: Growth
-    plans: Plans
+    context: SearchContext
+    placements: Placements
+    plans: ArrayPlans
     frontier: Frontier
     finishing: Finishing
     _later_dives: int = 0
     _steps: int = 0
+    _next_dive: int = 1
+    _wait: int = 1
     _grouping_pays: bool = False
     _made: dict[int, float] = field(default_factory=dict)
 
+    def start(self) -> None:
+        """Put all placements into the queue."""
+        root = self.placements.root()
+        self.frontier.push(self.placements.bound(root), root)
+
     def dive_first(self) -> None:
         """Dive into the most promising placements."""
+        while any(self._is_partial(item) for item in self.frontier.lowest(DIVES)):
+            self.work_on(self.frontier.take())
+            self.frontier.done()
         for item in self.frontier.lowest(DIVES):
             far_off = FAR_OFF * self.frontier.bound < self._cutoff < float("inf")
-            if isinstance(item, tuple) and not far_off:
-                self._dive(self._open(item))
+            if isinstance(item, OpenPlacement) and not far_off:
+                self._dive_into(self.plans.start(item.chains, self._cutoff))
+
+    def _is_partial(self, item: Open) -> bool:
+        """Whether something is a placement that is not decided, or has not the bound that its arrays give it."""
+        return isinstance(item, OpenPlacement) and not item.sharp
 
     def work_on(self, item: Open) -> None:
-        """Open a placement; or grow the best rows of a batch by one step, or evaluate them where none is left."""
-        if isinstance(item, tuple):
-            self.frontier.push_batch(self._open(item))
-            return
-        self.growth.groups.keep(item.bounds)
+        """Go on with a placement or with choices of arrays; or grow the best rows of a batch by one step, or evaluate
+        them where none is left."""
+        if isinstance(item, OpenPlacement):
+            self._decide_placement(item)
+        elif isinstance(item, ArrayChoices):
+            self._decide_arrays(item)
+        else:
+            self._work_on_batch(item)
+
+    def _decide_placement(self, item: OpenPlacement) -> None:
+        if not self.placements.is_complete(item):
+            for bound, further in self.placements.further(item):
+                self.frontier.push(bound, further)
+        elif not item.sharp:
+            sharp = max(self.frontier.working_on, self.plans.first_bound(item.chains))
+            self.frontier.push(sharp, replace(item, sharp=True))
+        else:
+            self._push_started(self.plans.start(item.chains, self._cutoff))
+
+    def _decide_arrays(self, choices: ArrayChoices) -> None:
+        count = self.plans.at_once(choices)
+        self.frontier.push_rows(choices.take(slice(count, None)))
+        for further in self.plans.further(choices.take(slice(count)), self._cutoff):
+            self._push_started(further)
+
+    def _push_started(self, started: ArrayChoices | Batch) -> None:
+        self.frontier.push_rows(started if isinstance(started, ArrayChoices) else self._at_loops(started))
+
+    def _work_on_batch(self, item: Batch) -> None:
+        self.context.groups.keep(item.bounds)
         if item.unsettled:
             head = self._head(item, SETTLED_AT_ONCE)
-            self.frontier.push_batch(settled(self.growth, head, self._cutoff))
+            self.frontier.push_rows(settled(self.context, head, self._cutoff))
         elif item.complete:
             self.finishing.finish(item)
         elif self._groups_first and _undecided(item) and not self._is_bounded_best(item):
             self._refine(item)
-        elif self.growth.tiling == "perfect" and item.bounds.level >= 0 and _undecided(item):
+        elif self.context.tiling == "perfect" and item.bounds.level >= 0 and _undecided(item):
             # Only now, when nothing open has a lower bound, is the best array known: a dive any earlier mostly misses.
             self._dive_again([item])
             self._grow_below_cutoff(item)
@@ -113,18 +155,25 @@ class Exploring:
     def _cutoff(self) -> float:
         return self.frontier.best.cutoff
 
-    def _open(self, holders: Holders) -> Batch:
-        return self._at_loops(self.plans.start(holders, self._cutoff))
-
     def _at_loops(self, batch: Batch) -> Batch:
         """The batch above the fanouts that come next."""
-        while len(batch) and self.growth.hierarchy.at_fanout(batch.state):
-            batch = pass_fanout(self.growth, batch, self._cutoff)
+        while len(batch) and self.context.hierarchy.at_fanout(batch.state):
+            batch = pass_fanout(self.context, batch, self._cutoff)
         return batch
 
     def _expand(self, batch: Batch) -> Iterator[Batch]:
-        for grown in expand_loops(self.growth, batch, self._cutoff):
+        for grown in expand_loops(self.context, batch, self._cutoff):
             yield self._at_loops(grown)
+
+    def _dive_into(self, started: ArrayChoices | Batch) -> None:
+        """Dive from the best choices of arrays."""
+        while isinstance(started, ArrayChoices) and len(started):
+            further = [f for f in self.plans.further(started.take(slice(1)), self._cutoff) if len(f)]
+            if not further:
+                return
+            started = min(further, key=lambda each: float(each.bound[0]))
+        if isinstance(started, Batch):
+            self._dive(self._at_loops(started))
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""
@@ -144,20 +193,38 @@ class Exploring:
             self._grow(left)
 
     def _grow(self, batch: Batch) -> None:
-        """Grow the best rows of a batch by one step."""
+        """Grow the best rows of a batch by one step. What grows is queued as soon as it takes much room."""
         head = self._head(batch, self._rows_at_once(batch))
         self._steps += 1
-        grown = self._measured(head)
-        if self._pays_to_group(head, grown):
+        before, made, waiting, best = self.context.looked_at, 0, [], []
+        for grown in self._expand(head):
+            made += len(grown)
+            waiting.append(grown)
+            best = _lowest([*best, grown.take(slice(DIVE_WIDTH))])
+            if made > self.context.rows_at_once:
+                self._push_grown(waiting)
+                waiting = []
+        self._measure(head, self.context.looked_at - before + made)
+        if made <= self.context.rows_at_once and self._pays_to_group(head, made):
             self._grouping_pays = True
             self._group(head)
             return
+        self._push_grown(waiting)
+        if self.context.tiling == "ragged" and _undecided(head):
+            self._dive_again(best)
+        elif self._steps >= self._next_dive:
+            self._dive_from(best)
+
+    def _push_grown(self, grown: list[Batch]) -> None:
         for batch in grown:
-            self.frontier.push_batch(batch)
-        if self.growth.tiling == "ragged" and _undecided(head):
-            self._dive_again(grown)
-        elif self._steps % STEPS_PER_DIVE == 0:
-            self._dive_from(grown)
+            if batch.complete:  # what is complete may lower the cutoff at once
+                self.finishing.finish(batch.take(slice(1)))
+            self.frontier.push_rows(batch)
+
+    def _schedule(self, gained: bool) -> None:
+        """Dive again at the next step while that gains, and less and less often while it does not."""
+        self._wait = 1 if gained else min(2 * self._wait, STEPS_PER_DIVE)
+        self._next_dive = self._steps + self._wait
 
     def _head(self, batch: Batch, count: int) -> Batch:
         """The best rows of a batch; the others go back into the queue."""
@@ -165,85 +232,88 @@ class Exploring:
         whole = rest.bound.base
         if whole is not None and len(whole) > 2 * len(rest):  # no longer worth keeping all of them for
             rest = rest.take(np.arange(len(rest)))
-        self.frontier.push_batch(rest)
+        self.frontier.push_rows(rest)
         return batch.take(slice(count))
 
     def _rows_at_once(self, batch: Batch) -> int:
         """As many rows as make about `LOOKED_AT_ONCE` others, by what rows like them have made."""
-        depth = len(batch.path.blocks)
-        if self.growth.tiling == "ragged" and depth not in self._made:
+        depth = batch.depth
+        if depth not in self._made:
             return TRIED_FIRST
-        each = self._made.get(depth, 0.0)
+        each = self._made[depth]
         near = batch.bound[0] + NEAR * (min(self._cutoff, batch.bound[-1]) - batch.bound[0])
-        more = min(ROWS_AT_ONCE[self.growth.tiling] + MORE_AT_ONCE * self._steps, MOST_AT_ONCE)
+        more = min(ROWS_AT_ONCE[self.context.tiling] + MORE_AT_ONCE * self._steps, MOST_AT_ONCE)
         alike = max(more, int(np.searchsorted(batch.bound, near, side="right")))
         return min(alike, max(1, int(LOOKED_AT_ONCE / (each + 1))))
 
-    def _measured(self, head: Batch) -> list[Batch]:
-        """Grow rows, and remember how many others each of them made, left aside at once or not."""
-        before = self.growth.pruned.total()
-        grown = list(self._expand(head))
-        each = (self.growth.pruned.total() - before + sum(len(batch) for batch in grown)) / len(head)
-        depth = len(head.path.blocks)
+    def _measure(self, head: Batch, looked_at: int) -> None:
+        """Remember how many others each of some rows made, left aside at once or not."""
+        each, depth = looked_at / len(head), head.depth
         self._made[depth] = max(each, self._made.get(depth, each) * 0.8)
-        return grown
 
     # ---- better bounds for alike arrays --------------------------------------------------------------------
 
     def _is_bounded_best(self, batch: Batch) -> bool:
         """Whether there are no better bounds for rows of which only the arrays are decided."""
         bounds = batch.bounds
-        return bounds.settled or bounds.level == len(self.growth.bounds.lattice.for_groups) - 1
+        return bounds.settled or bounds.level == len(self.context.bounds.lattice.for_groups) - 1
 
-    def _pays_to_group(self, head: Batch, grown: list[Batch]) -> bool:
+    def _pays_to_group(self, head: Batch, made: int) -> bool:
         """Whether rows of which only the arrays are decided grew to so many that tables for each group of arrays,
         which bound them better, are made in less time than it takes to look at them all."""
-        if self.growth.tiling == "ragged" or not _undecided(head) or head.bounds.level >= 0:
+        if self.context.tiling == "ragged" or not _undecided(head) or head.bounds.level >= 0:
             return False
-        groups = len(groups_of(self.growth, head))
-        return sum(len(batch) for batch in grown) > ROWS_PER_GROUP[self.growth.hierarchy.space] * groups
+        groups = len(groups_of(self.context, head))
+        return made > ROWS_PER_GROUP[self.context.hierarchy.space] * groups
 
     @property
     def _groups_first(self) -> bool:
         """Whether rows grow to so many that tables for each group of arrays, which bound them better, always pay."""
-        if self.growth.tiling == "ragged" and self.growth.hierarchy.space == "even":
+        if self.context.tiling == "ragged" and self.context.hierarchy.space == "even":
             return self._made.get(0, 0.0) > ROWS_OF_LONG_STEPS
-        return self.growth.hierarchy.space == "uneven" or self._grouping_pays
+        return self.context.hierarchy.space == "uneven" or self._grouping_pays
 
     def _refine(self, batch: Batch) -> None:
         """Give better bounds to the best rows of a batch of arrays."""
-        if batch.bounds.level < 0 and self.growth.tiling == "ragged":
-            self._group(self._head(batch, ROWS_AT_ONCE[self.growth.tiling]))
+        if batch.bounds.level < 0 and self.context.tiling == "ragged":
+            self._group(self._head(batch, ROWS_AT_ONCE[self.context.tiling]))
         elif batch.bounds.level < 0:
             self._group(batch)
         else:
-            self.frontier.push_batch(finer(self.growth, self._head(batch, 8), self._cutoff))
+            self.frontier.push_rows(finer(self.context, self._head(batch, 8), self._cutoff))
 
     def _group(self, batch: Batch) -> None:
         """Put the rows back in groups of alike arrays, with bounds by tables of each group."""
-        groups = groups_of(self.growth, batch)
-        count = len(groups) if self.growth.tiling == "ragged" else self.growth.groups.at_once
+        groups = groups_of(self.context, batch)
+        count = len(groups) if self.context.tiling == "ragged" else self.context.groups.at_once
         if groups[count:]:
-            self.frontier.push_batch(batch.take(np.sort(np.concatenate(groups[count:]))))
-        bounded = list(bounded_by_groups(self.growth, batch, groups[:count], self._cutoff))
+            self.frontier.push_rows(batch.take(np.sort(np.concatenate(groups[count:]))))
+        bounded = list(bounded_by_groups(self.context, batch, groups[:count], self._cutoff))
         for group in bounded:
-            self.frontier.push_batch(group)
-        if self.growth.tiling == "ragged":
+            self.frontier.push_rows(group)
+        if self.context.tiling == "ragged":
             self._dive_again(bounded)
 
     def _dive_again(self, batches: list[Batch]) -> None:
         """Dive from some batches, whose bounds are a better guide than those before them."""
-        if any(map(len, batches)) and self._later_dives < LATER_DIVES[self.growth.tiling]:
+        if any(map(len, batches)) and self._later_dives < LATER_DIVES[self.context.tiling]:
             self._later_dives += 1
             self._dive_from(batches)
 
     def _dive_from(self, batches: list[Batch]) -> None:
         """Dive from the best rows of some batches."""
-        best = min((batch for batch in batches if len(batch)), key=lambda batch: float(batch.bound[0]), default=None)
-        if best is not None:
+        for best in _lowest(batches):
+            before = self._cutoff
             self._dive(best)
+            self._schedule(self._cutoff < before)
+
+
+def _lowest(batches: Iterable[Batch]) -> list[Batch]:
+    """The batch with the best row, if there is any row."""
+    best = min((batch for batch in batches if len(batch)), key=lambda batch: float(batch.bound[0]), default=None)
+    return [] if best is None else [best]
 
 
 def _undecided(batch: Batch) -> bool:
     """Whether nothing but the arrays of the rows is decided."""
-    return not batch.path.blocks and not batch.path.gaps and bool(batch.rows.arrays)
+    return not batch.path.node_groups and not batch.path.bands and bool(batch.rows.arrays)

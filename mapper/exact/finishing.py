@@ -10,11 +10,12 @@ from ...arch import Architecture
 from ...ir import Loop, LoopNest, Mapping, Node
 from ..constraints import Constraints
 from ..constraints.violations import violations
-from .batch import Batch, Growth
+from .batch import Batch
+from .canonical import CanonicalForm
+from .context import SearchContext
+from .cost_columns import ports_of
 from .found import BestFound
-from .ledger import ports_of
 from .nest_builder import build_mapping
-from .reduction import Reduction
 from .single_axes import on_both_axes
 
 
@@ -25,9 +26,9 @@ class Finishing:
     reduction  from the problem of the rows back to that of the machine
     """
 
-    growth: Growth
+    context: SearchContext
     best: BestFound
-    reduction: Reduction
+    canonical: CanonicalForm
     machine: Architecture
     constraints: Constraints
     _known: set[bytes] = field(default_factory=set)
@@ -36,15 +37,15 @@ class Finishing:
         """Evaluate complete rows in the order of their bounds, while they may be better."""
         for row, bound in enumerate(batch.bound.tolist()):
             if bound >= self.best.cutoff:
-                self.growth.pruned["bound"] += len(batch) - row
+                self.context.leave_aside("bound", len(batch) - row)
                 return
             columns = batch.costs[:, row].tobytes() + batch.steps[row].tobytes()
             if columns in self._known:
                 continue
-            for reduced in self.mappings(batch, row):
-                mapping = self.reduction.restore(on_both_axes(reduced))
+            for canonical in self.mappings(batch, row):
+                mapping = self.canonical.restore(on_both_axes(canonical))
                 if not self.constraints.is_free and violations(mapping, self.machine, self.constraints):
-                    self.growth.pruned["constraint"] += 1
+                    self.context.leave_aside("constraint", 1)
                     continue
                 self.best.evaluate(mapping)
                 if self._columns_tell_all(batch):
@@ -54,30 +55,30 @@ class Finishing:
         """Whether complete rows with equal columns cost the same: these are exact, unless something is pending as at
         the end of a dive, and nothing else counts. Fill times depend on the tiles too, and for energy alone there are
         no columns of ports."""
-        arch = self.growth.hierarchy.arch
-        every_port = len(self.growth.bounds.ledger.ports) == len(ports_of(arch))
+        arch = self.context.hierarchy.arch
+        every_port = len(self.context.bounds.cost_columns.ports) == len(ports_of(arch))
         steady = arch.latency == "steady"
-        exact = self.growth.tiling == "perfect" and not batch.pending and not self._has_exact_halo(batch)
+        exact = self.context.tiling == "perfect" and not batch.pending and not self._has_exact_halo(batch)
         return exact and every_port and steady
 
     def mappings(self, batch: Batch, row: int) -> Iterator[Mapping]:
         """The mapping of a complete row; all its loop orders, where an exact halo makes every order count."""
         mapping = build_mapping(
             batch.path,
-            self.growth.tiling,
-            self.growth.even_spread,
+            self.context.tiling,
+            self.context.reduced_spread,
             [t[row].tolist() for t in batch.rows.tiles],
             [a[row].tolist() for a in batch.rows.arrays],
-            [self.growth.orders[i] for i in batch.orders[row].tolist()],
-            [self.growth.limits.spans(f) for f in range(len(self.growth.hierarchy.fanouts))],
+            [self.context.orders[i] for i in batch.orders[row].tolist()],
+            [self.context.limits.spans(f) for f in range(len(self.context.hierarchy.fanouts))],
         )
         yield from _all_orders(mapping) if self._has_exact_halo(batch) else (mapping,)
 
     def _has_exact_halo(self, batch: Batch) -> bool:
-        hierarchy = self.growth.hierarchy
+        hierarchy = self.context.hierarchy
         return any(
             hierarchy.memories[m].halo == "exact" and m != hierarchy.outermost
-            for t, held in enumerate(batch.path.holders)
+            for t, held in enumerate(batch.path.placement)
             if not hierarchy.problem.tensors[t].is_output
             for m in held
         )

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from ...ir import ceil_div
 from .arrays import AxisSpans, spread_counts, tiles_needed
-from .batch import Batch, Growth
-from .hierarchy import Block
+from .batch import Batch
+from .context import SearchContext
+from .hierarchy import NodeGroup
 from .rows import Floats, Ints, distinct, row_codes
 from .symmetry import compared
 
@@ -45,111 +46,139 @@ class _Along:
 
 
 def first_tiles(
-    growth: Growth, batch: Batch, blocks: Sequence[Block], memory: int, below: float
-) -> tuple[Ints, Ints] | None:
-    """All pairs of a row, as its index, and an innermost tile, (dims,), that may lead to something below the cutoff.
+    context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup], memory: int, below: float
+) -> Iterator[tuple[Ints, Ints]] | None:
+    """All pairs of a row, as its index, and an innermost tile, (dims,), that may lead to something below the cutoff; in
+    parts.
 
     memory  whose loops grow the tile
 
     None: more tiles fit than can be tried.
     """
-    looseness = growth.looseness(batch, blocks)
-    tiles = _fitting(growth, batch, blocks, memory, looseness)
+    trip_rules = context.trip_rules(batch, node_groups)
+    tiles = _fitting(context, batch, node_groups, memory, trip_rules)
     if tiles is None:
         return None
-    if not len(tiles):
-        return np.zeros(0, dtype=np.int64), tiles
+    return _hopeful(context, batch, tiles, trip_rules, below) if len(tiles) else iter(())
+
+
+def _hopeful(
+    context: SearchContext, batch: Batch, tiles: Ints, trip_rules: Ints, below: float
+) -> Iterator[tuple[Ints, Ints]]:
+    """The pairs of a row and one of some tiles, (tiles, dims)."""
     tables = batch.bounds.growing(batch.state, ())
     table = tables.far[0] if tables.near[0] is None else tables.near[0]
     assert table is not None
     follow = batch.bounds.fanouts_after(batch.state) if tables.near[0] is None else 0
-    along = [_along(growth, batch, tiles, d, follow, looseness[:, d]) for d in range(len(growth.sizes))]
-    found = list(_pairs(growth, batch, table, along, len(tiles), below))
+    along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in range(len(context.sizes))]
+    found: list[tuple[Ints, Ints]] = []
+    for rows, which in _pairs(context, batch, table, along, len(tiles), below):
+        context.means.check()
+        kept = _not_mirrored(context, batch, rows, tiles[which])
+        found.append((rows[kept], which[kept]))
+        if sum(len(rows) for rows, _ in found) > context.rows_at_once:
+            yield _joined(found, tiles)
+            found = []
+    if any(len(rows) for rows, _ in found):
+        yield _joined(found, tiles)
+
+
+def _joined(found: Sequence[tuple[Ints, Ints]], tiles: Ints) -> tuple[Ints, Ints]:
     rows, which = (np.concatenate([pair[i] for pair in found]) for i in range(2))
-    if growth.mirror is not None:  # where arrays are their own mirror images, tiles decide
-        same = compared(batch.rows.arrays, growth.mirror, len(batch)) == 0
-        later = compared([tiles], growth.mirror, len(tiles)) > 0
-        kept = ~(same[rows] & later[which])
-        rows, which = rows[kept], which[kept]
     return rows, tiles[which]
 
 
-def _fitting(growth: Growth, batch: Batch, blocks: Sequence[Block], memory: int, looseness: Ints) -> Ints | None:
-    """(tiles, dims) innermost tiles that some block has room for; None if there are too many."""
-    tiles = np.ones((1, len(growth.sizes)), dtype=np.int64)
-    largest = growth.largest(batch.state, blocks)
-    for d in range(len(growth.sizes)):
-        sizes = _sizes(growth, memory, d, largest[d], looseness[:, d])
+def _not_mirrored(context: SearchContext, batch: Batch, rows: Ints, tiles: Ints) -> Ints:
+    """The pairs of a row and a tile, (pairs, dims), that do not come after their mirror images: where arrays are their
+    own mirror images, tiles decide."""
+    if context.mirror is None:
+        return np.arange(len(rows))
+    same = compared([array[rows] for array in batch.rows.arrays], context.mirror, len(rows)) == 0
+    return np.flatnonzero(~(same & (compared([tiles], context.mirror, len(rows)) > 0)))
+
+
+def _fitting(
+    context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup], memory: int, trip_rules: Ints
+) -> Ints | None:
+    """(tiles, dims) innermost tiles that some node group has room for; None if there are too many."""
+    tiles = np.ones((1, len(context.sizes)), dtype=np.int64)
+    largest = context.largest(batch.state, node_groups)
+    for d in range(len(context.sizes)):
+        sizes = _sizes(context, memory, d, largest[d], trip_rules[:, d])
         if len(tiles) * len(sizes) > 8 * MOST_TILES:
             return None
         tiles = np.repeat(tiles, len(sizes), axis=0)
         tiles[:, d] = np.tile(sizes, len(tiles) // len(sizes))
         fits = np.zeros(len(tiles), dtype=bool)
-        for block in blocks:
-            fits |= growth.footprints.leaves_room(growth.hierarchy.tenants(batch.state, block), block, [], tiles)
-        growth.pruned["capacity"] += int(np.count_nonzero(~fits))
+        for node_group in node_groups:
+            fits |= context.footprints.leaves_room(
+                context.hierarchy.residents(batch.state, node_group), node_group, [], tiles
+            )
+        context.leave_aside("capacity", int(np.count_nonzero(~fits)))
         tiles = tiles[fits]
     return tiles if len(tiles) <= MOST_TILES else None
 
 
-def _sizes(growth: Growth, memory: int, d: int, largest: int, looseness: Ints) -> Ints:
+def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules: Ints) -> Ints:
     """Tiles along a dimension that a loop over single elements may make below some of the arrays."""
-    most = min(growth.limits.most_trips(memory, d), largest)
-    codes = row_codes(list(looseness.T)) if looseness.size else np.zeros(1, dtype=np.int64)
-    known = looseness[distinct(codes)[0]].tolist()
-    trips = set().union(*(growth.trips(d, growth.sizes[d], largest, *columns) for columns in known))
+    most = min(context.limits.most_trips(memory, d), largest)
+    codes = row_codes(list(trip_rules.T)) if trip_rules.size else np.zeros(1, dtype=np.int64)
+    known = trip_rules[distinct(codes)[0]].tolist()
+    trips = set().union(*(context.trips(d, context.sizes[d], largest, *columns) for columns in known))
     return np.array([f for f in sorted(trips) if f <= most], dtype=np.int64)
 
 
-def _along(growth: Growth, batch: Batch, tiles: Ints, d: int, follow: int, looseness: Ints) -> _Along:
+def _along(context: SearchContext, batch: Batch, tiles: Ints, d: int, follow: int, trip_rules: Ints) -> _Along:
     """One dimension of all pairs; the first `follow` fanouts stand directly above the tile."""
     sizes, picks = np.unique(tiles[:, d], return_inverse=True)
     arrays = [array[:, d] for array in batch.rows.arrays]
-    columns = np.array([*arrays, *looseness.T]).reshape(-1, len(batch))
+    columns = np.array([*arrays, *trip_rules.T]).reshape(-1, len(batch))
     choices, instances = np.unique(columns, axis=1, return_inverse=True)
-    lattice, size = batch.bounds.lattice, growth.sizes[d]
+    lattice, size = batch.bounds.lattice, context.sizes[d]
     stride = int(np.prod(lattice.shape[d + 1 :]))
     never = int(np.prod(lattice.shape))
-    spans = growth.limits.spans(0)[d] if follow else None
+    spans = context.limits.spans(0)[d] if follow else None
     cells = np.empty((choices.shape[1], len(sizes)), dtype=np.int32)
     for choice, column in enumerate(choices.T):
         counts, known = np.split(column, [len(arrays)])
         covered = np.minimum(sizes * int(counts[:follow].prod()), size)
-        fine = _leaves_room(growth, sizes, size, counts, d, spans)
-        fine &= np.isin(sizes, growth.trips(d, size, int(sizes[-1]), *known.tolist()))
+        fine = _leaves_room(context, sizes, size, counts, d, spans)
+        fine &= np.isin(sizes, context.trips(d, size, int(sizes[-1]), *known.tolist()))
         cells[choice] = np.where(fine, lattice.places[d][covered] * stride, never)
     return _Along(picks, cells, instances.reshape(-1))
 
 
-def _leaves_room(growth: Growth, sizes: Ints, size: int, counts: Ints, d: int, spans: AxisSpans | None) -> np.ndarray:
+def _leaves_room(
+    context: SearchContext, sizes: Ints, size: int, counts: Ints, d: int, spans: AxisSpans | None
+) -> np.ndarray:
     """Whether each tile leaves room for the instances of all fanouts to come."""
-    needed, fine = int(tiles_needed([np.ones(1, dtype=np.int64), *counts.reshape(-1, 1)], growth.tiling)[0]), []
+    needed, fine = int(tiles_needed([np.ones(1, dtype=np.int64), *counts.reshape(-1, 1)], context.tiling)[0]), []
     for tile in sizes.tolist():
         left = ceil_div(size, tile)
-        if growth.tiling == "perfect":
+        if context.tiling == "perfect":
             fine.append(left % needed == 0)
         else:
             realizable = spans is None or int(counts[0]) in spread_counts(
-                left, spans, growth.tiling, growth.even_spread[d]
+                left, spans, context.tiling, context.reduced_spread[d]
             )
             fine.append(left >= needed and realizable)
     return np.array(fine)
 
 
 def _pairs(
-    growth: Growth, batch: Batch, table: Floats, along: Sequence[_Along], count: int, below: float
+    context: SearchContext, batch: Batch, table: Floats, along: Sequence[_Along], count: int, below: float
 ) -> Iterator[tuple[Ints, Ints]]:
     """Rows and tiles, by their indices, that stay below the cutoff."""
     tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
     never = tables.shape[2]
     tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
     flat = tables.reshape(len(tables), -1)
-    at_once = max(1, PAIRS_AT_ONCE // max(count, 1))
+    at_once = max(1, min(PAIRS_AT_ONCE, 8 * context.rows_at_once) // max(count, 1))
     for first in range(0, len(batch), at_once):
         rows = np.arange(first, min(first + at_once, len(batch)))
         # What not even the least of all these rows could add to is not looked at row by row.
         least = batch.costs[:, rows].min(axis=1, keepdims=True)
-        alive = growth.value(least + flat, np.full(flat.shape[1], batch.steps[rows].min())) < below
+        alive = context.value(least + flat, np.full(flat.shape[1], batch.steps[rows].min())) < below
         alive[never :: never + 1] = False  # even where the objective looks at no column that is infinite there
         cells = np.zeros((len(rows), count), dtype=np.int32)
         for dim in along:
@@ -158,7 +187,7 @@ def _pairs(
         if len(table) > 1:
             cells += (batch.member[rows, None] * (never + 1)).astype(np.int32)
         row, tile = np.nonzero(alive[cells])
-        values = growth.value(batch.costs[:, rows[row]] + flat[:, cells[row, tile]], batch.steps[rows[row]])
+        values = context.value(batch.costs[:, rows[row]] + flat[:, cells[row, tile]], batch.steps[rows[row]])
         fine = values < below
-        growth.pruned["bound"] += cells.size - int(np.count_nonzero(fine))
+        context.leave_aside("bound", cells.size - int(np.count_nonzero(fine)))
         yield rows[row[fine]], tile[fine]

@@ -10,7 +10,7 @@ import numpy as np
 from ...cost_models.cost import capacity_parts, held_width_bits
 from ...cost_models.sets import distinct_sums, is_plain
 from ...ir import Rank, Tensor
-from .hierarchy import Block, Hierarchy
+from .hierarchy import Hierarchy, NodeGroup
 from .rows import Flags, Ints
 
 
@@ -23,7 +23,7 @@ class Footprints:
         self.index = {dim: i for i, dim in enumerate(self.problem.dim_names)}
         self.sizes = np.array([size for _, size in self.problem.dims], dtype=np.int64)
         self._tables: dict[Rank, Ints] = {}
-        self._largest: dict[tuple[tuple[Block, tuple[int, ...]], ...], tuple[int, ...]] = {}
+        self._largest: dict[tuple[tuple[NodeGroup, tuple[int, ...]], ...], tuple[int, ...]] = {}
 
     def tile_words(self, tensor: Tensor, tiles: Ints) -> Ints:
         """(rows,) words of a tensor in each tile (rows, dims): distinct ones, or the box."""
@@ -69,11 +69,11 @@ class Footprints:
             fine &= bits <= part.bits
         return fine
 
-    def largest(self, ways: tuple[tuple[Block, tuple[int, ...]], ...]) -> tuple[int, ...]:
-        """Per dimension, the largest tile, one element along all others, that some block has room for beside nothing
-        else; at least one element.
+    def largest(self, ways: tuple[tuple[NodeGroup, tuple[int, ...]], ...]) -> tuple[int, ...]:
+        """Per dimension, the largest tile, one element along all others, that some node group has room for beside
+        nothing else; at least one element.
 
-        ways  blocks, each with its tenants (see `leaves_room`)
+        ways  node groups, each with its residents (see `leaves_room`)
         """
         if ways not in self._largest:
             fine, most = np.ones_like(self.sizes), self.sizes.copy()
@@ -81,16 +81,18 @@ class Footprints:
                 tried = (fine + most + 1) // 2
                 tiles = np.ones((len(tried), len(tried)), dtype=np.int64)
                 np.fill_diagonal(tiles, tried)
-                fits = np.any([self.leaves_room(tenants, block, [], tiles) for block, tenants in ways], axis=0)
+                fits = np.any(
+                    [self.leaves_room(residents, node_group, [], tiles) for node_group, residents in ways], axis=0
+                )
                 fine, most = np.where(fits, tried, fine), np.where(fits, most, tried - 1)
             self._largest[ways] = tuple(fine.tolist())
         return self._largest[ways]
 
     def leaves_room(
-        self, tenants: Sequence[int], block: Block, earlier: Sequence[tuple[int, Ints]], tiles: Ints
+        self, residents: Sequence[int], node_group: NodeGroup, earlier: Sequence[tuple[int, Ints]], tiles: Ints
     ) -> Flags:
-        """(rows,) whether a block with these tiles fits, if the tenants' tiles are at least as large.
+        """(rows,) whether a node group with these tiles fits, if the residents' tiles are at least as large.
 
-        earlier  tiles that other blocks of the same memory hold already
+        earlier  tiles that other node groups of the same memory hold already
         """
-        return self.fits(block.memory, [*((t, tiles) for t in tenants), *earlier])
+        return self.fits(node_group.memory, [*((t, tiles) for t in residents), *earlier])

@@ -13,7 +13,7 @@ from ..certificate import RELATIVE_TOLERANCE
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundMapping:
     """A mapping, what it costs, and the value of the objective."""
 
     value: float
@@ -32,15 +32,15 @@ class BestFound:
     machine: Architecture
     count: int
     evaluated: int = 0
-    _kept: list[Found] = field(default_factory=list)
+    _kept: list[FoundMapping] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[FoundMapping]:
         return iter(self._kept)
 
-    def __getitem__(self, index: int) -> Found:
+    def __getitem__(self, index: int) -> FoundMapping:
         return self._kept[index]
 
     @property
@@ -62,7 +62,7 @@ class BestFound:
         value = cost.objective(self.objective)
         if not value < self.cutoff or any(_same_cost(cost, other.cost) for other in self._kept):
             return
-        self._kept.append(Found(value, mapping, cost))
+        self._kept.append(FoundMapping(value, mapping, cost))
         self._kept.sort(key=lambda found: found.value)
         del self._kept[self.count :]
 

@@ -1,18 +1,20 @@
-"""What is still open, by its bound: placements, and batches of partial mappings."""
+"""What is still open, by its bound: placements, choices of arrays, and batches of partial mappings."""
 
 from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from .array_choices import ArrayChoices
 from .batch import Batch
 from .found import BestFound
-from .hierarchy import Holders
+from .placements import OpenPlacement
 
-Open = Holders | Batch
-"""A placement in which nothing is decided, or rows that have been grown, sorted by their bounds."""
+Open = OpenPlacement | ArrayChoices | Batch
+"""Rows are sorted by their bounds. `depth` says how far something has grown, `nbytes` how much memory it takes."""
 
 
 @dataclass
@@ -20,24 +22,51 @@ class Frontier:
     """A queue, lowest bound first; of equal bounds the one that has grown furthest, since where time steps alone decide
     most bounds are equal; and then the one that came first.
 
-    best  what has been found: what cannot be better is not queued
+    Where memory runs out, the highest bounds are let go of. The lowest of these is remembered: nothing is proven beyond
+    it, unless a better mapping is found that is below it.
+
+    best      what has been found: what cannot be better is not queued
+    most      bytes that may be queued
+    let_go    nothing that was let go of is below this
+    working_on  the bound of what has been taken and is not done
+    begun     whether anything was ever pushed
     """
 
     best: BestFound
+    most: float = math.inf
+    let_go: float = math.inf
+    working_on: float = math.inf
+    begun: bool = False
     _queue: list[tuple[float, int, int, Open]] = field(default_factory=list)
     _tickets: Iterator[int] = field(default_factory=itertools.count)
-    _working_on: float = float("inf")
+    _nbytes: int = 0
 
     def push(self, bound: float, item: Open) -> None:
         """Queue what may lead to something better."""
+        self.begun = True
         if bound < self.best.cutoff:
-            blocks = 0 if isinstance(item, tuple) else len(item.path.blocks)
-            heapq.heappush(self._queue, (bound, -blocks, next(self._tickets), item))
+            heapq.heappush(self._queue, (bound, -item.depth, next(self._tickets), item))
+            self._nbytes += item.nbytes
+            if self._nbytes > self.most:
+                self._make_room()
 
-    def push_batch(self, batch: Batch) -> None:
-        """Queue a batch at the bound of its best row."""
-        if len(batch):
-            self.push(float(batch.bound[0]), batch)
+    def push_rows(self, rows: ArrayChoices | Batch) -> None:
+        """Queue rows at the bound of the best one."""
+        if len(rows):
+            self.push(float(rows.bound[0]), rows)
+
+    def _make_room(self) -> None:
+        """Keep the lowest bounds, as far as they take half of the memory."""
+        self._queue.sort(key=lambda entry: entry[:3])
+        cutoff, kept, self._nbytes = self.best.cutoff, 0, 0
+        for bound, *_, item in self._queue:
+            if bound >= cutoff or self._nbytes + item.nbytes > self.most / 2:
+                break
+            self._nbytes += item.nbytes
+            kept += 1
+        if kept < len(self._queue):
+            self.let_go = min(self.let_go, self._queue[kept][0])
+        del self._queue[kept:]
 
     def lowest(self, count: int) -> list[Open]:
         """The first few, which stay in the queue."""
@@ -50,14 +79,15 @@ class Frontier:
 
     def take(self) -> Open:
         """Take the lowest to work on; it counts as open until that is done."""
-        self._working_on, _, _, item = heapq.heappop(self._queue)
+        self.working_on, _, _, item = heapq.heappop(self._queue)
+        self._nbytes -= item.nbytes
         return item
 
     def done(self) -> None:
         """What has been taken is worked on no more."""
-        self._working_on = float("inf")
+        self.working_on = math.inf
 
     @property
     def bound(self) -> float:
-        """Nothing that is still open is below this."""
-        return min(self._queue[0][0] if self._queue else float("inf"), self._working_on)
+        """Nothing that is still open, or was let go of, is below this."""
+        return min(self._queue[0][0] if self._queue else math.inf, self.working_on, self.let_go)

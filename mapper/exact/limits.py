@@ -10,7 +10,7 @@ import numpy as np
 from ...ir import Problem
 from ..constraints.constraints import ANY, Constraints, Range
 from .arrays import AxisSpans, axis_spans
-from .hierarchy import Hierarchy, Holders, Path
+from .hierarchy import Hierarchy, Path, Placement
 from .rows import Flags, Floats, Ints, Rows, ceil_div_array
 
 
@@ -38,13 +38,17 @@ class SearchLimits:
 
     # ---- placements ----------------------------------------------------------------------------------------
 
-    def allows(self, holders: Holders) -> bool:
+    def keep(self, memory: int, tensor: int) -> bool | None:
+        """Whether a memory is to keep a tensor; None: as it may."""
+        return self.constraints.keeps.get((self.names[memory], self.hierarchy.problem.tensors[tensor].name))
+
+    def allows(self, placement: Placement) -> bool:
         """Whether a placement keeps what it must; a memory that keeps nothing has no loops."""
         for (name, tensor), keep in self.constraints.keeps.items():
             t = next(i for i, x in enumerate(self.hierarchy.problem.tensors) if x.name == tensor)
-            if (self.names.index(name) in holders[t]) is not keep:
+            if (self.names.index(name) in placement[t]) is not keep:
                 return False
-        used = {m for held in holders for m in held}
+        used = {m for held in placement for m in held}
         return all(memory in used or least <= 1 for (memory, _), (least, _) in self._trips.items())
 
     # ---- arrays --------------------------------------------------------------------------------------------
@@ -82,18 +86,18 @@ class SearchLimits:
         outside = range(memory, len(self.names))
         return np.array([math.prod(self.most_trips(m, d) for m in outside) for d in range(len(self.dims))])
 
-    def enough_trips(self, path: Path, rows: Rows, gaps: Sequence[tuple[Ints, Ints]]) -> Flags:
-        """(rows,) whether the loops at the memory of the outermost gap are as long as they must.
+    def enough_trips(self, path: Path, rows: Rows, bands: Sequence[tuple[Ints, Ints]]) -> Flags:
+        """(rows,) whether the loops at the memory of the outermost band are as long as they must.
 
-        gaps  per gap of that memory, (rows, dims) the tiles below and above its loops
+        bands  per band of that memory, (rows, dims) the tiles below and above its loops
         """
-        memory = path.memory_at(path.gap)
+        memory = path.memory_at(path.band)
         fine = np.ones(len(rows), dtype=bool)
         for d in range(len(self.dims)):
             least, most = self.trips(memory, d)
             if (least, most) != ANY:
                 trips = np.ones(len(rows), dtype=np.int64)
-                for below, above in gaps:
+                for below, above in bands:
                     trips = trips * ceil_div_array(above[:, d], below[:, d])
                 fine &= (trips >= least) & (trips <= (math.inf if most is None else most))
         return fine

@@ -22,29 +22,29 @@ def build_mapping(
 ) -> Mapping:
     """The nest of one complete row.
 
-    tiles   per block, innermost first, elements per dimension
+    tiles   per node group, innermost first, elements per dimension
     arrays  per fanout, innermost first, instances per dimension
-    orders  per gap, innermost first, the dimensions of its temporal loops, innermost loop first
+    orders  per band, innermost first, the dimensions of its temporal loops, innermost loop first
     spans   per fanout, per dimension, the least and the most trips on each axis
     """
     hierarchy, problem = path.hierarchy, path.hierarchy.problem
     sizes = [size for _, size in problem.dims]
     below = [1] * len(sizes)
     parts: list[list[Loop | Node]] = []
-    for gap, block in enumerate(path.blocks):
+    for band, node_group in enumerate(path.node_groups):
         inner: list[Loop | Node] = []
-        for fanout in (f for f, place in enumerate(path.gaps) if place == gap):
+        for fanout in (f for f, place in enumerate(path.bands) if place == band):
             level = hierarchy.fanouts[fanout]
             lefts = [ceil_div(size, tile) for size, tile in zip(sizes, below, strict=True)]
             pairs = split_over_axes(problem, level, lefts, arrays[fanout], tiling, even, spans[fanout])
             inner = [*_spatial_loops(problem.dim_names, level.name, lefts, pairs), *inner]
             below = [min(t * n, s) for t, n, s in zip(below, arrays[fanout], sizes, strict=True)]
-        counts = [ceil_div(tile, covered) for tile, covered in zip(tiles[gap], below, strict=True)]
+        counts = [ceil_div(tile, covered) for tile, covered in zip(tiles[band], below, strict=True)]
         trips = dict(zip(problem.dim_names, counts, strict=True))
-        temporal = [Loop(dim, trips[dim]) for dim in reversed(orders[gap]) if trips[dim] > 1]
-        nodes = [Node(hierarchy.memories[block.memory].name, problem.tensors[t].name) for t in block.tensors]
+        temporal = [Loop(dim, trips[dim]) for dim in reversed(orders[band]) if trips[dim] > 1]
+        nodes = [Node(hierarchy.memories[node_group.memory].name, problem.tensors[t].name) for t in node_group.tensors]
         parts.append([*nodes, *temporal, *inner])
-        below = list(tiles[gap])
+        below = list(tiles[band])
     return Mapping(problem, LoopNest(tuple(item for part in reversed(parts) for item in part)))
 
 

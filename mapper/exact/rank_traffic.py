@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arch import Footprint
 from ...ir import Rank
-from .charge import Charge
+from .fill_point import FillPoint
 from .row_loops import RowLoop, RowLoops
 from .rows import Floats, Ints, Rows, ceil_div_array, per_distinct_row
 from .windows import LoopKind, fewest_sums, rank_total
@@ -30,11 +30,11 @@ class RankTraffic:
         return [self.loops.dim_index[dim] for dim, _ in rank]
 
     def charged(
-        self, rows: Rows, rank: Rank, inner: int, charge: Charge, sharing: frozenset[int], exactly: bool
+        self, rows: Rows, rank: Rank, inner: int, fill_point: FillPoint, sharing: frozenset[int], exactly: bool
     ) -> tuple[Ints, Ints]:
         """Words wanted over the whole run, and held over when the tile slides.
 
-        inner    the block that is filled
+        inner    the node group that is filled
         sharing  fanouts whose instances are served together
         exactly  also those above the charge, as far as they have been passed; else these are not looked at
         """
@@ -42,14 +42,14 @@ class RankTraffic:
         if len(dims) <= 1:
             total = self.sizes[dims[0]] if dims else np.int64(1)
             return np.broadcast_to(total, len(rows)), np.zeros(len(rows), dtype=np.int64)
-        kinds = charge.kinds(rows, dims)
-        outside = [self.loops.serving(kinds.rows, d, kinds.charge, sharing if exactly else NONE) for d in dims]
-        inside = [self.loops.instances(kinds.rows, d, inner, charge.gap) for d in dims]
+        kinds = fill_point.kinds(rows, dims)
+        outside = [self.loops.serving(kinds.rows, d, kinds.fill_point, sharing if exactly else NONE) for d in dims]
+        inside = [self.loops.instances(kinds.rows, d, inner, fill_point.band) for d in dims]
         loops = [[*outer, *instances] for outer, instances in zip(outside, inside, strict=True)]
         held = [self.loops.held(kinds.rows, d, inner) for d in dims]
         sliding = None
-        if charge.slide is not None and charge.slide[0] in dims:
-            sliding = dims.index(charge.slide[0]), len(outside[0]) - 1
+        if fill_point.slide is not None and fill_point.slide[0] in dims:
+            sliding = dims.index(fill_point.slide[0]), len(outside[0]) - 1
         values = self._totals(rank, held, loops, sharing, sliding)[kinds.which]
         return values[:, 0], values[:, 1]
 
@@ -85,7 +85,7 @@ class RankTraffic:
         total = np.int64(math.prod(int(self.sizes[d]) for d in dims))
         if len(dims) <= 1:
             return np.broadcast_to(total, len(rows))
-        passed = [fanout for fanout in range(len(self.loops.path.gaps)) if fanout in sharing]
+        passed = [fanout for fanout in range(len(self.loops.path.bands)) if fanout in sharing]
         spread = sum((np.prod([rows.arrays[f][:, d] for f in passed], axis=0) > 1).astype(np.int64) for d in dims)
         overlapping = np.broadcast_to(spread, len(rows)) > 1
         words = np.full(len(rows), total)

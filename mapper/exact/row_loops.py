@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .charge import Charge
+from .fill_point import FillPoint
 from .hierarchy import Path
 from .rows import Ints, Rows, ceil_div_array, count_active
 
@@ -35,56 +35,56 @@ class RowLoops:
 
     # ---- tiles ---------------------------------------------------------------------------------------------
 
-    def array_tile(self, rows: Rows, gap: int) -> Ints:
-        """(rows, dims) elements that all instances of a gap's fanouts cover together."""
-        return self._covered(rows, gap, slice(None))
+    def array_tile(self, rows: Rows, band: int) -> Ints:
+        """(rows, dims) elements that all instances of a band's fanouts cover together."""
+        return self._covered(rows, band, slice(None))
 
-    def _covered(self, rows: Rows, gap: int, dims: int | slice) -> Ints:
+    def _covered(self, rows: Rows, band: int, dims: int | slice) -> Ints:
         """The same along some of the dimensions."""
         one = np.ones((len(rows), len(self.sizes)), dtype=np.int64)
-        tile = (rows.tiles[gap - 1] if gap else one)[:, dims]
-        for fanout, place in enumerate(self.path.gaps):
-            if place == gap:
+        tile = (rows.tiles[band - 1] if band else one)[:, dims]
+        for fanout, place in enumerate(self.path.bands):
+            if place == band:
                 tile = tile * rows.arrays[fanout][:, dims]
         return np.minimum(tile, self.sizes[dims])
 
-    def held(self, rows: Rows, dim: int, block: int) -> Ints:
-        """(rows,) elements of the tile of a block; of the MAC, one."""
-        return np.ones(len(rows), dtype=np.int64) if block < 0 else rows.tiles[block][:, dim]
+    def held(self, rows: Rows, dim: int, node_group: int) -> Ints:
+        """(rows,) elements of the tile of a node group; of the MAC, one."""
+        return np.ones(len(rows), dtype=np.int64) if node_group < 0 else rows.tiles[node_group][:, dim]
 
     # ---- loops, outermost first ----------------------------------------------------------------------------
 
     def instances(self, rows: Rows, dim: int, above: int, up_to: int) -> list[RowLoop]:
-        """Instances along a dimension of the fanouts in gaps above block `above`, up to gap `up_to`."""
+        """Instances along a dimension of the fanouts in bands above node group `above`, up to band `up_to`."""
         found = []
-        for fanout, gap in enumerate(self.path.gaps):
-            if above < gap <= up_to:
-                tile = rows.tiles[gap - 1][:, dim] if gap else np.ones(len(rows), dtype=np.int64)
+        for fanout, band in enumerate(self.path.bands):
+            if above < band <= up_to:
+                tile = rows.tiles[band - 1][:, dim] if band else np.ones(len(rows), dtype=np.int64)
                 for inner in range(fanout):
-                    if self.path.gaps[inner] == gap:
+                    if self.path.bands[inner] == band:
                         tile = tile * rows.arrays[inner][:, dim]
                 found.append(RowLoop(rows.arrays[fanout][:, dim], tile, fanout))
         return found[::-1]
 
-    def above(self, rows: Rows, dim: int, gap: int, tile: Ints) -> list[RowLoop]:
-        """All loops above a tile, (rows,) elements, that stands among the loops of a gap."""
+    def above(self, rows: Rows, dim: int, band: int, tile: Ints) -> list[RowLoop]:
+        """All loops above a tile, (rows,) elements, that stands among the loops of a band."""
         found: list[RowLoop] = []
         outer: int | Ints = int(self.sizes[dim])
-        for level in range(self.path.gap, gap, -1):
+        for level in range(self.path.band, band, -1):
             covered = self._covered(rows, level, dim)
             found.append(RowLoop(ceil_div_array(outer, covered), covered))
             found += self.instances(rows, dim, level - 1, level)
             outer = rows.tiles[level - 1][:, dim]
         return [*found, RowLoop(ceil_div_array(outer, tile), tile)]
 
-    def serving(self, rows: Rows, dim: int, charge: Charge, sharing: frozenset[int]) -> list[RowLoop]:
+    def serving(self, rows: Rows, dim: int, fill_point: FillPoint, sharing: frozenset[int]) -> list[RowLoop]:
         """The loops above a charge, those outside it as one where they hold no instances that share words. The last one
         is the loop that the tile slides along, of one trip where it does not."""
-        below = above = charge.tile[:, dim]
-        if charge.slide is not None and charge.slide[0] == dim:
-            above = charge.slide[1]
-        if any(gap > charge.gap and fanout in sharing for fanout, gap in enumerate(self.path.gaps)):
-            outside = self.above(rows, dim, charge.gap, above)
+        below = above = fill_point.tile[:, dim]
+        if fill_point.slide is not None and fill_point.slide[0] == dim:
+            above = fill_point.slide[1]
+        if any(band > fill_point.band and fanout in sharing for fanout, band in enumerate(self.path.bands)):
+            outside = self.above(rows, dim, fill_point.band, above)
         else:
             outside = [RowLoop(ceil_div_array(int(self.sizes[dim]), above), above)]
         return [*outside, RowLoop(ceil_div_array(above, below), below)]

@@ -30,7 +30,7 @@ def taken(values: npt.NDArray[Any], index: Index, axis: int = 0) -> npt.NDArray[
 class Rows:
     """Partial mappings that have taken the same steps.
 
-    tiles    (rows, dims) per block placed so far, innermost first: elements of its tile
+    tiles    (rows, dims) per node group placed so far, innermost first: elements of its tile
     arrays   (rows, dims) per fanout, innermost first: instances in use
     """
 

@@ -2,10 +2,10 @@
 
 A mapping grows from the MAC outwards (`hierarchy.py`). Its steps are
 
-- a block: the tile of the next storage nodes, and the order of the loops below them (`loops.py`);
+- a node group: the tile of the next storage nodes, and the order of the loops below them (`loops.py`);
 - a fanout: how many instances along each dimension (`fanouts.py`).
 
-Rows that have taken the same steps, and that wait for the same crossings, form a *batch* (`batch.py`). A row without
+Rows that have taken the same steps, and that wait for the same boundaries, form a *batch* (`batch.py`). A row without
 anything left to place is a mapping (`nest_builder.py`), and the cost model has the last word on it (`finishing.py`).
 
 What a row has been charged is exact, with two exceptions that count as bounds: exact halos, until the mapping is
@@ -15,10 +15,10 @@ bound of a row is never above the cost of any mapping that grows from it.
 
 The order of work decides the time that a search takes, never its result:
 
-- Every placement gets a bound of its own before anything is decided in it.
+- Placements (`placements.py`) and arrays (`array_choices.py`) are decided step by step, the lowest bound first.
 - A quick dive into the most promising placements (`exploring.py`) carries a few rows through to mappings. The best
   mapping so far sets the cutoff (`found.py`): nothing with a bound at or above it is looked at again.
-- One queue (`frontier.py`) holds the open batches by their bounds. The lowest is taken, and its best rows are grown.
+- One queue (`frontier.py`) holds all that is open by its bound. The lowest is taken, and its best rows are grown.
 - Where that takes long, arrays that are alike get tables of their own, whose bounds are better (`bounds/groups.py`).
 
 With ragged tiles, loops and numbers of instances are not tried by which no mapping gains (`tilings.ragged_trips`).
@@ -31,51 +31,66 @@ rounding of floats (`RELATIVE_TOLERANCE`).
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...arch import Architecture
 from ...cost_models import EDP, Capped, Cost, Objective, ObjectiveLike, parse_objective
-from ...ir import InfeasibleError, Mapping, Problem
+from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..constraints import Constraints
 from ..constraints.conflicts import conflict_error, smallest_conflict
 from ..constraints.violations import violations
 from ..diagnosis import diagnose
+from ..means import DEFAULT_MEMORY_LIMIT, Means, OutOfMeans
 from ..space import SPACES, Space
+from ..space.regions import placements
 from ..space.size import count_mappings
-from ..tilings import TILINGS, Tiling, even_growth
-from .batch import Growth
-from .bounds.bounds import Bounds, lattice_of
+from ..tilings import TILINGS, Tiling, linear_growth
+from .array_choices import ArrayPlans
+from .bounds.bounds import Bounds, cells_for, lattice_of
+from .bounds.table_memo import TableBudget
+from .canonical import canonical_problem
+from .context import SearchContext
+from .cost_columns import BoundaryCosts, CostColumns, rounds_unequally
 from .exploring import Exploring
-from .fanouts import Plans
 from .finishing import Finishing
 from .footprints import Footprints
-from .found import BestFound, Found
-from .freed_memory import keep_freed_memory
+from .found import BestFound, FoundMapping
 from .frontier import Frontier
-from .hierarchy import Hierarchy, Holders
-from .ledger import CrossingCosts, Ledger, rounds_unevenly
+from .hierarchy import Hierarchy
 from .limits import SearchLimits, missing_dims, named_dims, wants_more
-from .reduction import reduce_problem
+from .placements import Placements
+from .simplest import simplest_mapping
 from .single_axes import on_single_axes, with_single_axes
 from .symmetry import mirror_of
 from .unmet_limits import unmet_limits
 
 FREE = Constraints()
 
+FRONTIER_SHARE = 0.3
+"""Part of the memory for what is open."""
+
+TABLES_SHARE = 0.3
+"""Part of the memory for tables. The rest is for what is being worked on."""
+
+SMALLER_SPACE_SHARE = 0.3
+"""Part of the time, where it is limited, for the search of a smaller space."""
+
+LEAST_SECONDS_TO_COUNT = 0.02
+"""Time to count the space in, however short the search was."""
+
 
 @dataclass
 class ExactSearch:
     """One search. Raises InfeasibleError, with a diagnosis, when no mapping of the space fits.
 
-    time_limit  seconds after which the best mapping so far is taken, with the bound proven by then; None: no limit.
-                It is looked at between pieces of work, and not before a first mapping is found. An interrupt
-                (Ctrl-C) does the same
-    count       how many mappings to keep: the best ones that differ in energy or latency
-    enough      stop at the first mapping
+    means   where they run out, the best mapping so far is taken, with the bound proven by then; an interrupt (Ctrl-C)
+            does the same
+    count   how many mappings to keep: the best ones that differ in energy or latency
+    enough  stop at the first mapping
     """
 
     original: Problem
@@ -84,26 +99,25 @@ class ExactSearch:
     tiling: Tiling
     space: Space = "even"
     constraints: Constraints = FREE
-    time_limit: float | None = None
+    means: Means = field(default_factory=Means)
     count: int = 1
     enough: bool = False
     pruned: Counter[str] = field(default_factory=Counter)
-    placements: int = 0
     interrupted: bool = False
-    _all_bounded: bool = False
+    out_of_time: bool = False
     _witnesses: list[Mapping] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.reduction = reduce_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
-        self.problem, self.arch = self.reduction.problem, with_single_axes(self.reduction.arch)
-        self.found = BestFound(self.objective, self.machine, self.count)
-        self.frontier = Frontier(self.found)
         self._started = time.perf_counter()
+        self.canonical = canonical_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
+        self.problem, self.arch = self.canonical.problem, with_single_axes(self.canonical.arch)
+        self.found = BestFound(self.objective, self.machine, self.count)
+        self.frontier = Frontier(self.found, FRONTIER_SHARE * self.means.memory_limit)
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """The best mapping, its cost, and the proof."""
         if not self.solve():
-            raise self._nothing_fits()
+            raise self._nothing_found()
         best = self.found[0]
         return best.mapping, best.cost, self.certificate(best)
 
@@ -112,8 +126,6 @@ class ExactSearch:
 
         proof  go on until nothing open can be better, instead of being content with a few dives
         """
-        self._started = time.perf_counter()
-        keep_freed_memory()
         try:
             self._start_from_smaller_space()
             exploring = self._prepared()
@@ -121,32 +133,56 @@ class ExactSearch:
                 exploring.dive_first()
             if proof:
                 self._explore(exploring)
+        except OutOfMeans:
+            self.out_of_time = True
         except KeyboardInterrupt:
-            if not self.found:
-                raise
             self.interrupted = True
+        if not self.found and (self.out_of_time or self.interrupted):
+            self._fall_back()
+        if self.interrupted and not self.found:
+            raise KeyboardInterrupt
         return bool(self.found)
 
+    def _fall_back(self) -> None:
+        """The simplest mapping, if it is one of those asked for: better than none."""
+        try:
+            mapping = simplest_mapping(self.original, self.machine)
+            if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):
+                self.found.evaluate(mapping)
+        except TilewrightError:
+            return
+
     def _prepared(self) -> Exploring:
-        """Bounds, arrays, and a bound for every placement."""
-        growth = self._growth(self._first_rate())
-        plans = Plans(growth)
-        for holders in self._placements(growth):
-            self.placements += 1
-            self.frontier.push(plans.first_bound(holders), holders)
-        self._all_bounded = True
-        finishing = Finishing(growth, self.found, self.reduction, self.machine, self.constraints)
-        return Exploring(growth, plans, self.frontier, finishing)
+        """Bounds, arrays and placements, in which nothing is decided."""
+        context = self._context(self._first_rate())
+        finishing = Finishing(context, self.found, self.canonical, self.machine, self.constraints)
+        exploring = Exploring(context, Placements(context), ArrayPlans(context), self.frontier, finishing)
+        if not missing_dims(self.constraints, self.original):
+            exploring.start()
+        return exploring
 
     def _explore(self, exploring: Exploring) -> None:
         """Take the lowest bound until none is below the best mapping."""
-        while self.frontier.is_open and not self._expired():
+        while self.frontier.is_open:
+            if self.found and (self.enough or self.means.expired):
+                self.out_of_time = not self.enough
+                return
+            self.means.check()
             exploring.work_on(self.frontier.take())
             self.frontier.done()
 
-    def _placements(self, growth: Growth) -> Iterator[Holders]:
-        if not missing_dims(self.constraints, self.original):
-            yield from filter(growth.limits.allows, growth.hierarchy.placements())
+    def _nothing_found(self) -> TilewrightError:
+        """Why there is no mapping; or that the means have run out before this was known."""
+        try:
+            if not self.out_of_time and self.frontier.let_go == math.inf:
+                return self._nothing_fits()
+        except OutOfMeans:
+            pass
+        return UndecidedError(
+            "no mapping was found, and none was ruled out, before time or memory ran out",
+            where=self.original.name,
+            hint="raise the time limit or the memory limit, or ask for less: fewer constraints, no limits",
+        )
 
     def _nothing_fits(self) -> InfeasibleError:
         if isinstance(self.objective, Capped):
@@ -159,37 +195,52 @@ class ExactSearch:
         return conflict_error(self.original, self.constraints, conflict)
 
     def _least(self, objective: Objective) -> Cost:
-        problem, machine, limit = self.original, self.machine, self.time_limit
-        return ExactSearch(problem, machine, objective, self.tiling, self.space, self.constraints, limit).run()[1]
+        problem, machine, means = self.original, self.machine, self.means
+        return ExactSearch(problem, machine, objective, self.tiling, self.space, self.constraints, means).run()[1]
 
     def _has_mapping(self, constraints: Constraints) -> bool:
         problem, machine = self.original, self.machine
         if any(not violations(mapping, machine, constraints) for mapping in self._witnesses):
             return True
-        search = ExactSearch(problem, machine, self.objective, self.tiling, self.space, constraints, enough=True)
+        search = ExactSearch(
+            problem, machine, self.objective, self.tiling, self.space, constraints, self.means, enough=True
+        )
         if not search.solve():
+            if search.out_of_time:
+                raise OutOfMeans
             return False
         self._witnesses.append(search.found[0].mapping)
         return True
 
-    def _growth(self, exchange_rate: float | None) -> Growth:
+    def _context(self, exchange_rate: float | None) -> SearchContext:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)
         # Constraints may ask for more trips, or instances, than anyone needs; and more instances may fill their last
         # blocks better.
-        fewest = not wants_more(self.constraints) and not rounds_unevenly(self.arch, self.tiling)
-        even = tuple(fewest and even_growth(self.problem, dim) for dim in self.problem.dim_names)
-        ledger, footprints = Ledger.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
-        bounds = Bounds(hierarchy, footprints, lattice_of(hierarchy, self.tiling, even), ledger)
-        costs = CrossingCosts(hierarchy, ledger, counts_blocks=not rounds_unevenly(self.arch, self.tiling))
+        fewest = not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
+        even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
+        cost_columns, footprints = CostColumns.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
+        room = TABLES_SHARE * self.means.memory_limit
+        lattice = lattice_of(hierarchy, self.tiling, even, cells_for(hierarchy, cost_columns.count, room))
+        bounds = Bounds(hierarchy, footprints, lattice, cost_columns, budget=TableBudget(self.means, room))
+        costs = BoundaryCosts(hierarchy, cost_columns, counts_blocks=not rounds_unequally(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
-        every = self.count > 1
-        mirror = mirror_of(self.problem, self.arch) if self.constraints.is_free else None
-        return Growth(
-            hierarchy, footprints, bounds, costs, limits, self.objective, self.tiling, even, self.pruned, every, mirror
+        return SearchContext(
+            hierarchy,
+            footprints,
+            bounds,
+            costs,
+            limits,
+            self.objective,
+            self.tiling,
+            even,
+            self.pruned,
+            every_mapping=self.count > 1,
+            mirror=mirror_of(self.problem, self.arch) if self.constraints.is_free else None,
+            means=self.means,
         )
 
     def _first_rate(self) -> float | None:
-        """pJ per cycle for bounds on a product (`Ledger.exchange_rate`): any will do, a typical one does best."""
+        """pJ per cycle for bounds on a product (`CostColumns.exchange_rate`): any will do, a typical one does best."""
         if self.objective != EDP:
             return None
         if self.found:
@@ -205,7 +256,7 @@ class ExactSearch:
         unless time may run out: then what is handed over is to be no worse than they are.
         """
         if self.space == "uneven":
-            self._start_from(self.tiling, SPACES[0], self.count, proof=self.time_limit is not None)
+            self._start_from(self.tiling, SPACES[0], self.count, proof=self.means.limits_time)
         elif self.tiling == "ragged":
             self._start_from(TILINGS[0], self.space, self.count)
         elif self.count > 1:
@@ -222,10 +273,10 @@ class ExactSearch:
                 self.found.evaluate(near)
 
     def _start_from(self, tiling: Tiling, space: Space, count: int, proof: bool = True) -> None:
-        """Start with the mappings of another search."""
-        problem, machine, limit = self.original, self.machine, self.time_limit
+        """Start with the mappings of another search, that may take some of the time."""
+        means = self.means.share(SMALLER_SPACE_SHARE)
         first = ExactSearch(
-            problem, machine, self.objective, tiling, space, self.constraints, limit, count, self.enough
+            self.original, self.machine, self.objective, tiling, space, self.constraints, means, count, self.enough
         )
         first.solve(proof)
         self.found.start_from(first.found)
@@ -233,23 +284,17 @@ class ExactSearch:
         if first.interrupted:
             raise KeyboardInterrupt
 
-    def _expired(self) -> bool:
-        """Whether the time is up, and there is a mapping to be handed over."""
-        if not self.found or self.enough or self.time_limit is None:
-            return bool(self.found) and self.enough
-        return time.perf_counter() - self._started >= self.time_limit
-
-    def certificate(self, found: Found) -> Certificate:
+    def certificate(self, found: FoundMapping) -> Certificate:
         """What the search proves of one of the mappings found: no other one but those listed before it is better."""
-        # Interrupted before every placement had a bound, nothing is known.
-        open_bound = self.frontier.bound if self._all_bounded else 0.0
+        # Interrupted before anything had a bound, nothing is known.
+        open_bound = self.frontier.bound if self.frontier.begun else 0.0
         return Certificate(
             objective=self.objective.name,
             tiling=self.tiling,
             value=found.value,
             lower_bound=found.value if open_bound >= found.value * (1 - RELATIVE_TOLERANCE) else open_bound,
             space_size=self._counted(),
-            placements=self.placements,
+            placements=placements(self.original, self.machine),
             evaluated=self.found.evaluated,
             pruned=dict(sorted(self.pruned.items())),
             seconds=time.perf_counter() - self._started,
@@ -260,10 +305,12 @@ class ExactSearch:
 
     def _counted(self) -> int | None:
         """Mappings of the space; None where counting them takes longer than searching."""
-        nested = sum(len(fanout.axes) > 1 for fanout in self.machine.fanouts) > 1
-        if self.space == "uneven" and nested:
+        elapsed = time.perf_counter() - self._started
+        means = Means.from_now(max(LEAST_SECONDS_TO_COUNT, min(elapsed, self.means.seconds_left)))
+        try:
+            return count_mappings(self.original, self.machine, self.tiling, self.space, means)
+        except OutOfMeans:
             return None
-        return count_mappings(self.original, self.machine, self.tiling, self.space)
 
 
 def search_exact(
@@ -274,9 +321,13 @@ def search_exact(
     space: Space = "even",
     constraints: Constraints = FREE,
     time_limit: float | None = None,
+    memory_limit: int = DEFAULT_MEMORY_LIMIT,
 ) -> tuple[Mapping, Cost, Certificate]:
-    """The proven best mapping, its cost and the proof; with a time limit (seconds), the best found and its gap.
+    """The proven best mapping, its cost and the proof; where the time (seconds) or the memory (bytes) runs out, the
+    best found and its gap.
 
-    Raises InfeasibleError, with a diagnosis, when nothing fits.
+    Raises InfeasibleError, with a diagnosis, when nothing fits; UndecidedError when time or memory run out before
+    anything is found.
     """
-    return ExactSearch(problem, arch, parse_objective(objective), tiling, space, constraints, time_limit).run()
+    means = Means.from_now(time_limit, memory_limit)
+    return ExactSearch(problem, arch, parse_objective(objective), tiling, space, constraints, means).run()

@@ -16,8 +16,8 @@ import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
 from ...ir import Tensor
-from .charge import Charge
-from .hierarchy import Crossing, Path
+from .fill_point import FillPoint
+from .hierarchy import MemoryBoundary, Path
 from .rank_traffic import RankTraffic
 from .row_loops import RowLoops
 from .rows import Floats, Ints, Rows, ceil_div_array
@@ -46,12 +46,17 @@ class TrafficModel:
 
     # ---- words ---------------------------------------------------------------------------------------------
 
-    def filled(self, rows: Rows, crossing: Crossing, charge: Charge) -> Floats:
+    def filled(self, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint) -> Floats:
         """(rows,) words given to all instances of the inner memory (operands), or leaving them (partial sums)."""
-        return self._charged(rows, crossing, charge, NONE).astype(np.float64)
+        return self._charged(rows, boundary, fill_point, NONE).astype(np.float64)
 
     def served(
-        self, rows: Rows, crossing: Crossing, charge: Charge, inside: int | None = None, exactly: bool = False
+        self,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint,
+        inside: int | None = None,
+        exactly: bool = False,
     ) -> Floats:
         """(rows,) words read from, or arriving at, the outer memory; or, if only the fanouts inside one share words,
         those that pass there.
@@ -59,26 +64,26 @@ class TrafficModel:
         exactly  count what windows share over the fanouts that have been passed above the charge, one setting of the
                  loops after the other
         """
-        sharing = self._sharing(crossing, inside)
-        words = self._charged(rows, crossing, charge, sharing, exactly)
+        sharing = self._sharing(boundary, inside)
+        words = self._charged(rows, boundary, fill_point, sharing, exactly)
         if exactly:
-            shared = self._shared_windows(rows, crossing, self.path.gap, self._top(rows), sharing)
+            shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
         else:
-            shared = self._shared_windows(rows, crossing, charge.gap, charge.tile, sharing)
-        return self._shared_out(crossing, words, shared * self.shared_later(rows, crossing, inside))
+            shared = self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing)
+        return self._shared_out(boundary, words, shared * self.shared_later(rows, boundary, inside))
 
-    def computed(self, rows: Rows, crossing: Crossing, inside: int | None = None) -> Floats:
+    def computed(self, rows: Rows, boundary: MemoryBoundary, inside: int | None = None) -> Floats:
         """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor; or, if only
         the fanouts inside one share words, those that pass there."""
-        tensor, sharing = self.problem.tensors[crossing.tensor], self._sharing(crossing, inside)
+        tensor, sharing = self.problem.tensors[boundary.tensor], self._sharing(boundary, inside)
         words = np.ones(len(rows), dtype=np.int64)
         for dim, d in self.dim_index.items():
             if dim not in tensor.dims:
                 words = words * self._settings(rows, d, sharing)
         for rank in tensor.ranks:
             words = words * self.ranks.computed(rows, rank, sharing)
-        shared = self._shared_windows(rows, crossing, self.path.gap, self._top(rows), sharing)
-        return self._shared_out(crossing, words, shared * self.shared_later(rows, crossing, inside))
+        shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
+        return self._shared_out(boundary, words, shared * self.shared_later(rows, boundary, inside))
 
     def _settings(self, rows: Rows, d: int, sharing: frozenset[int]) -> Ints:
         """(rows,) settings of all loops along a dimension, those of instances that share words as one."""
@@ -86,43 +91,48 @@ class TrafficModel:
         return self.loops.active(d, self.loops.every(kinds.rows, d), sharing)[kinds.which]
 
     def _charged(
-        self, rows: Rows, crossing: Crossing, charge: Charge, sharing: frozenset[int], exactly: bool = False
+        self,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint,
+        sharing: frozenset[int],
+        exactly: bool = False,
     ) -> Ints:
-        tensor = self.problem.tensors[crossing.tensor]
-        inner = self.path.block_of(crossing.inner, crossing.tensor)
+        tensor = self.problem.tensors[boundary.tensor]
+        inner = self.path.node_group_of(boundary.inner, boundary.tensor)
         repeats = np.ones(len(rows), dtype=np.int64)
         for dim, d in self.dim_index.items():
             if dim not in tensor.dims:
-                kinds = charge.kinds(rows, (d,))
-                loops = self.loops.serving(kinds.rows, d, kinds.charge, sharing)
-                loops += self.loops.instances(kinds.rows, d, inner, charge.gap)
+                kinds = fill_point.kinds(rows, (d,))
+                loops = self.loops.serving(kinds.rows, d, kinds.fill_point, sharing)
+                loops += self.loops.instances(kinds.rows, d, inner, fill_point.band)
                 repeats = repeats * self.loops.active(d, loops, sharing)[kinds.which]
         words, kept = (np.ones(len(rows), dtype=np.int64) for _ in range(2))
         for rank in tensor.ranks:
-            wanted, held = self.ranks.charged(rows, rank, inner, charge, sharing, exactly)
-            slides = charge.slide is not None and any(self.dim_index[dim] == charge.slide[0] for dim, _ in rank)
+            wanted, held = self.ranks.charged(rows, rank, inner, fill_point, sharing, exactly)
+            slides = fill_point.slide is not None and any(self.dim_index[dim] == fill_point.slide[0] for dim, _ in rank)
             words = words * wanted
             kept = kept * (held if slides else wanted)
-        return repeats * (words - kept if charge.slide is not None else words)
+        return repeats * (words - kept if fill_point.slide is not None else words)
 
     def passing(
-        self, rows: Rows, crossing: Crossing, charge: Charge | None, inside: int, exactly: bool = False
+        self, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint | None, inside: int, exactly: bool = False
     ) -> Floats:
         """(rows,) words that pass between the holders in both directions, with only the fanouts inside one sharing."""
-        if charge is None:
-            return self.computed(rows, crossing, inside)
-        tensor, words = self.problem.tensors[crossing.tensor], self.served(rows, crossing, charge, inside, exactly)
+        if fill_point is None:
+            return self.computed(rows, boundary, inside)
+        tensor, words = self.problem.tensors[boundary.tensor], self.served(rows, boundary, fill_point, inside, exactly)
         if not tensor.is_output:
             return words
-        sharing = self._sharing(crossing, inside)
-        apart = [f for f in self._outside(crossing.inner) if f not in sharing]
+        sharing = self._sharing(boundary, inside)
+        apart = [f for f in self._outside(boundary.inner) if f not in sharing]
         first = float(self.distinct_words(tensor)) * self._parts(rows, apart)
         return 2 * words - first * self.hierarchy.arch.first_read_elision
 
     def steps(self, rows: Rows) -> Floats:
         """(rows,) time steps; at least, where fanouts are not passed yet."""
         steps = np.ones(len(rows), dtype=np.float64)
-        later = rows.arrays[len(self.path.gaps) :]
+        later = rows.arrays[len(self.path.bands) :]
         every = frozenset(range(len(self.hierarchy.fanouts)))
         for d, size in enumerate(self.loops.sizes.tolist()):
             steps_along = self._settings(rows, d, every).astype(np.float64)
@@ -149,7 +159,7 @@ class TrafficModel:
         """(rows,) instances of some fanouts that ever have a part of the same sum; at most, while fanouts are still to
         be passed."""
         sums = [d for dim, d in self.dim_index.items() if dim not in self.problem.output.dims]
-        passed = [fanout for fanout in fanouts if fanout < len(self.path.gaps)]
+        passed = [fanout for fanout in fanouts if fanout < len(self.path.bands)]
         if len(passed) == 1:  # all instances of a single array have work at first
             passed = []
         parts = np.ones(len(rows))
@@ -158,15 +168,15 @@ class TrafficModel:
                 parts = parts * rows.arrays[fanout][:, sums].prod(axis=1)
         for d in sums if passed else ():
             kinds = rows.kinds(d)
-            instances = self.loops.instances(kinds.rows, d, -1, self.path.gap)
+            instances = self.loops.instances(kinds.rows, d, -1, self.path.band)
             nested = [loop for loop in instances if loop.fanout in passed]
             parts = parts * self.loops.active(d, nested, NONE)[kinds.which]
         return parts
 
-    def _sharing(self, crossing: Crossing, inside: int | None) -> frozenset[int]:
+    def _sharing(self, boundary: MemoryBoundary, inside: int | None) -> frozenset[int]:
         """Fanouts between the holders whose instances share words: all of them, or those inside one."""
         count = len(self.hierarchy.fanouts) if inside is None else inside
-        return frozenset(f for f in range(count) if self.hierarchy.joins(f, crossing))
+        return frozenset(f for f in range(count) if self.hierarchy.joins(f, boundary))
 
     def distinct_words(self, tensor: Tensor) -> int:
         """Distinct words of the whole tensor: no fewer are moved, whatever a tile's footprint counts."""
@@ -176,29 +186,31 @@ class TrafficModel:
 
     def _top(self, rows: Rows) -> Ints:
         """(rows, dims) what has grown so far."""
-        return self.loops.array_tile(rows, self.path.gap)
+        return self.loops.array_tile(rows, self.path.band)
 
-    def shared_later(self, rows: Rows, crossing: Crossing, inside: int | None = None) -> Floats:
+    def shared_later(self, rows: Rows, boundary: MemoryBoundary, inside: int | None = None) -> Floats:
         """(rows,) instances, over fanouts that are not passed yet, that share a word of a tensor that none of their
         dimensions moves; with ragged tiles at most."""
-        others = [i for dim, i in self.dim_index.items() if dim not in self.problem.tensors[crossing.tensor].dims]
+        others = [i for dim, i in self.dim_index.items() if dim not in self.problem.tensors[boundary.tensor].dims]
         shared = np.ones(len(rows))
-        sharing = self._sharing(crossing, inside)
-        for fanout in range(len(self.path.gaps), len(self.hierarchy.fanouts)):
+        sharing = self._sharing(boundary, inside)
+        for fanout in range(len(self.path.bands), len(self.hierarchy.fanouts)):
             if fanout in sharing:
                 shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
         return shared
 
-    def _shared_out(self, crossing: Crossing, words: Ints, shared: Floats) -> Floats:
+    def _shared_out(self, boundary: MemoryBoundary, words: Ints, shared: Floats) -> Floats:
         """(rows,) words that are served, where so many instances share one: every word of the tensor at least once."""
-        return np.maximum(words / shared, self.distinct_words(self.problem.tensors[crossing.tensor]))
+        return np.maximum(words / shared, self.distinct_words(self.problem.tensors[boundary.tensor]))
 
-    def _shared_windows(self, rows: Rows, crossing: Crossing, gap: int, tile: Ints, sharing: frozenset[int]) -> Floats:
-        """(rows,) instances of fanouts above a gap, passed or not, that may share a word of a window of the tile
+    def _shared_windows(
+        self, rows: Rows, boundary: MemoryBoundary, band: int, tile: Ints, sharing: frozenset[int]
+    ) -> Floats:
+        """(rows,) instances of fanouts above a band, passed or not, that may share a word of a window of the tile
         (rows, dims); at most."""
-        gaps = self.path.gaps
-        above = [f for f in sorted(sharing) if f >= len(gaps) or gaps[f] > gap]
+        bands = self.path.bands
+        above = [f for f in sorted(sharing) if f >= len(bands) or bands[f] > band]
         shared = np.ones(len(rows))
-        for rank in self.problem.tensors[crossing.tensor].ranks:
+        for rank in self.problem.tensors[boundary.tensor].ranks:
             shared = shared * self.ranks.shared(rows, rank, tile, above)
         return shared

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from ...arch import ArrayAxis
 from ...ir import Problem
+from ..means import Means
 from ..tilings import Tiling
 
 Counts = npt.NDArray[Any]
@@ -68,7 +69,7 @@ def rooms(regions: Sequence[Region]) -> tuple[int, ...]:
     return tuple(len(_quotients(axis.size)) for region in regions for axis in region.axes)
 
 
-def tables(problem: Problem, regions: Sequence[Region], tiling: Tiling) -> list[Table]:
+def tables(problem: Problem, regions: Sequence[Region], tiling: Tiling, means: Means) -> list[Table]:
     """The tables of all dimensions that have a loop; those that use the arrays least come first.
 
     Steps from rooms that the tables before them never leave are left out.
@@ -81,9 +82,11 @@ def tables(problem: Problem, regions: Sequence[Region], tiling: Tiling) -> list[
         if size == 1:
             continue
         if key not in made:
-            made[key] = _table(regions, size, key[1], tiling)
+            made[key] = _table(regions, size, key[1], tiling, means)
         found.append((sum(key[1]), len(made[key].before), made[key]))
-    return _reachable([table for *_, table in sorted(found, key=lambda entry: entry[:2])], math.prod(rooms(regions)))
+    states = math.prod(rooms(regions))
+    means.check_numbers(states)
+    return _reachable([table for *_, table in sorted(found, key=lambda entry: entry[:2])], states)
 
 
 def count_chains(size: int, places: int, tiling: Tiling) -> int:
@@ -180,9 +183,9 @@ class _Chains:
         return counts
 
 
-def _table(regions: Sequence[Region], size: int, allowed: tuple[bool, ...], tiling: Tiling) -> Table:
+def _table(regions: Sequence[Region], size: int, allowed: tuple[bool, ...], tiling: Tiling, means: Means) -> Table:
     """The table of a dimension of some size that may use some of the axes."""
-    counts = _chain_counts(regions, size, allowed, tiling)
+    counts = _chain_counts(regions, size, allowed, tiling, means)
     in_time = counts.shape[len(allowed) :]
     bound = int(counts.sum())
     counts = counts.astype(whole(bound))
@@ -194,6 +197,7 @@ def _table(regions: Sequence[Region], size: int, allowed: tuple[bool, ...], tili
         before = (before[:, None] * count + start).ravel()
         after = (after[:, None] * count + end).ravel()
         padding = [(int(i == index), 0) for i in range(counts.ndim)]
+        means.check_numbers(counts.size // counts.shape[index] * len(last))
         up_to = np.cumsum(np.pad(counts, padding), axis=index)
         counts = up_to.take(last, axis=index) - up_to.take(first, axis=index)
     counts = counts.reshape(len(before), *in_time)
@@ -201,7 +205,9 @@ def _table(regions: Sequence[Region], size: int, allowed: tuple[bool, ...], tili
     return Table(before, after, counts, bound).only(used)
 
 
-def _chain_counts(regions: Sequence[Region], size: int, allowed: tuple[bool, ...], tiling: Tiling) -> Counts:
+def _chain_counts(
+    regions: Sequence[Region], size: int, allowed: tuple[bool, ...], tiling: Tiling, means: Means
+) -> Counts:
     """Chains by their trips on each axis (in classes that end at the axis' quotients) and real loops by region."""
     may_use = iter(allowed)
     # From the outside in: axes, and regions by their slots. An axis that may not be used is a region without slots.
@@ -218,6 +224,8 @@ def _chain_counts(regions: Sequence[Region], size: int, allowed: tuple[bool, ...
     ways = chains.done()[:, None]
     shape: list[int] = []
     for i, place in enumerate(places):
+        more = 1 + place if isinstance(place, int) else len(_quotients(place.size))
+        means.check_numbers(len(chains.lefts) * math.prod(shape) * more)
         if isinstance(place, int):
             found = chains.in_time(ways, place, i == innermost)
         else:

@@ -27,6 +27,7 @@ import numpy as np
 
 from ...arch import Architecture
 from ...ir import Problem
+from ..means import UNLIMITED, Means
 from ..tilings import Tiling
 from .chain_tables import Counts, Indices, Table, rooms, tables, whole
 from .regions import SlotWays, placements, slot_ways
@@ -69,31 +70,44 @@ class SpaceSize:
         return Fraction(self.total, self.spread)
 
 
-def count_mappings(problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even") -> int:
-    """How many mappings a space holds, before capacities are looked at."""
-    return _count(problem, slot_ways(problem, arch, space), tiling)
+def count_mappings(
+    problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even", means: Means = UNLIMITED
+) -> int:
+    """How many mappings a space holds, before capacities are looked at. Raises OutOfMeans."""
+    key = problem, slot_ways(problem, arch, space), tiling
+    if key not in _counted:
+        if len(_counted) == MOST_COUNTED:
+            _counted.clear()
+        _counted[key] = _count(*key, means)
+    return _counted[key]
 
 
-@lru_cache(maxsize=256)
-def _count(problem: Problem, regions: tuple[SlotWays, ...], tiling: Tiling) -> int:
-    """The same for all searches of a space, of which a front or a comparison of objectives makes many."""
-    found = tables(problem, [r.region for r in regions], tiling)
-    return _sum(_halves(found, regions), regions, ordered=True)
+_counted: dict[tuple[Problem, tuple[SlotWays, ...], Tiling], int] = {}
+"""Spaces counted before: a front or a comparison of objectives searches the same one many times."""
+
+MOST_COUNTED = 256
 
 
-def space_size(problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even") -> SpaceSize:
-    """The size of a space by source, before capacities are looked at."""
+def _count(problem: Problem, regions: tuple[SlotWays, ...], tiling: Tiling, means: Means) -> int:
+    found = tables(problem, [r.region for r in regions], tiling, means)
+    return _sum(_halves(found, regions, means), regions, means, ordered=True)
+
+
+def space_size(
+    problem: Problem, arch: Architecture, tiling: Tiling, space: Space = "even", means: Means = UNLIMITED
+) -> SpaceSize:
+    """The size of a space by source, before capacities are looked at. Raises OutOfMeans."""
     regions = slot_ways(problem, arch, space)
-    found = tables(problem, [r.region for r in regions], tiling)
+    found = tables(problem, [r.region for r in regions], tiling, means)
     # Where the room on the axes does not change, nothing is spread over them.
     full = math.prod(rooms([r.region for r in regions])) - 1
     in_time = [table.only((table.before == full) & (table.after == full)) for table in found]
-    halves = _halves(found, regions)
+    halves = _halves(found, regions, means)
     return SpaceSize(
         placements=placements(problem, arch),
-        tiled=_sum(_halves(in_time, regions), regions, ordered=False),
-        spread=_sum(halves, regions, ordered=False),
-        total=_sum(halves, regions, ordered=True),
+        tiled=_sum(_halves(in_time, regions, means), regions, means, ordered=False),
+        spread=_sum(halves, regions, means, ordered=False),
+        total=_sum(halves, regions, means, ordered=True),
     )
 
 
@@ -116,35 +130,37 @@ class _Merged:
     bound: int
 
 
-def _halves(found: Sequence[Table], regions: Sequence[SlotWays]) -> tuple[_Merged, _Merged]:
+def _halves(found: Sequence[Table], regions: Sequence[SlotWays], means: Means) -> tuple[_Merged, _Merged]:
     """The first and the last dimensions: their product has far more terms than the two together."""
     half = (len(found) + 1) // 2
     states = math.prod(rooms([r.region for r in regions]))
-    first = _merged(found[:half], states, len(regions), forwards=True)
-    return first, _merged(found[half:], states, len(regions), forwards=False)
+    first = _merged(found[:half], states, len(regions), means, forwards=True)
+    return first, _merged(found[half:], states, len(regions), means, forwards=False)
 
 
-def _sum(halves: tuple[_Merged, _Merged], regions: Sequence[SlotWays], ordered: bool) -> int:
+def _sum(halves: tuple[_Merged, _Merged], regions: Sequence[SlotWays], means: Means, ordered: bool) -> int:
     """Chains of all dimensions, weighted with what the regions do with their loops."""
     first, last = halves
     live = (first.counts.reshape(len(first.counts), -1) != 0).any(axis=1)
     weights = [
-        _weights(ways.ways, ours, theirs, ordered)
+        _weights(ways.ways, ours, theirs, means, ordered)
         for ways, ours, theirs in zip(regions, first.loops, last.loops, strict=True)
     ]
     # One region is summed over at a time.
     bound = last.bound * math.prod(w.size * max(map(abs, w.ravel().tolist())) for w in weights)
     weighted = last.counts[live].astype(whole(bound))
     for w in weights:
+        means.check()
         # The first region's terms are summed away and come back as the last axis: after all regions they are in order.
         weighted = np.tensordot(weighted, w.astype(weighted.dtype), axes=(1, 1))
     pairs = zip(first.counts[live].ravel().tolist(), weighted.ravel().tolist(), strict=True)
     return sum(a * b for a, b in pairs if a and b)
 
 
-def _merged(found: Sequence[Table], states: int, regions: int, forwards: bool) -> _Merged:
+def _merged(found: Sequence[Table], states: int, regions: int, means: Means, forwards: bool) -> _Merged:
     """Multiply the polynomials of the first dimensions (forwards) or of the last ones, room by room."""
     bound = math.prod(table.bound for table in found)
+    means.check_numbers(states)
     counts = np.full((states, *(1,) * regions), 0 if forwards else 1, dtype=whole(bound))
     counts[-1] = 1
     loops: tuple[tuple[Loops, ...], ...] = (((),),) * regions
@@ -152,7 +168,7 @@ def _merged(found: Sequence[Table], states: int, regions: int, forwards: bool) -
         grown = [_grown(terms, _most(table, i)) for i, terms in enumerate(loops)]
         source, target = (table.before, table.after) if forwards else (table.after, table.before)
         loops = tuple(terms for terms, _ in grown)
-        counts = _multiply(counts, table.counts, source, target, grown)
+        counts = _multiply(counts, table.counts, source, target, grown, means)
     return _Merged(loops, counts, bound)
 
 
@@ -177,14 +193,17 @@ def _multiply(
     source: Indices,
     target: Indices,
     grown: Sequence[tuple[tuple[Loops, ...], Indices]],
+    means: Means,
 ) -> Counts:
     """Per target, the sum over its steps of the source's polynomial times the step's factor."""
     order = np.argsort(target, kind="stable")
     source, target, factors = source[order], target[order], factors[order]
+    means.check_numbers(len(counts) * math.prod(len(terms) for terms, _ in grown))
     product = np.zeros((len(counts), *(len(terms) for terms, _ in grown)), dtype=counts.dtype)
     for more in itertools.product(*(range(after.shape[1]) for _, after in grown)):
         one: tuple[slice | int, ...] = (slice(None), *more)
         factor: Counts = factors[one]
+        means.check()
         steps = np.flatnonzero(factor)
         if not len(steps):
             continue
@@ -195,10 +214,13 @@ def _multiply(
     return product
 
 
-def _weights(ways: tuple[int, ...], first: tuple[Loops, ...], last: tuple[Loops, ...], ordered: bool) -> Counts:
+def _weights(
+    ways: tuple[int, ...], first: tuple[Loops, ...], last: tuple[Loops, ...], means: Means, ordered: bool
+) -> Counts:
     """What a region does with its loops: a weight for every pair of terms."""
     found = np.empty((len(first), len(last)), dtype=object)
     for i, ours in enumerate(first):
+        means.check()
         for j, theirs in enumerate(last):
             loops = tuple(sorted(ours + theirs))
             found[i, j] = sum(w * arrangements(loops, slots, ordered) for slots, w in enumerate(ways) if w)

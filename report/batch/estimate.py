@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ...mapper.tilings import even_growth, grid
+from ...mapper.tilings import linear_growth, grid
 from ..store import Question
 
 _SECONDS = 0.005
@@ -24,6 +24,6 @@ def estimated_seconds(question: Question) -> float:
     """A guess from the number of tiles in the lattice of the problem, and the number of arrays of the machine."""
     problem = question.problem
     sizes = ((dim, min(size, _LARGEST)) for dim, size in problem.dims)
-    tiles = math.prod(len(grid(size, question.tiling, even_growth(problem, dim))) for dim, size in sizes)
+    tiles = math.prod(len(grid(size, question.tiling, linear_growth(problem, dim))) for dim, size in sizes)
     seconds: float = _SECONDS * float(tiles) ** _TILES_POWER * _FACTOR_PER_FANOUT ** len(question.arch.fanouts)
     return seconds * (_UNEVEN_FACTOR if question.space == "uneven" else 1.0)

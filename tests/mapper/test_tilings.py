@@ -8,7 +8,7 @@ import pytest
 from generators import random_problem
 from tilewright.cost_models.cost import tensor_tile_words
 from tilewright.ir import ceil_div
-from tilewright.mapper.tilings import even_growth, factors, grid, grow, ragged_trips
+from tilewright.mapper.tilings import factors, grid, grow, linear_growth, ragged_trips
 from tilewright.workloads import conv2d, gemm
 
 SIZES = [*range(1, 70), 112, 224, 997, 1000]
@@ -68,13 +68,13 @@ def test_what_is_left_depends_on_the_tile_alone(size: int) -> None:
 
 def test_even_growth_of_layers() -> None:
     product = gemm(4, 4, 4)
-    assert all(even_growth(product, dim) for dim in product.dim_names)
+    assert all(linear_growth(product, dim) for dim in product.dim_names)
     plain = conv2d(2, 2, 6, 6, 3, 3)
-    assert all(even_growth(plain, dim) for dim in plain.dim_names)
+    assert all(linear_growth(plain, dim) for dim in plain.dim_names)
     strided = conv2d(2, 2, 6, 6, 3, 3, stride=(2, 1))
-    assert [dim for dim in strided.dim_names if not even_growth(strided, dim)] == ["R"]
+    assert [dim for dim in strided.dim_names if not linear_growth(strided, dim)] == ["R"]
     dilated = conv2d(2, 2, 6, 6, 3, 3, dilation=2)
-    assert [dim for dim in dilated.dim_names if not even_growth(dilated, dim)] == ["P", "Q"]
+    assert [dim for dim in dilated.dim_names if not linear_growth(dilated, dim)] == ["P", "Q"]
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -82,7 +82,7 @@ def test_even_growth_means_equal_steps(seed: int) -> None:
     rng = random.Random(seed)
     problem = random_problem(rng)
     for dim, size in problem.dims:
-        if not even_growth(problem, dim):
+        if not linear_growth(problem, dim):
             continue
         for _ in range(5):
             tile = {d: rng.randint(1, n) for d, n in problem.dims}

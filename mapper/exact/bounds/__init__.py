@@ -1,11 +1,11 @@
 """What all that a growing mapping has still to do costs at least.
 
 bounds.py        for every tile that a row may have, by tables
-crossings.py     what a crossing costs at least, at any tile
+boundary_costs.py  what a boundary costs at least, at any tile
 lattice.py       the tiles that stand for all others
 array_tables.py  such tables from inside an array
 array_groups.py  groups of alike arrays
 groups.py        bounds for each of them
-moves.py         what the next loop does to the crossings that wait
-table_room.py    room for the tables, in large pieces
+loop_charges.py  what the next loop does to the boundaries that wait
+table_memo.py    the tables that were used last
 """

@@ -92,13 +92,35 @@ def any_arrays(hierarchy: Hierarchy) -> ArrayGroup:
     )
 
 
+def partly_decided(hierarchy: Hierarchy, tiling: Tiling, rows: Rows) -> ArrayGroup:
+    """Every row as a group of its own, whose arrays are those of the row for the first few fanouts, and any for the
+    others."""
+    anything, decided = any_arrays(hierarchy), len(rows.arrays)
+    sums = [d for d, dim in enumerate(hierarchy.problem.dim_names) if dim not in hierarchy.problem.output.dims]
+
+    def column(counts: Ints | Floats) -> Floats:
+        return counts.astype(np.float64)[:, None]
+
+    return ArrayGroup(
+        copies=(
+            *(tuple(map(column, copies_of(hierarchy, tiling, a))) for a in rows.arrays),
+            *anything.copies[decided:],
+        ),
+        shared=(*(tuple(map(column, shared_by(hierarchy, a))) for a in rows.arrays), *anything.shared[decided:]),
+        parts=(*(column(a[:, sums].prod(axis=1)) for a in rows.arrays), *anything.parts[decided:]),
+        instances=(*(column(a.prod(axis=1)) for a in rows.arrays), *anything.instances[decided:]),
+        array=(None,) * len(hierarchy.fanouts),
+        stacked=len(rows),
+    )
+
+
 def group_of(hierarchy: Hierarchy, tiling: Tiling, arrays: Sequence[Ints]) -> ArrayGroup:
     """What some rows have in common; `arrays` are (rows, dims) per fanout."""
     problem = hierarchy.problem
     sums = [d for d, dim in enumerate(problem.dim_names) if dim not in problem.output.dims]
     return ArrayGroup(
         copies=tuple(tuple(float(c.min()) for c in copies_of(hierarchy, tiling, a)) for a in arrays),
-        shared=tuple(tuple(float(s.max()) for s in _shared(hierarchy, a)) for a in arrays),
+        shared=tuple(tuple(float(s.max()) for s in shared_by(hierarchy, a)) for a in arrays),
         parts=tuple(float(a[:, sums].prod(axis=1).max()) for a in arrays),
         instances=tuple(float(a.prod(axis=1).max()) for a in arrays),
         array=tuple(a[0] if (a == a[0]).all() else None for a in arrays),
@@ -119,7 +141,8 @@ def copies_of(hierarchy: Hierarchy, tiling: Tiling, array: Ints) -> list[Floats]
     return [wanted[:, dims].prod(axis=1) for dims in others]
 
 
-def _shared(hierarchy: Hierarchy, array: Ints) -> list[Ints]:
+def shared_by(hierarchy: Hierarchy, array: Ints) -> list[Ints]:
+    """Per tensor, (rows,) instances of one fanout that may share the reading of a word, at most."""
     names = hierarchy.problem.dim_names
     found = []
     for tensor in hierarchy.problem.tensors:

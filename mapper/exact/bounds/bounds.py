@@ -1,12 +1,12 @@
 """Lower bounds on what the rest of a mapping costs, for every tile at once.
 
-For every state (`hierarchy.py`: what is still to be placed, which crossings wait to be charged) there is a table over
+For every state (`hierarchy.py`: what is still to be placed, which boundaries wait to be charged) there is a table over
 the lattice of tiles (`lattice.py`): the least that everything further out can cost, column by column, above the tile.
 Tables follow from each other, from the outermost state inwards:
 
-- At the next block, tiles must fit (with those that the memory is still to hold), and the block's own crossings join
-  those that wait.
-- A loop over a dimension charges the waiting crossings that it moves, at the tile below it, and lets the tile grow. A
+- At the next node group, tiles must fit (with those that the memory is still to hold), and the node group's own
+  boundaries join those that wait.
+- A loop over a dimension charges the waiting boundaries that it moves, at the tile below it, and lets the tile grow. A
   loop that moves none of them is free: the least over tiles around, along that dimension.
 - Passing a fanout lets the tile grow by the instances along each dimension.
 - Whatever still waits below the outermost memory is charged once, at the whole problem.
@@ -26,18 +26,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...tilings import Tiling
+from ...tilings import Tiling, grid
 from ..arrays import axis_limits
+from ..cost_columns import CostColumns
 from ..footprints import Footprints
-from ..hierarchy import Block, Crossing, Hierarchy, State
-from ..ledger import Ledger
+from ..hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
 from ..rows import Floats, Ints
 from .array_groups import ArrayGroup, any_arrays
 from .array_tables import inside, inside_each
-from .crossings import CrossingBounds
-from .lattice import Lattice, check_searchable
-from .moves import End, Move, Moves
-from .table_room import TableRoom
+from .boundary_costs import BoundaryBounds
+from .lattice import MOST_CELLS, Lattice, check_searchable
+from .loop_charges import End, LoopCharge, LoopCharges
+from .table_memo import TableBudget, TableMemo
+
+TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
+"""Kinds of tables."""
+
+PERFECT_CELLS = 5
+"""Lattices of perfect tiles may have so many times as many cells as those of ragged tiles: they cannot be made coarser
+without losing what is perfect about them."""
+
+FEWEST_CELLS = 500
+"""Cells that a lattice has at least, however little memory there is: fewer would say nothing."""
+
+MOST_STATES = 3_000
+"""States of a placement that are counted."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +63,10 @@ class Growing:
 
     near: list[Floats | None]
     far: list[Floats | None]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(table.nbytes for table in (*self.near, *self.far) if table is not None)
 
 
 class Bounds:
@@ -68,19 +85,23 @@ class Bounds:
         hierarchy: Hierarchy,
         footprints: Footprints,
         lattice: Lattice,
-        ledger: Ledger,
+        cost_columns: CostColumns,
         arrays: ArrayGroup | None = None,
         alike: Bounds | None = None,
         outside: Bounds | None = None,
+        budget: TableBudget | None = None,
     ) -> None:
         self.hierarchy = hierarchy
         self.footprints = footprints
         self.lattice = lattice
-        self.ledger = ledger
+        self.cost_columns = cost_columns
         self.arrays = arrays or any_arrays(hierarchy)
-        self.moves: Moves = Moves(hierarchy) if alike is None else alike.moves
-        known = None if alike is None else alike.crossings
-        self.crossings: CrossingBounds = CrossingBounds(hierarchy, lattice, ledger, self.arrays, known)
+        self.moves: LoopCharges = LoopCharges(hierarchy) if alike is None else alike.moves
+        self.memo: TableMemo = (budget or TableBudget()).memo() if alike is None else alike.memo.budget.memo()
+        known = None if alike is None else alike.boundaries
+        self.boundaries: BoundaryBounds = BoundaryBounds(
+            hierarchy, lattice, cost_columns, self.arrays, known, self.memo
+        )
         self.dims = hierarchy.problem.dim_names
         self.every_dim = range(len(self.dims))
         self.level = -1
@@ -89,7 +110,6 @@ class Bounds:
         self._alike = alike
         self._outside = outside
         self._full: dict[tuple[int, tuple[int, ...]], Floats] = {} if alike is None else alike._full
-        self.forget()
 
     @property
     def cells(self) -> int:
@@ -98,13 +118,7 @@ class Bounds:
 
     def forget(self) -> None:
         """Drop all tables; they are made again when they are asked for."""
-        self.crossings.forget()
-        self._room = TableRoom((self.arrays.stacked, self.ledger.columns, *self.lattice.shape))
-        self._tables: dict[State, Floats] = {}
-        self._beyond: dict[State, Floats] = {}
-        self._stops: dict[State, Floats] = {}
-        self._slid: dict[tuple[State, Move], Floats] = {}
-        self._growing: dict[tuple[State, tuple[int, ...], tuple[int, ...]], Growing] = {}
+        self.memo.forget()
 
     def prepare(self, state: State) -> None:
         """Make the tables that a bound on rows with nothing but arrays decided takes."""
@@ -114,15 +128,17 @@ class Bounds:
 
     def take_over(self, other: Bounds, members: Ints) -> None:
         """Take over the tables that `prepare` has made, of some of the groups."""
-        self._tables = {state: table[members] for state, table in other._tables.items()}
-        self._beyond = {state: table[members] for state, table in other._beyond.items()}
+        for key, table in list(other.memo.items()):
+            if isinstance(key, tuple) and key[0] in (TABLE, BEYOND):
+                assert isinstance(table, np.ndarray)
+                self.memo.keep(key, table[members])
 
     def at(self, table: Floats, tiles: Ints, member: Ints) -> Floats:
         """(columns, rows) of a table at one tile per row, (rows, dims).
 
         member  (rows,) the group of arrays that each row belongs to, of those that the table is for
         """
-        columns, cells = self.ledger.columns, math.prod(self.lattice.shape)
+        columns, cells = self.cost_columns.count, math.prod(self.lattice.shape)
         first = self.lattice.cell(tiles)
         if len(table) > 1:
             first = first + member * (columns * cells)
@@ -140,13 +156,14 @@ class Bounds:
     def table(self, state: State) -> Floats:
         """(groups, columns, lattice) least cost of all that lies above a tile: temporal loops come next, or a fanout.
 
-        Outside all fanouts, and without a crossing that waits since inside, it is the same for all arrays.
+        Outside all fanouts, and without a boundary that waits since inside, it is the same for all arrays.
         """
         owner = self._owner(state)
-        if state not in owner._tables:
-            above = self.moves.steps(state).passing
-            owner._tables[state] = owner._loops(state) if above is None else owner._fanout(above, state.passed)
-        return owner._tables[state]
+        return owner.memo.of((TABLE, state), lambda: owner._made(state))
+
+    def _made(self, state: State) -> Floats:
+        above = self.moves.steps(state).passing
+        return self._loops(state) if above is None else self._fanout(above, state.passed)
 
     def _fanout(self, above: State, fanout: int) -> Floats:
         table, arrays = self.table(above), self.arrays.array[fanout]
@@ -154,18 +171,15 @@ class Bounds:
         limits = [math.prod(axis_limits(self.hierarchy.problem, level, dim)) for dim in self.dims]
         if arrays is None:
             any_number = np.zeros(len(self.dims), dtype=np.int64)
-            return self._room.kept(inside(self.lattice, table, any_number, limits))
-        return self._room.kept(inside_each(self.lattice, table, np.atleast_2d(arrays), limits))
+            return inside(self.lattice, table, any_number, limits)
+        return inside_each(self.lattice, table, np.atleast_2d(arrays), limits)
 
     def _loops(self, state: State) -> Floats:
-        table = self._room.kept(self._stopped(state))
-        return self.lattice.grow_around(table, self.moves.steps(state).free)
+        return self.lattice.grow_around(self._stopped(state), self.moves.steps(state).free)
 
     def _stopped(self, state: State) -> Floats:
-        """The least cost if the next loop, should there be one, charges something."""
+        """The least cost if the next loop, should there be one, charges something; a new table."""
         owner = self._owner(state)
-        if state in owner._stops:
-            return owner._stops[state]
         steps = self.moves.steps(state)
         first, *others = steps.ends
         least = owner._end(state, first)
@@ -173,47 +187,43 @@ class Bounds:
             np.minimum(least, owner._end(state, end), out=least)
         for move, charged in steps.moves:
             after = owner._after_slide(charged, move)
-            for crossing in move.fixed:
-                after = after + owner.crossings.cost(crossing, state.passed)
+            for boundary in move.fixed:
+                after = after + owner.boundaries.cost(boundary, state.passed)
             np.minimum(least, after, out=least)
         return least
 
-    def _after_slide(self, charged: State, move: Move) -> Floats:
+    def _after_slide(self, charged: State, move: LoopCharge) -> Floats:
         after = self.table(charged)
         if not move.sliding:
             return after
-        for crossing in move.sliding:
-            after = after + self.crossings.cost(crossing, charged.passed)
+        for boundary in move.sliding:
+            after = after + self.boundaries.cost(boundary, charged.passed)
         return self.lattice.around(after, move.dims)
 
-    def after_fixed(self, state: State, move: Move) -> Floats:
+    def after_fixed(self, state: State, move: LoopCharge) -> Floats:
         """(groups, columns, lattice) least cost of what follows the charges of a loop that no tile slides along."""
         if not move.sliding:
             return self.table(state.charging(move.moved))
-        owner, key = self._owner(state), (state, move)
-        if key not in owner._slid:
-            owner._slid[key] = owner._after_slide(state.charging(move.moved), move)
-        return owner._slid[key]
+        owner = self._owner(state)
+        return owner.memo.of((SLID, state, move), lambda: owner._after_slide(state.charging(move.moved), move))
 
     def growing(self, state: State, dims: tuple[int, ...], later: tuple[int, ...] = ()) -> Growing:
         """Bounds for a tile that grows along some dimensions, one after the other, before the next charge.
 
         later  free dimensions that may grow after them
         """
-        owner, key = self._owner(state), (state, dims, later)
-        known = owner._growing
-        if key not in known:
-            nothing: list[Floats | None] = [None] * (len(dims) + 1)
-            blocks = self.hierarchy.next_blocks(state)
-            if not state.waiting and len(blocks) == 1 and self.fanouts_after(state):
-                above, _ = self.after(state, blocks[0], ())
-                table = self.lattice.around(self.table(above), later)
-                known[key] = Growing(nothing, self._decided(table, dims))
-            else:
-                owner._stops[state] = self._stopped(state)
-                table = self.lattice.around(owner._stops[state], later)
-                known[key] = Growing(self._decided(table, dims), nothing)
-        return known[key]
+        owner = self._owner(state)
+        return owner.memo.of((GROWING, state, dims, later), lambda: owner._growing(state, dims, later))
+
+    def _growing(self, state: State, dims: tuple[int, ...], later: tuple[int, ...]) -> Growing:
+        nothing: list[Floats | None] = [None] * (len(dims) + 1)
+        node_groups = self.hierarchy.next_node_groups(state)
+        if not state.waiting and len(node_groups) == 1 and self.fanouts_after(state):
+            above, _ = self.after(state, node_groups[0], ())
+            table = self.lattice.around(self.table(above), later)
+            return Growing(nothing, self._decided(table, dims))
+        stopped = self.memo.of((STOPPED, state), lambda: self._stopped(state))
+        return Growing(self._decided(self.lattice.around(stopped, later), dims), nothing)
 
     def _decided(self, table: Floats, dims: tuple[int, ...]) -> list[Floats | None]:
         tables: list[Floats | None] = [table]
@@ -223,26 +233,26 @@ class Bounds:
         return tables[::-1]
 
     def fanouts_after(self, state: State) -> int:
-        """Fanouts that follow the next block directly, whichever it is; 0 if that depends."""
-        return min(self.after(state, block, ())[1] for block in self.hierarchy.next_blocks(state))
+        """Fanouts that follow the next node group directly, whichever it is; 0 if that depends."""
+        return min(self.after(state, node_group, ())[1] for node_group in self.hierarchy.next_node_groups(state))
 
     def _end(self, state: State, end: End) -> Floats:
-        """The least cost from a block's tile on, where all that waits goes on waiting; a new table."""
-        table = np.empty((self.arrays.stacked, self.ledger.columns, *self.lattice.shape))
+        """The least cost from a node group's tile on, where all that waits goes on waiting; a new table."""
+        table = np.empty((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
         if end.above is None:
             table.fill(np.inf)
-            once = [self.crossings.at_whole(c, state.passed) for c in state.waiting]
+            once = [self.boundaries.at_whole(c, state.passed) for c in state.waiting]
             table[:, :, *self._whole] = sum(once) if once else 0.0
             return table
-        return np.maximum(self.table(end.above), self._full_with(end.block.memory, end.tenants), out=table)
+        return np.maximum(self.table(end.above), self._full_with(end.node_group.memory, end.residents), out=table)
 
-    def _full_with(self, memory: int, tenants: tuple[int, ...]) -> Floats:
+    def _full_with(self, memory: int, residents: tuple[int, ...]) -> Floats:
         """(lattice) infinite where a memory cannot hold tiles, else 0."""
-        key = (memory, tenants)
+        key = (memory, residents)
         if key not in self._full:
             grids = np.meshgrid(*self.lattice.least, indexing="ij")
             flat = np.stack([g.ravel() for g in grids], axis=1)
-            fits = self.footprints.fits(memory, [(t, flat) for t in tenants])
+            fits = self.footprints.fits(memory, [(t, flat) for t in residents])
             self._full[key] = np.where(fits, 0.0, np.inf).reshape(self.lattice.shape)
         return self._full[key]
 
@@ -252,22 +262,47 @@ class Bounds:
             if self.hierarchy.at_fanout(state):
                 state = self.hierarchy.passing(state)
             else:
-                state = self.hierarchy.place(state, self.hierarchy.next_blocks(state)[0], ())
+                state = self.hierarchy.place(state, self.hierarchy.next_node_groups(state)[0], ())
         owner = self._owner(state)
-        if state not in owner._beyond:
-            owner._beyond[state] = self.lattice.around(owner.table(state), self.every_dim)
-        return owner._beyond[state]
+        return owner.memo.of((BEYOND, state), lambda: self.lattice.around(owner.table(state), self.every_dim))
 
-    def after(self, state: State, block: Block, still: tuple[Crossing, ...]) -> tuple[State, int]:
-        """The state above a block, and above the fanouts that follow it directly; how many those are."""
-        placed = self.hierarchy.place(state, block, still)
+    def after(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> tuple[State, int]:
+        """The state above a node group, and above the fanouts that follow it directly; how many those are."""
+        placed = self.hierarchy.place(state, node_group, still)
         count = 0
         while self.hierarchy.at_fanout(placed):
             placed, count = self.hierarchy.passing(placed), count + 1
         return placed, count
 
 
-def lattice_of(hierarchy: Hierarchy, tiling: Tiling, even: Sequence[bool]) -> Lattice:
-    """The lattice of a problem's tiles. Raises ProblemError when it does not fit the memory."""
+def lattice_of(hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], most_cells: int = MOST_CELLS) -> Lattice:
+    """The lattice of a problem's tiles. Raises ProblemError for a dimension that is too long.
+
+    most_cells  where perfect tiles would take more, the lattice is a coarse one of ragged tiles: these are among them
+    """
     check_searchable(hierarchy.problem, tiling)
-    return Lattice([size for _, size in hierarchy.problem.dims], tiling, even)
+    sizes = [size for _, size in hierarchy.problem.dims]
+    if (
+        tiling == "perfect"
+        and math.prod(len(grid(size, "perfect", True)) for size in sizes) > PERFECT_CELLS * most_cells
+    ):
+        return Lattice(sizes, "ragged", linear, most_cells, for_perfect=True)
+    return Lattice(sizes, tiling, linear, most_cells)
+
+
+def cells_for(hierarchy: Hierarchy, columns: int, nbytes: float) -> int:
+    """How many cells a lattice may have, so that all tables of a placement take about so much memory."""
+    tables = 3 * states_above(LoopCharges(hierarchy), hierarchy.start(hierarchy.fullest_placement), MOST_STATES)
+    return int(min(MOST_CELLS, max(FEWEST_CELLS, nbytes / (8 * columns * tables))))
+
+
+def states_above(moves: LoopCharges, start: State, most: int) -> int:
+    """How many states may follow one, itself included; no more than `most` are counted."""
+    found, new = {start}, [start]
+    while new and len(found) < most:
+        steps = moves.steps(new.pop())
+        follow = [steps.passing, *(end.above for end in steps.ends), *(state for _, state in steps.moves)]
+        fresh = {state for state in follow if state is not None} - found
+        found |= fresh
+        new += fresh
+    return len(found)

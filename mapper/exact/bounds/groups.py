@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..hierarchy import Holders
+from ..hierarchy import Placement
 from ..rows import Ints
 from .array_groups import ArrayGroup, some_of, stacked
 from .bounds import Bounds
@@ -37,7 +37,7 @@ class GroupBounds:
         if bounds in self._in_use:
             self._in_use.remove(bounds)
         self._in_use.append(bounds)
-        columns = self.root.ledger.columns
+        columns = self.root.cost_columns.count
         while self._in_use[1:] and sum(used.cells for used in self._in_use) * columns > CELLS_IN_USE:
             self._in_use.pop(0).forget()
 
@@ -64,16 +64,16 @@ class GroupBounds:
     @property
     def at_once(self) -> int:
         """Groups whose tables are made together."""
-        columns = self.root.ledger.columns
+        columns = self.root.cost_columns.count
         return max(1, CELLS_AT_ONCE // (math.prod(self.root.lattice.for_groups[0].shape) * columns))
 
-    def of_several(self, groups: Sequence[ArrayGroup], holders: Holders) -> Iterator[Bounds]:
+    def of_several(self, groups: Sequence[ArrayGroup], placement: Placement) -> Iterator[Bounds]:
         """Bounds for several groups over the first of the lattices, for as many of them at once as tables may be large,
         in their order; with what their first bounds on a placement take."""
         count = self.at_once
         for several in (groups[first : first + count] for first in range(0, len(groups), count)):
             bounds = self.of(stacked(several, len(self.root.dims)))
-            bounds.prepare(self.root.hierarchy.start(holders))
+            bounds.prepare(self.root.hierarchy.start(placement))
             yield bounds
 
     def some_of(self, bounds: Bounds, members: Ints) -> Bounds:
@@ -100,4 +100,13 @@ class GroupBounds:
         outside: Bounds | None = None,
     ) -> Bounds:
         root = self.root
-        return Bounds(root.hierarchy, root.footprints, lattice, root.ledger, arrays, alike, outside)
+        return Bounds(
+            root.hierarchy,
+            root.footprints,
+            lattice,
+            root.cost_columns,
+            arrays,
+            alike,
+            outside,
+            root.memo.budget,
+        )

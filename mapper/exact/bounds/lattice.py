@@ -15,15 +15,11 @@ from functools import cached_property
 import numpy as np
 
 from ....ir import Problem, ProblemError
-from ...tilings import Tiling, even_growth, grid
+from ...tilings import Tiling, grid, linear_growth
 from ..rows import Floats, Ints
 
 MOST_CELLS = 100_000
 """Cells of a lattice, at most: more tiles share cells, which keeps bounds valid and makes them coarser."""
-
-MOST_TILES = 2_000_000
-"""Combinations of tile sizes of a problem with perfect tilings, at most: more would not fit the memory. Layers of real
-networks have some ten thousand."""
 
 LONGEST_DIMENSION = 2**25
 """The largest size of a dimension that is searched: tables have an entry for each of its elements."""
@@ -45,30 +41,33 @@ def check_searchable(problem: Problem, tiling: Tiling) -> None:
     """ProblemError for a problem whose tables would not fit the memory of a computer."""
     hint = "give a part of the layer"
     for dim, size in problem.dims:
-        every_size = tiling == "ragged" and not even_growth(problem, dim)
+        every_size = tiling == "ragged" and not linear_growth(problem, dim)
         most = LONGEST_WINDOW if every_size else LONGEST_DIMENSION
         if size > most:
             message = f"dimension {dim} has {size:,} elements, expected {most:,} at most for a search"
             raise ProblemError(message, where=problem.name, hint=hint)
-    tiles = math.prod(len(grid(size, "perfect", True)) for _, size in problem.dims)
-    if tiling == "perfect" and tiles > MOST_TILES:
-        message = f"{tiles:,} combinations of tile sizes, expected {MOST_TILES:,} at most for a search"
-        raise ProblemError(message, where=problem.name, hint=f"{hint}, or sizes with fewer divisors")
 
 
 class Lattice:
     """Cells per dimension.
 
+    for_perfect  whether the tiles of a search are perfect all the same, and the lattice is a coarse one of ragged tiles
     least, most  per dimension, the smallest and the largest tile of each cell, of those that stand for others
     places       per dimension, for every tile from 0 to the size: its cell
     """
 
     def __init__(
-        self, sizes: Sequence[int], tiling: Tiling, even: Sequence[bool], most_cells: int = MOST_CELLS
+        self,
+        sizes: Sequence[int],
+        tiling: Tiling,
+        even: Sequence[bool],
+        most_cells: int = MOST_CELLS,
+        for_perfect: bool = False,
     ) -> None:
         self.sizes = tuple(sizes)
         self.tiling = tiling
         self.even = tuple(even)
+        self.for_perfect = for_perfect
         self._folds: list[tuple[int, ...]] = []
         self.tiles: list[Ints] = []
         for size, grows in zip(self.sizes, self.even, strict=True):
@@ -98,7 +97,7 @@ class Lattice:
     @cached_property
     def for_groups(self) -> tuple[Lattice, ...]:
         """Lattices to bound groups of arrays on, one after the other: from a few cells to all of them."""
-        if self.tiling == "perfect":
+        if self.tiling == "perfect" or self.for_perfect:
             return (self,)
         fewer = [n for n in GROUP_CELLS if 2 * n < math.prod(self.shape)]
         return (*(Lattice(self.sizes, self.tiling, self.even, n) for n in fewer), self)

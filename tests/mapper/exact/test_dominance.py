@@ -12,19 +12,21 @@ import pytest
 
 from generators import memory, random_architecture, random_problem, windows_below_arrays
 from longer import blocks
-from paths import growth_of
+from paths import context_of
 from tilewright.arch import Architecture, Mac
 from tilewright.cost_models import ENERGY, evaluate
 from tilewright.ir import Problem
 from tilewright.ir.problem import ROLES
 from tilewright.mapper.constraints import Constraints
-from tilewright.mapper.exact.batch import Batch, Growth
+from tilewright.mapper.exact.array_choices import ArrayPlans
+from tilewright.mapper.exact.batch import Batch
+from tilewright.mapper.exact.canonical import CanonicalForm, canonical_problem
+from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.dominance import comparable, standing_for, undominated
-from tilewright.mapper.exact.fanouts import Plans, pass_fanout
+from tilewright.mapper.exact.fanouts import pass_fanout
 from tilewright.mapper.exact.finishing import Finishing
 from tilewright.mapper.exact.found import BestFound
 from tilewright.mapper.exact.loops import expand_loops
-from tilewright.mapper.exact.reduction import Reduction, reduce_problem
 from tilewright.mapper.space import SPACES
 from tilewright.mapper.tilings import TILINGS
 
@@ -43,29 +45,29 @@ class Watched:
 
     problem: Problem
     arch: Architecture
-    growth: Growth
-    reduction: Reduction
+    context: SearchContext
+    reduction: CanonicalForm
     compared: list[tuple[Batch, np.ndarray]] = field(default_factory=list)
 
-    def undominated(self, growth: Growth, batch: Batch) -> Batch:
+    def undominated(self, context: SearchContext, batch: Batch) -> Batch:
         """What `dominance.undominated` does, and a note of it."""
-        standing = standing_for(growth, batch)
+        standing = standing_for(context, batch)
         if (standing >= 0).any():
             self.compared.append((batch, standing))
-        return undominated(growth, batch)
+        return undominated(context, batch)
 
     def grown(self, batch: Batch) -> Iterator[Batch]:
-        """What grows from a batch by the fanouts that come next, and a block."""
-        while self.growth.hierarchy.at_fanout(batch.state):
-            batch = pass_fanout(self.growth, batch, ANY)
+        """What grows from a batch by the fanouts that come next, and a node group."""
+        while self.context.hierarchy.at_fanout(batch.state):
+            batch = pass_fanout(self.context, batch, ANY)
         if len(batch):
-            yield from expand_loops(self.growth, batch, ANY)
+            yield from expand_loops(self.context, batch, ANY)
 
     def explore(self, rng: random.Random) -> None:
         """Grow some rows of some placements."""
-        plans = Plans(self.growth)
-        placements = list(self.growth.hierarchy.placements())
-        queue = [plans.start(holders, ANY) for holders in rng.sample(placements, min(3, len(placements)))]
+        plans = ArrayPlans(self.context)
+        placements = list(self.context.hierarchy.placements())
+        queue = [plans.start(placement, ANY) for placement in rng.sample(placements, min(3, len(placements)))]
         for _ in range(MOST_BATCHES):
             queue = [batch for batch in queue if len(batch) and not batch.complete]
             if not queue:
@@ -75,7 +77,7 @@ class Watched:
             queue += self.grown(batch.take(np.array(sorted(rows), dtype=np.int64)))
 
     def chosen(self, rng: random.Random) -> list[tuple[Batch, np.ndarray]]:
-        """Some batches with rows left aside: where crossings wait, whose costs depend on rows most, and others."""
+        """Some batches with rows left aside: where boundaries wait, whose costs depend on rows most, and others."""
         rng.shuffle(self.compared)
         waiting = [found for found in self.compared if found[0].state.waiting]
         others = [found for found in self.compared if not found[0].state.waiting and not found[0].complete]
@@ -83,7 +85,7 @@ class Watched:
 
     def least(self, batch: Batch) -> tuple[float, float]:
         """The least energy and the least latency of all mappings that grow from a batch."""
-        finishing = Finishing(self.growth, BestFound(ENERGY, self.arch, 1), self.reduction, self.arch, Constraints())
+        finishing = Finishing(self.context, BestFound(ENERGY, self.arch, 1), self.reduction, self.arch, Constraints())
         energy = latency = ANY
         open_batches = [batch]
         while open_batches:
@@ -115,10 +117,10 @@ def watched(rng: random.Random) -> Watched:
     while True:
         original, machine = random_pair(rng)
         tiling, space = rng.choice(TILINGS), rng.choice(SPACES)
-        reduction = reduce_problem(original, machine, tiling)
-        growth = growth_of(reduction.problem, reduction.arch, tiling, space)
-        if comparable(growth):
-            return Watched(reduction.problem, reduction.arch, growth, reduction)
+        reduction = canonical_problem(original, machine, tiling)
+        context = context_of(reduction.problem, reduction.arch, tiling, space)
+        if comparable(context):
+            return Watched(reduction.problem, reduction.arch, context, reduction)
 
 
 def alternating(rng: random.Random) -> Watched:
@@ -133,16 +135,16 @@ def alternating(rng: random.Random) -> Watched:
         name="alternating", clock_hz=1e9, word_bits=8, levels=(memory("DRAM", rng), *inner), mac=Mac(energy_pj=0.0)
     )
     tiling = rng.choice(TILINGS)
-    reduction = reduce_problem(problem, arch, tiling)
-    growth = growth_of(reduction.problem, reduction.arch, tiling, "uneven")
-    return Watched(reduction.problem, reduction.arch, growth, reduction)
+    reduction = canonical_problem(problem, arch, tiling)
+    context = context_of(reduction.problem, reduction.arch, tiling, "uneven")
+    return Watched(reduction.problem, reduction.arch, context, reduction)
 
 
 def explore(search: Watched, rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run a search that leaves rows aside; what is grown after it leaves none aside."""
     monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", search.undominated)
     search.explore(rng)
-    monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", lambda growth, batch: batch)
+    monkeypatch.setattr("tilewright.mapper.exact.loops.undominated", lambda context, batch: batch)
 
 
 def check_stands(search: Watched, batch: Batch, aside: int, stands: int, seed: int) -> None:
@@ -152,16 +154,16 @@ def check_stands(search: Watched, batch: Batch, aside: int, stands: int, seed: i
 
 
 def test_room_is_compared_in_all_memories(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In each of these cases, of two rows that take as much room in the memory of the last block, one takes more in
-    another memory, and nothing can be grown from it."""
+    """In each of these cases, of two rows that take as much room in the memory of the last node group, one takes more
+    in another memory, and nothing can be grown from it."""
     pairs = 0
     for seed in ALTERNATING:
         rng = random.Random(seed)
         search = alternating(rng)
         explore(search, rng, monkeypatch)
         for batch, standing in search.compared:
-            last = batch.path.blocks[-1].memory
-            others = {block.memory for block in batch.path.blocks} - {last}
+            last = batch.path.node_groups[-1].memory
+            others = {node_group.memory for node_group in batch.path.node_groups} - {last}
             if any(other in ahead for other in others for ahead in batch.state.ahead):
                 for row in rng.sample(np.flatnonzero(standing >= 0).tolist(), 1):
                     check_stands(search, batch, row, int(standing[row]), seed)

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,8 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory,
 from tilewright.cost_models import LATENCY, Objective
 from tilewright.ir import InfeasibleError, Problem
 from tilewright.mapper.exact import exploring, fanouts
-from tilewright.mapper.exact.batch import Batch, Growth
+from tilewright.mapper.exact.batch import Batch
+from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.exploring import Exploring
 from tilewright.mapper.exact.found import BestFound
 from tilewright.mapper.exact.frontier import Frontier
@@ -70,13 +72,13 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """What a search has done since: groups of arrays bounded together, and rows whose windows were counted exactly."""
     done: Counter[str] = Counter()
 
-    def bounded(growth: Growth, batch: Batch, groups: Sequence[Ints], below: float) -> Iterator[Batch]:
-        done["groups together"] += growth.tiling == "perfect" and len(groups) > 1
-        return fanouts.bounded_by_groups(growth, batch, groups, below)
+    def bounded(context: SearchContext, batch: Batch, groups: Sequence[Ints], below: float) -> Iterator[Batch]:
+        done["groups together"] += context.tiling == "perfect" and len(groups) > 1
+        return fanouts.bounded_by_groups(context, batch, groups, below)
 
-    def settled(growth: Growth, batch: Batch, below: float) -> Batch:
+    def settled(context: SearchContext, batch: Batch, below: float) -> Batch:
         done["settled"] += 1
-        return fanouts.settled(growth, batch, below)
+        return fanouts.settled(context, batch, below)
 
     monkeypatch.setattr(exploring, "bounded_by_groups", bounded)
     monkeypatch.setattr(exploring, "settled", settled)
@@ -112,15 +114,30 @@ def test_the_same_optimum_with_all_that_saves_work(
     assert work["settled"] > 0
 
 
+def queued(depth: int, nbytes: int = 1) -> Any:
+    return SimpleNamespace(depth=depth, nbytes=nbytes)
+
+
 def test_of_equal_bounds_the_one_that_has_grown_furthest_comes_first() -> None:
     frontier = Frontier(BestFound(LATENCY, load_arch("three_level"), 1))
-    paths = (SimpleNamespace(blocks=placed) for placed in ("a", "ab", "cd"))
-    items = [((0,), (0,), (0,)), *(SimpleNamespace(path=path) for path in paths)]
+    items = [queued(depth) for depth in (0, 1, 2, 2)]
     for item in items:
-        frontier.push(7.0, item)  # type: ignore[arg-type]
-    lower = ((1,), (1,), (1,))
+        frontier.push(7.0, item)
+    lower = queued(0)
     frontier.push(6.0, lower)
     assert [frontier.take() for _ in range(5)] == [lower, items[2], items[3], items[1], items[0]]
+
+
+def test_what_the_frontier_lets_go_of_is_the_highest_and_its_bound_is_remembered() -> None:
+    frontier = Frontier(BestFound(LATENCY, load_arch("three_level"), 1), most=100)
+    for bound in (5.0, 3.0, 9.0, 7.0):
+        frontier.push(bound, queued(1, 30))
+    assert frontier.let_go == 5.0, "half of the room is made free: for 3.0 alone"
+    assert frontier.bound == 3.0
+    frontier.take()
+    frontier.done()
+    assert not frontier.is_open
+    assert frontier.bound == 5.0, "nothing is proven beyond what was let go of"
 
 
 def test_bounds_for_a_product_of_one_row() -> None:

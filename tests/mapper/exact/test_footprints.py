@@ -9,7 +9,7 @@ from tilewright.arch import Architecture, Mac, load_arch
 from tilewright.cost_models.cost import check_fit, tensor_tile_words
 from tilewright.ir import Loop, LoopNest, Mapping, MappingError, Node, Problem, ceil_div
 from tilewright.mapper.exact.footprints import Footprints
-from tilewright.mapper.exact.hierarchy import Block, Hierarchy
+from tilewright.mapper.exact.hierarchy import Hierarchy, NodeGroup
 from tilewright.workloads import conv2d
 
 DRAM_ONLY = Architecture(name="memory", clock_hz=1e9, word_bits=8, levels=(memory("DRAM"),), mac=Mac(energy_pj=1.0))
@@ -66,22 +66,22 @@ def test_tiles_that_fit() -> None:
     expected = [fits(tile) for tile in tiles]
     assert 20 < sum(expected) < 280
     names = [m.name for m in footprints.hierarchy.memories]
-    tenants = [t for t, x in enumerate(problem.tensors) if Node("spad", x.name) in nodes]
-    held = [(t, np.array(tiles)) for t in tenants]
+    residents = [t for t, x in enumerate(problem.tensors) if Node("spad", x.name) in nodes]
+    held = [(t, np.array(tiles)) for t in residents]
     assert footprints.fits(names.index("spad"), held).tolist() == expected
 
 
 def test_the_largest_tile_along_each_dimension() -> None:
-    """The largest of all sizes for which some block leaves room."""
+    """The largest of all sizes for which some node group leaves room."""
     for seed in range(60):
         rng = random.Random(seed)
         problem, size_bits = random_problem(rng, 9), 8 * rng.randint(3, 12)
         levels = (memory("DRAM"), memory("L1", size_bits=size_bits), memory("L0", size_bits=size_bits // 2))
         arch = Architecture(name="small", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
-        model, tenants = footprints_of(problem, arch), tuple(range(len(problem.tensors)))
-        ways = tuple((Block(m, (t,)), rng.choice([tenants, (t,)])) for m in (0, 1) for t in tenants[:2])
+        model, residents = footprints_of(problem, arch), tuple(range(len(problem.tensors)))
+        ways = tuple((NodeGroup(m, (t,)), rng.choice([residents, (t,)])) for m in (0, 1) for t in residents[:2])
         for d, (_, size) in enumerate(problem.dims):
             tiles = np.ones((size, len(problem.dims)), dtype=np.int64)
             tiles[:, d] = np.arange(1, size + 1)
-            fits = np.any([model.leaves_room(held, block, [], tiles) for block, held in ways], axis=0)
+            fits = np.any([model.leaves_room(held, node_group, [], tiles) for node_group, held in ways], axis=0)
             assert model.largest(ways)[d] == max((n for n, fine in enumerate(fits.tolist(), 1) if fine), default=1)

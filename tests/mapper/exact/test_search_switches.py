@@ -25,27 +25,27 @@ MOST_MAPPINGS = 250
 
 @cache
 def pair_of(seed: int) -> tuple[Problem, Architecture, bool]:
-    """A small problem whose tiles may have gaps, a machine with a buffer, and whether tiles may be ragged."""
+    """A small problem whose tiles may have bands, a machine with a buffer, and whether tiles may be ragged."""
     rng = random.Random(seed)
     while True:
         alone = seed % 2 == 0
         problem = strided(rng) if alone else random_problem(rng, 3)
         arch = random_architecture(rng, memories=1 if alone else rng.randint(1, 2), capacity=8 if alone else 24)
         ragged = rng.random() < 0.5
-        if not gaps(problem) or problem.macs > 100 or problem.macs < 4:
+        if not bands(problem) or problem.macs > 100 or problem.macs < 4:
             continue
         if brute_force.count(problem, arch, ragged, MOST_MAPPINGS) < MOST_MAPPINGS:
             return problem, arch.model_copy(update={"footprint": "box", "first_read_elision": seed % 3 > 0}), ragged
 
 
 def strided(rng: random.Random) -> Problem:
-    """A stride with nothing that fills its gaps."""
+    """A stride with nothing that fills its bands."""
     dims = (("K", rng.randint(3, 6)), ("C", rng.randint(1, 2)), ("P", rng.randint(3, 5)))
     operands = (tensor("I", "input", "C", {"P": rng.randint(2, 3)}), tensor("W", "weight", "K", "C"))
     return Problem("strided", dims, (*operands, tensor("O", "output", "K", "P")))
 
 
-def gaps(problem: Problem) -> bool:
+def bands(problem: Problem) -> bool:
     return any(c > 1 and problem.sizes[d] > 1 for t in problem.operands for rank in t.ranks for d, c in rank)
 
 

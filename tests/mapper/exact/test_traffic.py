@@ -11,11 +11,11 @@ import pytest
 
 from generators import random_architecture, random_problem, windows_below_arrays
 from longer import TIMES
-from paths import Step, growth_of, random_uneven, steps_to
+from paths import Step, context_of, random_uneven, steps_to
 from tilewright.arch import Architecture
 from tilewright.cost_models.closed_form import count_words
 from tilewright.ir import Mapping
-from tilewright.mapper.exact.batch import Growth
+from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.hierarchy import MAC
 from tilewright.mapper.exact.windows import fewest_sums
 from tilewright.mapper.tilings import TILINGS
@@ -26,15 +26,15 @@ Words = Counter[tuple[str, str, str]]
 """Words by memory, tensor, and "read" or "write"."""
 
 
-def words_of(step: Step, growth: Growth, exactly: bool) -> Words:
+def words_of(step: Step, context: SearchContext, exactly: bool) -> Words:
     """All words of a complete row."""
     found: Words = Counter()
-    model, hierarchy = growth.model(step.path), growth.hierarchy
-    for crossing, charge in step.charges:
-        filled, served = (float(w[0]) for w in growth.costs.words(model, step.rows, crossing, charge, exactly))
-        tensor = hierarchy.problem.tensors[crossing.tensor]
-        names = [hierarchy.memories[m].name if m != MAC else "" for m in (crossing.inner, crossing.outer)]
-        first = [float(model.first_words(step.rows, tensor, m)[0]) for m in (crossing.inner, crossing.outer)]
+    model, hierarchy = context.model(step.path), context.hierarchy
+    for boundary, fill_point in step.fill_points:
+        filled, served = (float(w[0]) for w in context.costs.words(model, step.rows, boundary, fill_point, exactly))
+        tensor = hierarchy.problem.tensors[boundary.tensor]
+        names = [hierarchy.memories[m].name if m != MAC else "" for m in (boundary.inner, boundary.outer)]
+        first = [float(model.first_words(step.rows, tensor, m)[0]) for m in (boundary.inner, boundary.outer)]
         inner, outer = ((name, tensor.name) for name in names)
         if not tensor.is_output:
             found[*outer, "read"] += served
@@ -55,25 +55,25 @@ def counted(mapping: Mapping, arch: Architecture) -> Words:
     return Counter({key: n for key, n in found.items() if n})
 
 
-def has_exact_halo(step: Step, growth: Growth) -> bool:
+def has_exact_halo(step: Step, context: SearchContext) -> bool:
     """Whether some charge is a bound for good."""
-    hierarchy = growth.hierarchy
+    hierarchy = context.hierarchy
     return any(
-        charge is not None
-        and not hierarchy.problem.tensors[crossing.tensor].is_output
-        and hierarchy.memories[crossing.inner].halo == "exact"
-        for crossing, charge in step.charges
+        fill_point is not None
+        and not hierarchy.problem.tensors[boundary.tensor].is_output
+        and hierarchy.memories[boundary.inner].halo == "exact"
+        for boundary, fill_point in step.fill_points
     )
 
 
-def windows_share(step: Step, growth: Growth) -> bool:
+def windows_share(step: Step, context: SearchContext) -> bool:
     """Whether windows are charged below fanouts whose instances share."""
-    hierarchy = growth.hierarchy
+    hierarchy = context.hierarchy
     return any(
-        charge is not None
-        and any(len(rank) > 1 for rank in hierarchy.problem.tensors[crossing.tensor].ranks)
-        and any(gap > charge.gap and hierarchy.joins(f, crossing) for f, gap in enumerate(step.path.gaps))
-        for crossing, charge in step.charges
+        fill_point is not None
+        and any(len(rank) > 1 for rank in hierarchy.problem.tensors[boundary.tensor].ranks)
+        and any(band > fill_point.band and hierarchy.joins(f, boundary) for f, band in enumerate(step.path.bands))
+        for boundary, fill_point in step.fill_points
     )
 
 
@@ -86,23 +86,23 @@ def test_words_of_random_mappings(start: int) -> None:
         problem, arch = random_problem(rng, 7), random_architecture(rng)
         ragged = rng.random() < 0.7
         mapping = random_uneven(rng, problem, arch, ragged)
-        growth = growth_of(problem, arch, TILINGS[ragged], "uneven")
-        *growing, complete = steps_to(mapping, growth)
-        bound, found = (words_of(complete, growth, exactly) for exactly in (False, True))
+        context = context_of(problem, arch, TILINGS[ragged], "uneven")
+        *growing, complete = steps_to(mapping, context)
+        bound, found = (words_of(complete, context, exactly) for exactly in (False, True))
         expected, steps = counted(mapping, arch), count_words(mapping, arch).steps
         assert all(n <= expected[key] for key, n in (*bound.items(), *found.items())), seed
-        if has_exact_halo(complete, growth):
+        if has_exact_halo(complete, context):
             bounded += 1
         else:
             exact += 1
             assert found == expected, seed
-            assert bound == expected or windows_share(complete, growth), seed
-        assert growth.model(complete.path).steps(complete.rows).tolist() == [steps]
-        final = complete.costs(growth)
+            assert bound == expected or windows_share(complete, context), seed
+        assert context.model(complete.path).steps(complete.rows).tolist() == [steps]
+        final = complete.costs(context)
         for step in growing:
-            assert growth.model(step.path).steps(step.rows)[0] <= steps
-            charged = sum(growth.book(complete.path, complete.rows, *charge) for charge in step.charges)
-            so_far = sum(growth.book(step.path, step.rows, *charge) for charge in step.charges)
+            assert context.model(step.path).steps(step.rows)[0] <= steps
+            charged = sum(context.book(complete.path, complete.rows, *fill_point) for fill_point in step.fill_points)
+            so_far = sum(context.book(step.path, step.rows, *fill_point) for fill_point in step.fill_points)
             assert (so_far <= charged * (1 + 1e-9)).all(), seed
             assert (so_far <= final * (1 + 1e-9)).all(), seed
     assert exact >= 20
@@ -117,12 +117,12 @@ def test_windows_that_share_over_fanouts_above_their_charge() -> None:
         problem, arch = windows_below_arrays(rng)
         ragged = rng.random() < 0.6
         mapping = random_uneven(rng, problem, arch, ragged)
-        growth = growth_of(problem, arch, TILINGS[ragged], "uneven")
-        *_, complete = steps_to(mapping, growth)
-        if windows_share(complete, growth) and not has_exact_halo(complete, growth):
+        context = context_of(problem, arch, TILINGS[ragged], "uneven")
+        *_, complete = steps_to(mapping, context)
+        if windows_share(complete, context) and not has_exact_halo(complete, context):
             expected = counted(mapping, arch)
-            assert words_of(complete, growth, exactly=True) == expected, seed
-            more += words_of(complete, growth, exactly=False) != expected
+            assert words_of(complete, context, exactly=True) == expected, seed
+            more += words_of(complete, context, exactly=False) != expected
             counted_so += 1
     assert counted_so > 25
     assert more >= 1
@@ -135,17 +135,17 @@ def test_settled_words_stay() -> None:
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 6), random_architecture(rng)
         ragged = rng.random() < 0.7
-        growth = growth_of(problem, arch, TILINGS[ragged], "uneven")
-        *growing, complete = steps_to(random_uneven(rng, problem, arch, ragged), growth)
+        context = context_of(problem, arch, TILINGS[ragged], "uneven")
+        *growing, complete = steps_to(random_uneven(rng, problem, arch, ragged), context)
         for step in growing:
-            for crossing, charge in step.charges:
-                if growth.hierarchy.memories[crossing.inner].halo == "exact" and crossing.inner != MAC:
+            for boundary, fill_point in step.fill_points:
+                if context.hierarchy.memories[boundary.inner].halo == "exact" and boundary.inner != MAC:
                     continue
-                if growth.only_bounded(crossing, step.state.passed, charge is not None):
+                if context.only_bounded(boundary, step.state.passed, fill_point is not None):
                     continue
-                now = growth.book(step.path, step.rows, crossing, charge)
-                then = growth.book(complete.path, complete.rows, crossing, charge)
-                assert np.allclose(now, then, rtol=1e-12, atol=0), (seed, crossing)
+                now = context.book(step.path, step.rows, boundary, fill_point)
+                then = context.book(complete.path, complete.rows, boundary, fill_point)
+                assert np.allclose(now, then, rtol=1e-12, atol=0), (seed, boundary)
                 settled += 1
     assert settled > 500
 

@@ -13,15 +13,19 @@ import pytest
 import brute_force
 from generators import random_architecture, random_problem, windows_below_arrays
 from longer import TIMES, blocks
-from paths import Step, growth_of, random_uneven, steps_to
+from paths import Step, context_of, random_uneven, steps_to
 from tilewright.arch import Architecture
 from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Mapping, MappingError, Problem
-from tilewright.mapper.exact.batch import Growth
+from tilewright.mapper.exact import array_choices, placements
+from tilewright.mapper.exact.array_choices import ArrayChoices, ArrayPlans
 from tilewright.mapper.exact.bounds.array_groups import group_of
 from tilewright.mapper.exact.bounds.bounds import Bounds
-from tilewright.mapper.exact.fanouts import Plans, groups_of
-from tilewright.mapper.exact.reduction import reduce_problem
+from tilewright.mapper.exact.canonical import canonical_problem
+from tilewright.mapper.exact.context import SearchContext
+from tilewright.mapper.exact.fanouts import groups_of
+from tilewright.mapper.exact.hierarchy import Placement
+from tilewright.mapper.exact.placements import OpenPlacement, Placements
 from tilewright.mapper.exact.rows import Flags, Floats, Rows
 from tilewright.mapper.space import SPACES
 from tilewright.mapper.tilings import TILINGS
@@ -29,15 +33,17 @@ from tilewright.mapper.tilings import TILINGS
 SLACK = 1 + 1e-9
 
 
-def columns_of(cost: Cost, growth: Growth) -> Floats:
+def columns_of(cost: Cost, context: SearchContext) -> Floats:
     """The columns of a mapping: energy, the cycles of every port's memory, and the sums of both."""
-    ledger, cycles = growth.costs.ledger, {m.name: m.cycles for m in cost.memories}
-    ports = [cycles[port.memory.name] for port in ledger.ports]
-    joint = [] if ledger.exchange_rate is None else [cost.energy_pj + ledger.exchange_rate * c for c in ports]
+    cost_columns, cycles = context.costs.cost_columns, {m.name: m.cycles for m in cost.memories}
+    ports = [cycles[port.memory.name] for port in cost_columns.ports]
+    joint = (
+        [] if cost_columns.exchange_rate is None else [cost.energy_pj + cost_columns.exchange_rate * c for c in ports]
+    )
     return np.array([[cost.energy_pj], *([c] for c in ports), *([c] for c in joint)])
 
 
-def grown(step: Step, growth: Growth, dims: tuple[int, ...]) -> Iterator[np.ndarray]:
+def grown(step: Step, context: SearchContext, dims: tuple[int, ...]) -> Iterator[np.ndarray]:
     """The tiles of a stage whose dimensions are decided one after the other."""
     tile = step.stage.copy()
     yield tile
@@ -47,63 +53,83 @@ def grown(step: Step, growth: Growth, dims: tuple[int, ...]) -> Iterator[np.ndar
         yield tile
 
 
-def bounds_at(step: Step, last: bool, growth: Growth, bounds: Bounds, rng: random.Random) -> Iterator[Floats]:
+def bounds_at(step: Step, last: bool, context: SearchContext, bounds: Bounds, rng: random.Random) -> Iterator[Floats]:
     """Bounds on what lies above a step; `last`: where free loops end."""
     first = np.zeros(1, dtype=np.int64)
     yield bounds.at(bounds.table(step.state), step.tile, first)
-    if not last or growth.hierarchy.at_fanout(step.state):
+    if not last or context.hierarchy.at_fanout(step.state):
         return
     free = list(bounds.moves.free(step.state.waiting))
     rng.shuffle(free)
     cut = rng.randint(0, len(free))
     tables = bounds.growing(step.state, tuple(free[:cut]), tuple(free[cut:]))
-    for near, far, tile in zip(tables.near, tables.far, grown(step, growth, tuple(free[:cut])), strict=True):
+    for near, far, tile in zip(tables.near, tables.far, grown(step, context, tuple(free[:cut])), strict=True):
         if near is not None:
             yield bounds.at(near, tile, first)
         if far is not None:
             above, passed = tile, step.state.passed
             for array in step.rows.arrays[passed : passed + bounds.fanouts_after(step.state)]:
-                above = np.minimum(above * array, growth.sizes)
+                above = np.minimum(above * array, context.sizes)
             yield bounds.at(far, above, first)
 
 
-def check_path(mapping: Mapping, cost: Cost, growth: Growth, rng: random.Random) -> list[Step]:
+def check_path(mapping: Mapping, cost: Cost, context: SearchContext, rng: random.Random) -> list[Step]:
     """All tables along a mapping's path: those for any arrays, and, over every lattice, those for its own."""
-    steps, most = list(steps_to(mapping, growth)), columns_of(cost, growth) * SLACK
-    arrays, root = steps[0].rows.arrays, growth.bounds
-    groups = [root, growth.groups.rough()]
-    group: Bounds | None = growth.groups.of(group_of(growth.hierarchy, growth.tiling, arrays))
+    steps, most = list(steps_to(mapping, context)), columns_of(cost, context) * SLACK
+    arrays, root = steps[0].rows.arrays, context.bounds
+    groups = [root, context.groups.rough()]
+    group: Bounds | None = context.groups.of(group_of(context.hierarchy, context.tiling, arrays))
     while group is not None:
-        groups += [group, growth.groups.of_one(group, [array[0] for array in arrays])]
-        group = growth.groups.finer(group)
+        groups += [group, context.groups.of_one(group, [array[0] for array in arrays])]
+        group = context.groups.finer(group)
     for step, after in zip(steps, [*steps[1:], None], strict=True):
-        costs = step.costs(growth)
+        costs = step.costs(context)
         if after is None:
             assert (costs <= most).all()
             break
         last = after.state != step.state
         for bounds in groups:
-            for ahead in bounds_at(step, last, growth, bounds, rng):
+            for ahead in bounds_at(step, last, context, bounds, rng):
                 assert (costs + ahead <= most).all(), (str(mapping), step.state, step.tile.tolist())
     return steps
 
 
-def check_start(step: Step, cost: Cost, growth: Growth, plans: Plans) -> bool:
-    """The bound of the mapping's placement, and that of its arrays; whether these are among the plans."""
-    planned = same_arrays(plans.rows, step.rows)
-    for name in OBJECTIVES if planned.any() else ():
-        growth.objective = parse_objective(name)
+def check_start(step: Step, cost: Cost, context: SearchContext, plans: ArrayPlans) -> bool:
+    """The bounds of the mapping's placement, undecided and decided, and those of its arrays, the more of them are
+    decided; whether these are among the plans."""
+    choices, chains = Placements(context), step.path.placement
+    for name in OBJECTIVES:
+        context.objective = parse_objective(name)
         most = cost.objective(name) * SLACK
-        assert plans.first_bound(step.path.holders) <= most
-        started = plans.start(step.path.holders, float("inf"))
-        assert (started.bound[same_arrays(started.rows, step.rows)] <= most).tolist() == [True]
+        for bound, choice in ways_to(choices, chains):
+            assert bound <= most, choice.chains
+        assert plans.first_bound(chains) <= most
+        started = plans.start(chains, float("inf"))
+        while isinstance(started, ArrayChoices) and (own := same_arrays(started.rows, step.rows)).any():
+            assert (started.bound[own] <= most).all()
+            (started,) = plans.further(started.take(np.flatnonzero(own)), float("inf"))
+        planned = same_arrays(started.rows, step.rows)
+        assert (started.bound[planned] <= most).all()
     return bool(planned.any())
+
+
+def ways_to(choices: Placements, chains: Placement) -> Iterator[tuple[float, OpenPlacement]]:
+    """A placement, the more of it is decided."""
+    choice, bound = choices.root(), choices.bound(choices.root())
+    while not choices.is_complete(choice):
+        yield bound, choice
+        bound, choice = next(
+            (value, way)
+            for value, way in choices.further(choice)
+            if all(own == held[: len(own)] for own, held in zip(way.chains, chains, strict=False))
+        )
+    yield bound, choice
 
 
 def same_arrays(rows: Rows, own: Rows) -> Flags:
     """(rows,) which of the rows have the arrays of one."""
     same = np.ones(len(rows), dtype=bool)
-    for arrays, wanted in zip(rows.arrays, own.arrays, strict=True):
+    for arrays, wanted in zip(rows.arrays, own.arrays, strict=False):  # the first few may be decided, or all
         same &= (arrays == wanted[0]).all(axis=1)
     return same
 
@@ -120,13 +146,16 @@ MOST_MAPPINGS = 120
 
 
 @pytest.mark.parametrize("seeds", blocks(100, 20))
-def test_every_mapping_of_small_spaces(seeds: range) -> None:
+def test_every_mapping_of_small_spaces(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the time placements and arrays are decided in as many steps as possible."""
     found: Counter[str] = Counter()
     for seed in seeds:
+        monkeypatch.setattr(array_choices, "ROWS_AT_FIRST", 20_000 * (seed % 2))
+        monkeypatch.setattr(placements, "DECIDED_AT_ONCE", 1024 * (seed % 2))
         rng = random.Random(seed)
         original, machine = random_problem(rng, 3), random_architecture(rng, rng.randint(0, 2), capacity=24)
         ragged, space, rate = rng.random() < 0.5, rng.choice(SPACES), rng.choice([None, 0.3, 3.0, 30.0])
-        reduction = reduce_problem(original, machine, TILINGS[ragged])
+        reduction = canonical_problem(original, machine, TILINGS[ragged])
         problem, arch = reduction.problem, reduction.arch
         if brute_force.count_uneven(problem, arch, TILINGS[ragged], MOST_MAPPINGS) >= MOST_MAPPINGS:
             continue
@@ -134,12 +163,12 @@ def test_every_mapping_of_small_spaces(seeds: range) -> None:
             "even": brute_force.all_mappings(problem, arch, ragged),
             "uneven": brute_force.uneven_mappings(problem, arch, TILINGS[ragged]),
         }[space]
-        growth = growth_of(problem, arch, TILINGS[ragged], space, rate)
-        plans = Plans(growth)
+        context = context_of(problem, arch, TILINGS[ragged], space, rate)
+        plans = ArrayPlans(context)
         for mapping, cost in mappings_that_fit(every, arch):
-            steps = check_path(mapping, cost, growth, rng)
+            steps = check_path(mapping, cost, context, rng)
             found["mappings"] += 1
-            listed = check_start(steps[0], cost, growth, plans)
+            listed = check_start(steps[0], cost, context, plans)
             assert listed or ragged, "perfect arrays are all planned"
             found["planned"] += listed
     assert found["mappings"] > 40
@@ -153,19 +182,23 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
     for seed in range(24 * TIMES):
         rng = random.Random(seed)
         problem, arch = random_problem(rng, 8), random_architecture(rng, rng.randint(1, 2))
-        growth = growth_of(problem, arch, TILINGS[seed % 2], SPACES[seed % 3 > 0], rng.choice([None, 3.0]))
-        plans = Plans(growth)
-        for holders in list(growth.hierarchy.placements())[:2] if arch.fanouts else ():
-            batch = plans.start(holders, float("inf"))
-            rows = [batch.rows.take(index) for index in groups_of(growth, batch)[:6]]
-            groups = [group_of(growth.hierarchy, growth.tiling, each.arrays) for each in rows]
-            state, rest, tile = growth.hierarchy.start(holders), iter(groups), np.ones((1, len(problem.dims)), np.int64)
-            for bounds in growth.groups.of_several(groups, holders):
-                assert bounds._tables, "made already"
+        context = context_of(problem, arch, TILINGS[seed % 2], SPACES[seed % 3 > 0], rng.choice([None, 3.0]))
+        plans = ArrayPlans(context)
+        for placement in list(context.hierarchy.placements())[:2] if arch.fanouts else ():
+            batch = plans.start(placement, float("inf"))
+            rows = [batch.rows.take(index) for index in groups_of(context, batch)[:6]]
+            groups = [group_of(context.hierarchy, context.tiling, each.arrays) for each in rows]
+            state, rest, tile = (
+                context.hierarchy.start(placement),
+                iter(groups),
+                np.ones((1, len(problem.dims)), np.int64),
+            )
+            for bounds in context.groups.of_several(groups, placement):
+                assert dict(bounds.memo.items()), "made already"
                 stacks += bounds.arrays.stacked > 1
                 for member, group in enumerate(itertools.islice(rest, bounds.arrays.stacked)):
-                    alone, place = growth.groups.of(group), np.array([member])
-                    some = growth.groups.some_of(bounds, place)
+                    alone, place = context.groups.of(group), np.array([member])
+                    some = context.groups.some_of(bounds, place)
                     for tables in (Bounds.table, lambda b, s: b.beyond(s, 0)):
                         expected = alone.at(tables(alone, state), tile, np.array([0]))
                         assert (bounds.at(tables(bounds, state), tile, place) == expected).all(), seed
@@ -189,12 +222,12 @@ def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int, monkeyp
             problem, arch = random_problem(rng, 16), random_architecture(rng)
         problem = Problem("larger", tuple((d, n * rng.randint(1, 3)) for d, n in problem.dims), problem.tensors)
         ragged, rate = rng.random() < 0.7, rng.choice([None, 0.3, 3.0, 30.0])
-        growth = growth_of(problem, arch, TILINGS[ragged], "uneven", rate, most_cells=most_cells)
-        lattice = growth.bounds.lattice
+        context = context_of(problem, arch, TILINGS[ragged], "uneven", rate, most_cells=most_cells)
+        lattice = context.bounds.lattice
         coarse += any(len(axis) > n for axis, n in zip(lattice.tiles, lattice.shape, strict=True))
         mappings = (random_uneven(rng, problem, arch, ragged) for _ in range(4))
         for mapping, cost in mappings_that_fit(mappings, arch):
-            check_path(mapping, cost, growth, rng)
+            check_path(mapping, cost, context, rng)
             checked += 1
     assert checked > 35
     assert (coarse > 0) == (most_cells < 1000)

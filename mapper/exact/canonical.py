@@ -4,7 +4,7 @@ Dimensions of size 1 have no loops. With perfect tiling, dimensions that move th
 ranks, and that may use the same array axes, cost alike: only the product of their tiles counts, and every divisor of
 the product is a product of divisors. They are searched as one and split again afterwards.
 
-Where boxes count (`footprint: box`), a dimension that strides through its rank alone leaves gaps, whose number depends
+Where boxes count (`footprint: box`), a dimension that strides through its rank alone leaves bands, whose number depends
 on its tiles as it does for windows. It is searched as a window of one element.
 """
 
@@ -21,7 +21,7 @@ from ..tilings import Tiling
 
 
 @dataclass(frozen=True)
-class Reduction:
+class CanonicalForm:
     """A smaller problem and architecture, and the way back.
 
     members  per dimension of the smaller problem, the original dimensions that it stands for; none for the one
@@ -54,9 +54,9 @@ class Reduction:
                 yield Loop(dim, part, loop.axis)
 
 
-def reduce_problem(
+def canonical_problem(
     problem: Problem, arch: Architecture, tiling: Tiling, apart: frozenset[str] = frozenset()
-) -> Reduction:
+) -> CanonicalForm:
     """Leave out dimensions of size 1; with perfect tiling, join dimensions that cost alike.
 
     apart  dimensions that are to stay on their own
@@ -69,7 +69,7 @@ def reduce_problem(
     members |= {dim: () for t in tensors for rank in t.ranks for dim, _ in rank if dim not in members}
     dims = tuple((name, math.prod(problem.sizes[d] for d in group)) for name, group in members.items())
     reduced = Problem(problem.name, dims, tensors)
-    return Reduction(problem, reduced, _reduced_arch(problem, arch, members), members)
+    return CanonicalForm(problem, reduced, _reduced_arch(problem, arch, members), members)
 
 
 def _alike(problem: Problem, arch: Architecture, kept: list[str], apart: frozenset[str]) -> list[tuple[str, ...]]:

@@ -1,48 +1,48 @@
-"""What the next loop does to the crossings that wait: which dimensions are free, and which charge what. And with it all
-steps outwards from a state, found once."""
+"""What the next loop does to the boundaries that wait: which dimensions are free, and which charge what. And with it
+all steps outwards from a state, found once."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..hierarchy import Block, Crossing, Hierarchy, State
+from ..hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
 
 
-class Move(NamedTuple):
+class LoopCharge(NamedTuple):
     """What a loop can charge at once.
 
     dims     dimensions whose loop does just that; where something slides, one
-    moved    the waiting crossings that it moves
+    moved    the waiting boundaries that it moves
     sliding  those of them whose tile slides along it
     """
 
     dims: tuple[int, ...]
-    moved: tuple[Crossing, ...]
-    sliding: tuple[Crossing, ...]
+    moved: tuple[MemoryBoundary, ...]
+    sliding: tuple[MemoryBoundary, ...]
 
     @property
-    def fixed(self) -> tuple[Crossing, ...]:
+    def fixed(self) -> tuple[MemoryBoundary, ...]:
         """The moved ones that do not slide: what they cost is known, however long the loop is."""
         return tuple(c for c in self.moved if c not in self.sliding)
 
 
 class End(NamedTuple):
-    """A block that may come next, while all that waits goes on waiting.
+    """A node group that may come next, while all that waits goes on waiting.
 
     above    the state above it; None above the last one
-    tenants  tensors whose tiles its memory holds, or will hold, at least as large as the block's
+    residents  tensors whose tiles its memory holds, or will hold, at least as large as the node group's
     """
 
-    block: Block
+    node_group: NodeGroup
     above: State | None
-    tenants: tuple[int, ...]
+    residents: tuple[int, ...]
 
 
-class Steps(NamedTuple):
+class NextSteps(NamedTuple):
     """The steps outwards from a state.
 
-    passing    the state above the fanout that comes next; None: loops and blocks come next
-    ends       those blocks
+    passing    the state above the fanout that comes next; None: loops and node groups come next
+    ends       those node groups
     moves      what a loop can charge, and the state after that
     free       dimensions that move nothing that waits
     same       whether arrays do not matter any more: all fanouts are passed, and nothing waits since inside one
@@ -50,12 +50,12 @@ class Steps(NamedTuple):
 
     passing: State | None
     ends: tuple[End, ...]
-    moves: tuple[tuple[Move, State], ...]
+    moves: tuple[tuple[LoopCharge, State], ...]
     free: tuple[int, ...]
     same: bool
 
 
-class Moves:
+class LoopCharges:
     """Loops on one problem and machine."""
 
     def __init__(self, hierarchy: Hierarchy) -> None:
@@ -65,54 +65,54 @@ class Moves:
         self.every_dim = range(len(self.dims))
         loop_moves = hierarchy.arch.loop_moves  # with `reuse: at_node` every loop charges what waits
         self.moving = [frozenset(i for i, d in enumerate(self.dims) if loop_moves(d, t)) for t in self.tensors]
-        self._found: dict[tuple[Crossing, ...], tuple[Move, ...]] = {}
-        self._steps: dict[State, Steps] = {}
+        self._found: dict[tuple[MemoryBoundary, ...], tuple[LoopCharge, ...]] = {}
+        self._steps: dict[State, NextSteps] = {}
 
-    def steps(self, state: State) -> Steps:
+    def steps(self, state: State) -> NextSteps:
         """All that may come next."""
         if state not in self._steps:
             self._steps[state] = self._steps_from(state)
         return self._steps[state]
 
-    def _steps_from(self, state: State) -> Steps:
+    def _steps_from(self, state: State) -> NextSteps:
         hierarchy, waiting = self.hierarchy, state.waiting
         fanouts = range(len(hierarchy.fanouts))
-        inside = any(hierarchy.between(fanout, crossing) for crossing in waiting for fanout in fanouts)
+        inside = any(hierarchy.between(fanout, boundary) for boundary in waiting for fanout in fanouts)
         same = state.passed == len(fanouts) and not inside
         if hierarchy.at_fanout(state):
-            return Steps(hierarchy.passing(state), (), (), (), same)
+            return NextSteps(hierarchy.passing(state), (), (), (), same)
         ends = tuple(
             End(
-                block,
-                None if hierarchy.is_last(block) else hierarchy.place(state, block, waiting),
-                hierarchy.tenants(state, block),
+                node_group,
+                None if hierarchy.is_last(node_group) else hierarchy.place(state, node_group, waiting),
+                hierarchy.residents(state, node_group),
             )
-            for block in hierarchy.next_blocks(state)
+            for node_group in hierarchy.next_node_groups(state)
         )
         moves = tuple((move, state.charging(move.moved)) for move in self.of(waiting))
-        return Steps(None, ends, moves, self.free(waiting), same)
+        return NextSteps(None, ends, moves, self.free(waiting), same)
 
-    def free(self, waiting: tuple[Crossing, ...]) -> tuple[int, ...]:
+    def free(self, waiting: tuple[MemoryBoundary, ...]) -> tuple[int, ...]:
         """Dimensions that move none of the waiting tensors."""
         return tuple(d for d in self.every_dim if not any(d in self.moving[c.tensor] for c in waiting))
 
-    def of(self, waiting: tuple[Crossing, ...]) -> tuple[Move, ...]:
+    def of(self, waiting: tuple[MemoryBoundary, ...]) -> tuple[LoopCharge, ...]:
         """All that a single loop can charge."""
         if waiting not in self._found:
-            found: dict[object, Move] = {}
+            found: dict[object, LoopCharge] = {}
             for d in self.every_dim:
                 moved = tuple(c for c in waiting if d in self.moving[c.tensor])
                 sliding = tuple(c for c in moved if d in self.sliding(c))
                 if moved:
                     key = (moved, d if sliding else None)
                     dims = found[key].dims if key in found else ()
-                    found[key] = Move((*dims, d), moved, sliding)
+                    found[key] = LoopCharge((*dims, d), moved, sliding)
             self._found[waiting] = tuple(found.values())
         return self._found[waiting]
 
-    def sliding(self, crossing: Crossing) -> frozenset[int]:
+    def sliding(self, boundary: MemoryBoundary) -> frozenset[int]:
         """Dimensions along which the inner memory reuses overlaps of a sliding tile."""
-        tensor = self.tensors[crossing.tensor]
-        if tensor.is_output or self.hierarchy.memories[crossing.inner].halo != "innermost":
+        tensor = self.tensors[boundary.tensor]
+        if tensor.is_output or self.hierarchy.memories[boundary.inner].halo != "innermost":
             return frozenset()
         return frozenset(self.dims.index(dim) for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank)

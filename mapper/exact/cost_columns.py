@@ -1,7 +1,7 @@
 """From words to costs: energy, and the cycles of every bounded port, as columns of one array.
 
 Column 0 is energy in pJ. Every further column is one port of one memory: cycles that one instance needs for its
-bits, averaged over the instances in use (the busiest instance needs no less). Costs of different crossings add.
+bits, averaged over the instances in use (the busiest instance needs no less). Costs of different boundaries add.
 
 Bounds are minimized column by column, so the least energy and the least cycles of a port may belong to different
 mappings. For a product of the two that is too modest: `exchange_rate` adds, per port, the column
@@ -19,8 +19,8 @@ from ...arch import Architecture, Memory
 from ...cost_models import EDP, ENERGY, Objective
 from ...cost_models.hops import hops
 from ..tilings import Tiling
-from .charge import Charge
-from .hierarchy import MAC, Crossing, Hierarchy
+from .fill_point import FillPoint
+from .hierarchy import MAC, Hierarchy, MemoryBoundary
 from .rows import Floats, Ints, Rows
 from .traffic import TrafficModel
 
@@ -49,22 +49,24 @@ def ports_of(arch: Architecture) -> tuple[Port, ...]:
 
 
 @dataclass(frozen=True)
-class Ledger:
-    """Turns the words of crossings into cost columns."""
+class CostColumns:
+    """Turns the words of boundaries into cost columns."""
 
     arch: Architecture
     ports: tuple[Port, ...]
     exchange_rate: float | None = None
 
     @classmethod
-    def of(cls, arch: Architecture, exchange_rate: float | None = None, objective: Objective | None = None) -> Ledger:
-        """A ledger for an architecture; `exchange_rate` in pJ per cycle. Where only energy is minimized, and none of it
+    def of(
+        cls, arch: Architecture, exchange_rate: float | None = None, objective: Objective | None = None
+    ) -> CostColumns:
+        """Columns for an architecture; `exchange_rate` in pJ per cycle. Where only energy is minimized, and none of it
         leaks, no port has a column."""
         timeless = objective == ENERGY and not arch.total_leakage_pj_per_cycle
         return cls(arch, () if timeless else ports_of(arch), exchange_rate)
 
     @property
-    def columns(self) -> int:
+    def count(self) -> int:
         return 1 + len(self.ports) * (1 if self.exchange_rate is None else 2)
 
     @cached_property
@@ -149,7 +151,7 @@ class Ledger:
             value[rows] = np.fmax(value[rows], np.minimum(*ends))
 
 
-def rounds_unevenly(arch: Architecture, tiling: Tiling) -> bool:
+def rounds_unequally(arch: Architecture, tiling: Tiling) -> bool:
     """Whether bits are rounded up to whole blocks at instances that do not all move as many: then a mapping with fewer
     words may need more blocks, and blocks are left to the cost model."""
     return tiling == "ragged" and any(memory.block_bits for memory in arch.memories)
@@ -162,42 +164,52 @@ def _whole(bits: Floats, block_bits: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class CrossingCosts:
-    """Cost columns of single crossings.
+class BoundaryCosts:
+    """Cost columns of single boundaries.
 
     counts_blocks  round up to whole blocks: with perfect tilings, every instance of a memory moves as many words
     """
 
     hierarchy: Hierarchy
-    ledger: Ledger
+    cost_columns: CostColumns
     counts_blocks: bool = True
 
     def words(
-        self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None, exactly: bool = False
+        self,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        exactly: bool = False,
     ) -> tuple[Floats, Floats]:
         """(rows,) words given to the inner memory's instances, and words that the outer memory serves; without a
-        charge, the words of a crossing at the MAC.
+        charge, the words of a boundary at the MAC.
 
         exactly  see `TrafficModel.served`
         """
-        if charge is None:
-            served = model.computed(rows, crossing)
+        if fill_point is None:
+            served = model.computed(rows, boundary)
             return served, served
-        tensor = self.hierarchy.problem.tensors[crossing.tensor]
-        if self._halo_is_exact(crossing):
+        tensor = self.hierarchy.problem.tensors[boundary.tensor]
+        if self._halo_is_exact(boundary):
             # An exact halo keeps words at wraps and ragged edges that depend on all loops above: bounded here,
             # and counted once the mapping is complete.
             distinct = np.full(len(rows), float(model.distinct_words(tensor)))
             return distinct, distinct
-        return model.filled(rows, crossing, charge), model.served(rows, crossing, charge, exactly=exactly)
+        return model.filled(rows, boundary, fill_point), model.served(rows, boundary, fill_point, exactly=exactly)
 
     def of(
-        self, model: TrafficModel, rows: Rows, crossing: Crossing, charge: Charge | None, exactly: bool = False
+        self,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        exactly: bool = False,
     ) -> Floats:
-        """(columns, rows) of a crossing, charged as given."""
-        filled, served = self.words(model, rows, crossing, charge, exactly)
-        costs = self.book(model, rows, crossing, filled, served)
-        self._book_hops(costs, model, rows, crossing, charge, exactly)
+        """(columns, rows) of a boundary, charged as given."""
+        filled, served = self.words(model, rows, boundary, fill_point, exactly)
+        costs = self.book(model, rows, boundary, filled, served)
+        self._book_hops(costs, model, rows, boundary, fill_point, exactly)
         return costs
 
     def _book_hops(
@@ -205,55 +217,57 @@ class CrossingCosts:
         costs: Floats,
         model: TrafficModel,
         rows: Rows,
-        crossing: Crossing,
-        charge: Charge | None,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
         exactly: bool,
     ) -> None:
         """Add the energy of hops; of operands with an exact halo it is left to the cost model."""
-        tensor = self.hierarchy.problem.tensors[crossing.tensor]
-        if charge is not None and self._halo_is_exact(crossing):
+        tensor = self.hierarchy.problem.tensors[boundary.tensor]
+        if fill_point is not None and self._halo_is_exact(boundary):
             return
         for f, fanout in enumerate(self.hierarchy.fanouts):
-            if fanout.hop_pj_per_bit and self.hierarchy.between(f, crossing):
+            if fanout.hop_pj_per_bit and self.hierarchy.between(f, boundary):
                 instances = rows.arrays[f].prod(axis=1)
-                entering, leaving = (model.passing(rows, crossing, charge, inside, exactly) for inside in (f + 1, f))
+                entering, leaving = (
+                    model.passing(rows, boundary, fill_point, inside, exactly) for inside in (f + 1, f)
+                )
                 passed = np.where(instances > 1, hops(instances, entering, leaving), 0.0)
-                width = self.ledger.arch.partial_width_bits(tensor)
-                self.ledger.book_energy(costs, passed * (width * fanout.hop_pj_per_bit))
+                width = self.cost_columns.arch.partial_width_bits(tensor)
+                self.cost_columns.book_energy(costs, passed * (width * fanout.hop_pj_per_bit))
 
-    def _halo_is_exact(self, crossing: Crossing) -> bool:
-        tensor = self.hierarchy.problem.tensors[crossing.tensor]
-        return not tensor.is_output and self.hierarchy.memories[crossing.inner].halo == "exact"
+    def _halo_is_exact(self, boundary: MemoryBoundary) -> bool:
+        tensor = self.hierarchy.problem.tensors[boundary.tensor]
+        return not tensor.is_output and self.hierarchy.memories[boundary.inner].halo == "exact"
 
-    def book(self, model: TrafficModel, rows: Rows, crossing: Crossing, filled: Floats, served: Floats) -> Floats:
-        """Cost columns of the words of one crossing."""
-        costs = np.zeros((self.ledger.columns, len(rows)))
-        tensor, none = self.hierarchy.problem.tensors[crossing.tensor], np.zeros(1)
-        for memory, outer in ((crossing.outer, True), (crossing.inner, False)):
+    def book(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, filled: Floats, served: Floats) -> Floats:
+        """Cost columns of the words of one boundary."""
+        costs = np.zeros((self.cost_columns.count, len(rows)))
+        tensor, none = self.hierarchy.problem.tensors[boundary.tensor], np.zeros(1)
+        for memory, outer in ((boundary.outer, True), (boundary.inner, False)):
             if memory == MAC:
                 continue
             if not tensor.is_output:
-                bits = self.ledger.arch.width_bits(tensor) * (served if outer else filled)
+                bits = self.cost_columns.arch.width_bits(tensor) * (served if outer else filled)
                 read, written = (bits, none) if outer else (none, bits)
             else:
-                wide = self.ledger.arch.partial_width_bits(tensor)
-                words, narrowed = served if outer else filled, self._finished(model, rows, crossing, memory)
-                first = model.first_words(rows, tensor, memory) * self.ledger.arch.first_read_elision
+                wide = self.cost_columns.arch.partial_width_bits(tensor)
+                words, narrowed = served if outer else filled, self._finished(model, rows, boundary, memory)
+                first = model.first_words(rows, tensor, memory) * self.cost_columns.arch.first_read_elision
                 again = np.maximum(words - first, 0.0) * wide
                 leaving = words * wide - narrowed
-                read = again if outer else leaving * self.ledger.arch.inner_drain_read
+                read = again if outer else leaving * self.cost_columns.arch.inner_drain_read
                 written = leaving if outer else again
             level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
             in_blocks = instances if self.counts_blocks else None
-            self.ledger.book(costs, level, read, written, instances, in_blocks)
+            self.cost_columns.book(costs, level, read, written, instances, in_blocks)
         return costs
 
-    def _finished(self, model: TrafficModel, rows: Rows, crossing: Crossing, memory: int) -> Floats:
+    def _finished(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats:
         """Bits saved since finished words are narrower: the last arrival of each word, where it can be known."""
-        tensor = self.hierarchy.problem.tensors[crossing.tensor]
-        if memory == model.path.holders[crossing.tensor][0]:
+        tensor = self.hierarchy.problem.tensors[boundary.tensor]
+        if memory == model.path.placement[boundary.tensor][0]:
             return np.zeros(len(rows))
-        narrower = self.ledger.arch.partial_width_bits(tensor) - self.ledger.arch.width_bits(tensor)
+        narrower = self.cost_columns.arch.partial_width_bits(tensor) - self.cost_columns.arch.width_bits(tensor)
         shared = model.reduction_instances(rows, memory) > 1
         saved: Floats = np.where(shared, 0.0, float(model.distinct_words(tensor)) * narrower)
         return saved

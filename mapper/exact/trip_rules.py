@@ -14,14 +14,14 @@ from .rows import Ints
 NEVER = np.iinfo(np.int64).max
 
 
-def looseness(problem: Problem, inside: Sequence[Ints], outside: Sequence[Ints], count: int, adjacent: bool) -> Ints:
-    """(rows, dims, 4) what makes longer loops pay in a gap: `spread`, `loose_from`, `alone` and `shared` of
+def trip_rules(problem: Problem, inside: Sequence[Ints], outside: Sequence[Ints], count: int, adjacent: bool) -> Ints:
+    """(rows, dims, 4) what makes longer loops pay in a band: `spread`, `loose_from`, `alone` and `shared` of
     `trips_tried`.
 
     inside    per fanout that has been passed, (rows, dims) instances
     outside   per fanout to come, innermost first
     count     rows
-    adjacent  whether no other loop in time can stand between this gap and the first fanout to come
+    adjacent  whether no other loop in time can stand between this band and the first fanout to come
     """
     one = np.ones((count, len(problem.dims)), dtype=np.int64)
     dealt_inside = np.prod([one, *inside], axis=0, dtype=np.int64)
@@ -55,7 +55,7 @@ def trips_tried(
     """Trips worth trying where `left` tiles remain, in ascending order.
 
     most    of which there is room
-    even    whether tiles grow evenly (`tilings.even_growth`), and no constraint may ask for longer loops
+    even    whether tiles grow evenly (`tilings.linear_growth`), and no constraint may ask for longer loops
     shared  whether a window along this dimension is dealt out to an array: how many words its instances share depends
             on the size of every tile
 

@@ -1,4 +1,4 @@
-"""Where crossings are charged."""
+"""Where boundaries are charged."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from .rows import MANY_ROWS, Index, Ints, Kinds, Rows, distinct, row_codes, take
 
 
 @dataclass(frozen=True)
-class ChargedKinds(Kinds):
+class FilledKinds(Kinds):
     """Rows, one for each of those that differ in something, with the charge of each."""
 
-    charge: Charge
+    fill_point: FillPoint
 
 
 @dataclass(frozen=True, eq=False)
-class Charge:
-    """Where a crossing is charged.
+class FillPoint:
+    """Where a boundary is charged.
 
-    gap    the gap whose loop moves the tensor
+    band    the band whose loop moves the tensor
     tile   (rows, dims) elements below that loop, loops that the tensor stays over included
     slide  dimension index of that loop if the tile slides along it, and (rows,) the tile above the loop
     """
 
-    gap: int
+    band: int
     tile: Ints
     slide: tuple[int, Ints] | None = None
-    _kinds: list[tuple[Rows, dict[tuple[int, ...], ChargedKinds]]] = field(default_factory=list, repr=False)
+    _kinds: list[tuple[Rows, dict[tuple[int, ...], FilledKinds]]] = field(default_factory=list, repr=False)
 
-    def take(self, index: Index) -> Charge:
+    def take(self, index: Index) -> FillPoint:
         slide = None if self.slide is None else (self.slide[0], taken(self.slide[1], index))
-        return Charge(self.gap, taken(self.tile, index), slide)
+        return FillPoint(self.band, taken(self.tile, index), slide)
 
-    def kinds(self, rows: Rows, dims: Sequence[int]) -> ChargedKinds:
+    def kinds(self, rows: Rows, dims: Sequence[int]) -> FilledKinds:
         """The rows that differ along some dimensions, in what they are or where they are charged."""
         if len(rows) < MANY_ROWS:
-            return ChargedKinds(rows, np.arange(len(rows)), self)
+            return FilledKinds(rows, np.arange(len(rows)), self)
         if not self._kinds or self._kinds[-1][0] is not rows:
             self._kinds[:] = [(rows, {})]
         known, key = self._kinds[-1][1], tuple(dims)
         if key not in known:
             first, which = distinct(self._codes(rows, key))
-            known[key] = ChargedKinds(rows.take(first), which, self.take(first))
+            known[key] = FilledKinds(rows.take(first), which, self.take(first))
         return known[key]
 
     def _codes(self, rows: Rows, dims: tuple[int, ...]) -> Ints:

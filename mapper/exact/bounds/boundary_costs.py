@@ -1,4 +1,4 @@
-"""What a crossing costs at least, charged at any tile: the words that pass, over as many instances as may share them.
+"""What a boundary costs at least, charged at any tile: the words that pass, over as many instances as may share them.
 
 These are the entries that the tables of `bounds.py` add up.
 """
@@ -15,14 +15,15 @@ from ....arch import Memory
 from ....cost_models.cost import tensor_tile_words
 from ....cost_models.sets import distinct_sums
 from ....ir import Rank, Tensor
-from ..hierarchy import MAC, Crossing, Hierarchy
-from ..ledger import Ledger
+from ..cost_columns import CostColumns
+from ..hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats
 from .array_groups import ArrayGroup, Limit
 from .lattice import Lattice
+from .table_memo import TableBudget, TableMemo
 
 
-class CrossingBounds:
+class BoundaryBounds:
     """Costs over one lattice, for the arrays of one group.
 
     alike  costs over the same lattice for other arrays: what does not depend on arrays is taken over
@@ -32,98 +33,94 @@ class CrossingBounds:
         self,
         hierarchy: Hierarchy,
         lattice: Lattice,
-        ledger: Ledger,
+        cost_columns: CostColumns,
         arrays: ArrayGroup,
-        alike: CrossingBounds | None = None,
+        alike: BoundaryBounds | None = None,
+        memo: TableMemo | None = None,
     ) -> None:
         self.hierarchy = hierarchy
         self.lattice = lattice
-        self.ledger = ledger
+        self.cost_columns = cost_columns
         self.arrays = arrays
         self.tensors = hierarchy.problem.tensors
         self.dims = hierarchy.problem.dim_names
         self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
         self._words: dict[tuple[int, bool], np.ndarray] = {} if alike is None else alike._words
-        self.forget()
+        self._memo = memo or TableBudget().memo()
+        self._once: dict[MemoryBoundary, Floats] = {}
 
-    def forget(self) -> None:
-        """Drop all costs; they are made again when they are asked for."""
-        self._costs: dict[tuple[Crossing, int], Floats] = {}
-        self._once: dict[Crossing, Floats] = {}
+    def cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
+        """(groups, columns, lattice) of a boundary between memories, charged at each tile, inside fanout `passed`."""
+        return self._memo.of(("cost", boundary, passed), lambda: self._cost(boundary, passed))
 
-    def cost(self, crossing: Crossing, passed: int) -> Floats:
-        """(groups, columns, lattice) of a crossing between memories, charged at each tile, inside fanout `passed`."""
-        key = (crossing, passed)
-        if key not in self._costs:
-            tensor = self.tensors[crossing.tensor]
-            exact = not tensor.is_output and self.hierarchy.memories[crossing.inner].halo == "exact"
-            words = np.broadcast_to(self._words_at_tiles(crossing.tensor, exact), self.lattice.shape)
-            flat = np.ascontiguousarray(words).ravel()
-            costs = self.book(crossing, passed, flat)
-            self._costs[key] = costs.reshape(*costs.shape[:2], *self.lattice.shape)
-        return self._costs[key]
+    def _cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
+        tensor = self.tensors[boundary.tensor]
+        exact = not tensor.is_output and self.hierarchy.memories[boundary.inner].halo == "exact"
+        words = np.broadcast_to(self._words_at_tiles(boundary.tensor, exact), self.lattice.shape)
+        costs = self.book(boundary, passed, np.ascontiguousarray(words).ravel())
+        return costs.reshape(*costs.shape[:2], *self.lattice.shape)
 
-    def at_whole(self, crossing: Crossing, passed: int) -> Floats:
-        """(groups, columns, one cell) of a crossing that is charged once, at the whole problem."""
-        return self.cost(crossing, passed)[:, :, *self._whole]
+    def at_whole(self, boundary: MemoryBoundary, passed: int) -> Floats:
+        """(groups, columns, one cell) of a boundary that is charged once, at the whole problem."""
+        return self.cost(boundary, passed)[:, :, *self._whole]
 
-    def once(self, crossing: Crossing) -> Floats:
-        """(columns,) of a crossing that every word of the tensor passes once."""
-        if crossing not in self._once:
-            words = np.array([float(tensor_tile_words(self.tensors[crossing.tensor], self.hierarchy.problem.sizes))])
-            self._once[crossing] = self.book(crossing, len(self.hierarchy.fanouts), words).reshape(-1)
-        return self._once[crossing]
+    def once(self, boundary: MemoryBoundary) -> Floats:
+        """(columns,) of a boundary that every word of the tensor passes once."""
+        if boundary not in self._once:
+            words = np.array([float(tensor_tile_words(self.tensors[boundary.tensor], self.hierarchy.problem.sizes))])
+            self._once[boundary] = self.book(boundary, len(self.hierarchy.fanouts), words).reshape(-1)
+        return self._once[boundary]
 
-    def book(self, crossing: Crossing, passed: int, words: Floats) -> Floats:
-        """(groups, columns, n) least cost of a crossing whose charge moves so many different words, inside fanout
+    def book(self, boundary: MemoryBoundary, passed: int, words: Floats) -> Floats:
+        """(groups, columns, n) least cost of a boundary whose charge moves so many different words, inside fanout
         `passed`."""
-        tensor = self.tensors[crossing.tensor]
-        found = np.zeros((self.arrays.stacked, self.ledger.columns, len(words)))
+        tensor = self.tensors[boundary.tensor]
+        found = np.zeros((self.arrays.stacked, self.cost_columns.count, len(words)))
         costs = np.moveaxis(found, 1, 0)
         nothing = np.zeros(1)
-        outer, inner = self.hierarchy.memories[crossing.outer], self._memory(crossing.inner)
-        outer_instances = np.asarray(self._most_instances(crossing.outer))
-        inner_instances = np.asarray(self._most_instances(crossing.inner)) if inner else nothing
-        copies, apart, shared = self._copies(crossing, passed)
+        outer, inner = self.hierarchy.memories[boundary.outer], self._memory(boundary.inner)
+        outer_instances = np.asarray(self._most_instances(boundary.outer))
+        inner_instances = np.asarray(self._most_instances(boundary.inner)) if inner else nothing
+        copies, apart, shared = self._copies(boundary, passed)
         # However many instances share a serving, every word of the tensor is served once.
         distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
         filled, served = words * copies, np.maximum(words * apart / shared, distinct)
         if not tensor.is_output:
-            bits = self.ledger.arch.width_bits(tensor)
-            self.ledger.book(costs, outer, served * bits, nothing, outer_instances)
+            bits = self.cost_columns.arch.width_bits(tensor)
+            self.cost_columns.book(costs, outer, served * bits, nothing, outer_instances)
             if inner:
-                self.ledger.book(costs, inner, nothing, filled * bits, inner_instances)
+                self.cost_columns.book(costs, inner, nothing, filled * bits, inner_instances)
             return found
         # A word's first visit is free on the way in, once per instance that holds a part of its sum. Instances inside
         # the charge repeat visits alike, so the visits after the first are at least those at one of them; and at least
         # all visits, less one to as many instances as there may be.
-        wide = self.ledger.arch.partial_width_bits(tensor)
-        narrow = min(wide, self.ledger.arch.width_bits(tensor))
-        again = np.maximum(served - distinct * self._parts(crossing.outer, passed), 0.0)
-        self.ledger.book(costs, outer, again * wide, again * wide + distinct * narrow, outer_instances)
+        wide = self.cost_columns.arch.partial_width_bits(tensor)
+        narrow = min(wide, self.cost_columns.arch.width_bits(tensor))
+        again = np.maximum(served - distinct * self._parts(boundary.outer, passed), 0.0)
+        self.cost_columns.book(costs, outer, again * wide, again * wide + distinct * narrow, outer_instances)
         if inner:
-            firsts = distinct * self._parts(crossing.inner, passed)
-            every = filled - firsts * self._parts_inside(crossing, passed)
+            firsts = distinct * self._parts(boundary.inner, passed)
+            every = filled - firsts * self._parts_inside(boundary, passed)
             again = np.maximum(np.maximum(words - firsts, every), 0.0)
-            reads = (again * wide + copies * distinct * narrow) * self.ledger.arch.inner_drain_read
-            self.ledger.book(costs, inner, reads, again * wide, inner_instances)
+            reads = (again * wide + copies * distinct * narrow) * self.cost_columns.arch.inner_drain_read
+            self.cost_columns.book(costs, inner, reads, again * wide, inner_instances)
         return found
 
-    def _copies(self, crossing: Crossing, passed: int) -> tuple[Limit, Limit, Limit]:
+    def _copies(self, boundary: MemoryBoundary, passed: int) -> tuple[Limit, Limit, Limit]:
         """Over the fanouts between the holders: below the charge, how many instances want a word, and how many times
         it is served to them; above the charge, how many may share a serving."""
         copies: Limit = 1.0
         apart: Limit = 1.0
         shared: Limit = 1.0
         for fanout in range(len(self.hierarchy.fanouts)):
-            if not self.hierarchy.between(fanout, crossing):
+            if not self.hierarchy.between(fanout, boundary):
                 continue
-            joins = self.hierarchy.joins(fanout, crossing)
+            joins = self.hierarchy.joins(fanout, boundary)
             if fanout >= passed:
-                shared = shared * (self.arrays.shared[fanout][crossing.tensor] if joins else 1.0)
+                shared = shared * (self.arrays.shared[fanout][boundary.tensor] if joins else 1.0)
             else:
-                copies = copies * self.arrays.copies[fanout][crossing.tensor]
-                apart = apart * (1.0 if joins else self.arrays.copies[fanout][crossing.tensor])
+                copies = copies * self.arrays.copies[fanout][boundary.tensor]
+                apart = apart * (1.0 if joins else self.arrays.copies[fanout][boundary.tensor])
         return copies, apart, shared
 
     def _most_instances(self, memory: int) -> Limit:
@@ -141,9 +138,9 @@ class CrossingBounds:
                 parts = parts * self.arrays.parts[fanout]
         return parts
 
-    def _parts_inside(self, crossing: Crossing, passed: int) -> Limit:
+    def _parts_inside(self, boundary: MemoryBoundary, passed: int) -> Limit:
         """Most instances, over fanouts between the holders and below the charge, that hold parts of the same sums."""
-        inside = (f for f in range(passed) if self.hierarchy.between(f, crossing))
+        inside = (f for f in range(passed) if self.hierarchy.between(f, boundary))
         return math.prod(self.arrays.parts[f] for f in inside)
 
     def _words_at_tiles(self, t: int, exact_halo: bool) -> np.ndarray:

@@ -8,7 +8,7 @@ from generators import memory, random_architecture, random_mapping, random_probl
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_arch
 from tilewright.cost_models import evaluate
 from tilewright.ir import MappingError, Problem
-from tilewright.mapper.exact.reduction import reduce_problem
+from tilewright.mapper.exact.canonical import canonical_problem
 from tilewright.mapper.tilings import Tiling
 from tilewright.workloads import conv2d, gemm
 
@@ -38,15 +38,15 @@ def test_restored_mappings_cost_the_same(block: int) -> None:
         rng = random.Random(seed)
         problem = random_problem(rng, 6) if rng.random() < 0.7 else BATCHED
         arch = random_architecture(rng, memories=rng.randint(0, 2))
-        reduction = reduce_problem(problem, arch, "perfect")
-        reduced = random_mapping(rng, reduction.problem, reduction.arch, ragged=False)
+        canonical = canonical_problem(problem, arch, "perfect")
+        reduced = random_mapping(rng, canonical.problem, canonical.arch, ragged=False)
         try:
-            expected = evaluate(reduced, reduction.arch)
+            expected = evaluate(reduced, canonical.arch)
         except MappingError:
             continue
-        found = evaluate(reduction.restore(reduced), arch)
+        found = evaluate(canonical.restore(reduced), arch)
         compared += 1
-        joined += any(len(group) > 1 for group in reduction.members.values())
+        joined += any(len(group) > 1 for group in canonical.members.values())
         assert (found.steps, found.macs) == (expected.steps, expected.macs), seed
         assert found.traffic == expected.traffic, seed
         assert found.energy_pj == pytest.approx(expected.energy_pj, rel=1e-12), seed
@@ -61,18 +61,18 @@ def test_restored_ragged_mappings_cost_the_same() -> None:
     for seed in range(200):
         rng = random.Random(seed)
         problem, arch = random_problem(rng), random_architecture(rng)
-        reduction = reduce_problem(problem, arch, "ragged")
-        assert all(len(group) == 1 for group in reduction.members.values())
-        reduced = random_mapping(rng, reduction.problem, reduction.arch)
+        canonical = canonical_problem(problem, arch, "ragged")
+        assert all(len(group) == 1 for group in canonical.members.values())
+        reduced = random_mapping(rng, canonical.problem, canonical.arch)
         try:
-            expected = evaluate(reduced, reduction.arch)
+            expected = evaluate(reduced, canonical.arch)
         except MappingError:
             continue
-        assert evaluate(reduction.restore(reduced), arch) == expected
+        assert evaluate(canonical.restore(reduced), arch) == expected
 
 
 def members(problem: Problem, arch: Architecture, tiling: Tiling = "perfect") -> set[tuple[str, ...]]:
-    return set(reduce_problem(problem, arch, tiling).members.values())
+    return set(canonical_problem(problem, arch, tiling).members.values())
 
 
 def test_dimensions_that_cost_alike_are_joined() -> None:
@@ -95,9 +95,9 @@ def test_windows_keep_dimensions_apart() -> None:
 
 def test_windows_of_one_element_are_no_windows() -> None:
     problem = conv2d(K=4, C=4, P=6, Q=6, R=1, S=1, stride=2)
-    reduction = reduce_problem(problem, load_arch("eyeriss"), "perfect")
-    assert set(reduction.members.values()) == {("K",), ("C",), ("P", "Q")}
-    assert reduction.problem.sizes["P+Q"] == 36
+    canonical = canonical_problem(problem, load_arch("eyeriss"), "perfect")
+    assert set(canonical.members.values()) == {("K",), ("C",), ("P", "Q")}
+    assert canonical.problem.sizes["P+Q"] == 36
 
 
 def test_sizes_of_one_are_left_out() -> None:
@@ -106,6 +106,6 @@ def test_sizes_of_one_are_left_out() -> None:
 
 def test_nothing_but_ones() -> None:
     """One dimension stays, so that there is a problem."""
-    reduction = reduce_problem(gemm(1, 1, 1), load_arch("eyeriss"), "perfect")
-    assert reduction.problem.macs == 1
-    assert len(reduction.members) == 1
+    canonical = canonical_problem(gemm(1, 1, 1), load_arch("eyeriss"), "perfect")
+    assert canonical.problem.macs == 1
+    assert len(canonical.members) == 1

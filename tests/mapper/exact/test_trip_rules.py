@@ -13,7 +13,7 @@ import pytest
 import brute_force
 from generators import memory, random_problem, tensor
 from longer import blocks
-from paths import growth_of, random_uneven
+from paths import context_of, random_uneven
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, count_words
 from tilewright.cost_models.cost import tile_words
@@ -21,9 +21,9 @@ from tilewright.ir import Axis, Loop, LoopNest, Mapping, Problem, ceil_div
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.constraints.violations import violations
 from tilewright.mapper.exact.arrays import spreadings
-from tilewright.mapper.exact.loose_trips import looseness
 from tilewright.mapper.exact.rows import Ints
 from tilewright.mapper.exact.search import search_exact
+from tilewright.mapper.exact.trip_rules import trip_rules
 from tilewright.workloads import gemm, load_network
 
 MOST_MAPPINGS = 150
@@ -124,7 +124,7 @@ def sliding_rows(rng: random.Random) -> Problem:
 def trips_of(mapping: Mapping, arch: Architecture) -> list[tuple[Loop, list[int], list[int]]]:
     """Per loop, from the inside out: itself, all trips that leave as many tiles, and those of them that are tried."""
     problem, loops = mapping.problem, mapping.nest.loops[::-1]
-    growth = growth_of(problem, arch, "ragged", "uneven")
+    context = context_of(problem, arch, "ragged", "uneven")
     left, found = dict(problem.sizes), []
     for i, loop in enumerate(loops):
         tiles, left[loop.dim] = left[loop.dim], ceil_div(left[loop.dim], loop.trips)
@@ -132,12 +132,12 @@ def trips_of(mapping: Mapping, arch: Architecture) -> list[tuple[Loop, list[int]
         d = problem.dim_names.index(loop.dim)
         if loop.axis is None:
             inside, outside = (instances(problem, arch, part) for part in (loops[:i], loops[i + 1 :]))
-            known = looseness(problem, inside, outside, 1, adjacent=False)[0, d]
-            tried = growth.trips(d, tiles, tiles, *known.tolist())
+            known = trip_rules(problem, inside, outside, 1, adjacent=False)[0, d]
+            tried = context.trips(d, tiles, tiles, *known.tolist())
         else:
             size = next(f for f in arch.fanouts if f.name == loop.axis.fanout).axes[loop.axis.index].size
             as_many = [f for f in as_many if f <= size]
-            tried = tuple(way.instances for way in spreadings(tiles, (size, 1), "ragged", growth.even_spread[d]))
+            tried = tuple(way.instances for way in spreadings(tiles, (size, 1), "ragged", context.reduced_spread[d]))
         found.append((loop, as_many, [f for f in as_many if f in tried]))
     return found
 
