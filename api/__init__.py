@@ -93,7 +93,9 @@ def __getattr__(name: str) -> object:
     elif name in _HOME:
         from importlib import import_module
 
-        import_module(".ir.display", __name__).renderer = _html_of
+        from .ir import display
+
+        display.renderer = _html_of
         value = getattr(import_module(f".{_HOME[name]}", __name__), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

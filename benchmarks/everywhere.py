@@ -23,8 +23,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import tilewright as tw
 from layers import distinct_layers
+
+import tilewright as tw
 
 NETWORKS = ["resnet50", "bert_base", "mobilenet_v2", "gpt3_6_7b_block"]
 SPACES = tuple(itertools.product(("even", "uneven"), ("perfect", "ragged")))

@@ -313,8 +313,11 @@ def _problem_part(problem: Problem) -> _ProblemPart:
 
 def part_of(found: Architecture | Problem) -> Any:
     """An architecture or a problem as it stands in mapping.json, in Python's lists and dicts."""
-    is_machine = isinstance(found, Architecture)
-    part: BaseModel = _ArchitecturePart.model_validate(_fields_of(found)) if is_machine else _problem_part(found)
+    part: BaseModel
+    if isinstance(found, Architecture):
+        part = _ArchitecturePart.model_validate(_fields_of(found))
+    else:
+        part = _problem_part(found)
     return part.model_dump(mode="json")
 
 

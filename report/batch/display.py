@@ -39,7 +39,7 @@ def _in_notebook() -> bool:
 
 
 def _notebook_bar() -> Watch:
-    from IPython.display import HTML
+    from IPython.display import HTML  # type: ignore[import-not-found]
     from IPython.display import display as show
 
     from ..html.parts import to_html

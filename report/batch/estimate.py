@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ...mapper.tilings import linear_growth, grid
+from ...mapper.tilings import grid, linear_growth
 from ..store import Question
 
 _SECONDS = 0.005

@@ -59,7 +59,7 @@ def _cycle(makers: Mapping[str, onnx.NodeProto]) -> list[str]:
     """Nodes that need one another, in the order of the data, from one of them back to itself; empty if none do."""
     import networkx as nx
 
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[str] = nx.DiGraph()
     for node in {id(node): node for node in makers.values()}.values():
         graph.add_edges_from((_called(makers[name]), _called(node)) for name in node.input if name in makers)
     try:
