@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,7 +24,10 @@ from .options import (
     tiling_and_space,
 )
 from .problems import problem_named
-from .terminal import show_document, show_line, show_page, status
+from .terminal import noting_interrupts, say, show_document, show_line, show_page, status
+
+if TYPE_CHECKING:
+    from ..mapper.ski_slope import Point
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
 _FILES = ("README.md", "traffic.svg", "traffic.png")
@@ -73,8 +76,15 @@ def bound(
     if out is not None:
         need_package("matplotlib", "plots", "--out")
         prepare_folder(out, _FILES)
-    with status(f"searching the least traffic of {problem.name}"):
-        points = list(ski_slope(problem, words, tilings, places, time_limit))
+    points: list[Point] = []
+    with noting_interrupts() as interrupts, status(f"searching the least traffic of {problem.name}"):
+        for point in ski_slope(problem, words, tilings, places, time_limit):
+            points.append(point)
+            if interrupts:  # the search of one size hands over what it has; the others are left out
+                break
+    if interrupts:
+        left = ",".join(map(str, words[len(points) :]))
+        say(f"interrupted: {len(points)} of {len(words)} sizes{f'; go on with --sizes {left}' if left else ''}")
     kind = f"{space} space, {tiling} tilings"
     if json:
         show_document(bound_data(problem, points, kind))

@@ -96,7 +96,7 @@ def roofline(
         def before(name: str, number: int, total: int) -> None:
             """One Ctrl-C ends the search of a layer, which hands over what it has; it must end the others too."""
             if interrupts:
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt("nothing of it is kept; --time-limit SECONDS ends each search by itself")
             announce(name, number, total)
 
         chart, results = searched_roofline(title, machine, layers, objective, kind, sources, time_limit, memory, before)
