@@ -1,6 +1,6 @@
 // Dots on logarithmic axes: energy against latency, and the roofline.
 
-const HIGH = 420, LEFT = 76, RIGHT = 20, TOP = 14, BOTTOM = 46;
+const HIGH = 420, LEFT = 104, RIGHT = 20, TOP = 14, BOTTOM = 46;
 
 /** Plots are drawn as wide as the page, so that their texts are as large as all others. */
 const plotWidth = () => Math.min(1100, Math.max(320, document.querySelector("main").clientWidth));
@@ -44,14 +44,15 @@ function frame(label, xs, ys, xTitle, yTitle, xText, yText) {
   return { svg, x, y, x0, x1, wide: WIDE };
 }
 
-/** Places for dots that would hide one another: each that comes later moves aside, to where it is free. */
-function dodged(points, apart = 11) {
+/** Places for dots that would hide one another: each that comes later moves aside, to where it is free; under a roof
+ * only sideways and down, for nothing is above it. */
+function dodged(points, apart, underRoof) {
   const taken = [];
   return points.map(([x, y]) => {
     let place = [x, y];
     for (let step = 1; taken.some(([a, b]) => Math.hypot(a - place[0], b - place[1]) < apart) && step < 60; step += 1) {
       const angle = step * 2.4, away = 0.45 * apart * Math.sqrt(step);
-      place = [x + away * Math.cos(angle), y + away * Math.sin(angle)];
+      place = [x + away * Math.cos(angle), y + away * (underRoof ? Math.abs(Math.sin(angle)) : Math.sin(angle))];
     }
     taken.push(place);
     return place;
@@ -109,7 +110,7 @@ function drawScatter(summaries, choose) {
     const points = front(found.filter((s) => s.network === network));
     svg.append(shape("polyline", { class: "front", points: points.map((s) => `${x(s.seconds)},${y(s.energy)}`).join(" ") }));
   }
-  const places = dodged(found.map((s) => [x(s.seconds), y(s.energy)]));
+  const places = dodged(found.map((s) => [x(s.seconds), y(s.energy)]), 11, false);
   found.forEach((s, i) => {
     const label = `${s.network} on ${s.arch}, ${s.dataflow}: ${energy(s.energy)}, ${seconds(s.seconds)}`;
     svg.append(dot(...places[i], data.dataflows.indexOf(s.dataflow), label, () => choose(s)));
@@ -131,7 +132,7 @@ function front(points) {
 function drawRoofline(rows, machine) {
   const found = rows.filter((row) => row.energy != null && row.intensity);
   byId("roofline-note").textContent = `${machine.name}: MACs per byte of ${machine.outermost}, against the rate that each `
-    + "layer's mapping reaches. Select a dot to see its mapping.";
+    + "layer's mapping reaches; dots at one place stand side by side. Select a dot to see its mapping.";
   if (!found.length) return byId("roofline").replaceChildren(element("p", {}, "Nothing to show."));
   const reached = (row) => row.macs / row.seconds;
   const ridge = machine.bandwidth ? machine.peak / machine.bandwidth : null;
@@ -143,10 +144,10 @@ function drawRoofline(rows, machine) {
     ? [[low, low * machine.bandwidth], [ridge, machine.peak], [x1, machine.peak]]
     : [[x0, machine.peak], [x1, machine.peak]];
   svg.append(shape("polyline", { class: "roof", points: roof.map(([a, b]) => `${x(a)},${y(b)}`).join(" ") }));
-  const places = dodged(found.map((row) => [x(row.intensity), y(reached(row))]));
+  const places = dodged(found.map((row) => [x(row.intensity), y(reached(row))]), 8, true);
   found.forEach((row, i) => {
     const label = `${row.layer}, ${row.dataflow}: ${significant(row.intensity)} MAC per byte, ${rate(reached(row))}`;
-    svg.append(dot(...places[i], data.dataflows.indexOf(row.dataflow), label, () => showDetails(row)));
+    svg.append(dot(...places[i], data.dataflows.indexOf(row.dataflow), label, () => showDetails(row), 4.5));
   });
   byId("roofline").replaceChildren(dataflowLegend([...new Set(found.map((row) => row.dataflow))]), svg);
 }
