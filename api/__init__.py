@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from .explorations import explore
     from .ir import LoopNest, Mapping, Problem, TilewrightError
     from .report.documents import load_mapping
-    from .results import SearchResult, evaluate, search, search_pareto, search_top
+    from .results import SearchResult, evaluate
+    from .searches import search, search_pareto, search_top
     from .workloads import batched_gemm, conv2d, einsum, gemm, list_networks, load_layer, load_network
 
     __version__: str
@@ -75,10 +76,10 @@ _HOME = {
     "load_layer": "workloads",
     "load_mapping": "report.documents",
     "load_network": "workloads",
-    "search": "results",
+    "search": "searches",
     "search_many": "comparisons",
-    "search_pareto": "results",
-    "search_top": "results",
+    "search_pareto": "searches",
+    "search_top": "searches",
     "simulate": "cost_models",
 }
 """The module that each public name lives in."""

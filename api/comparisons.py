@@ -6,39 +6,46 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 from .arch import Architecture
+from .arguments import (
+    ArchitectureLike,
+    ConstraintsLike,
+    SizeLike,
+    StoreLike,
+    as_architecture,
+    as_store,
+    check_choice,
+    limits_of,
+    question_of,
+    tiling_or_default,
+)
 from .cost_models import ObjectiveLike, parse_objective
+from .inputs import checks
 from .ir import InfeasibleError, Problem, ProblemError, SearchCancelledError, TilewrightError
-from .ir.limits import check_countable
-from .mapper.constraints.files import load_constraints
+from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.question import Answer, Limits, Question
 from .mapper.space import SPACES, Space
-from .mapper.tilings import TILINGS, Tiling
+from .mapper.tilings import Tiling
 from .report.batch.display import moving_display
 from .report.batch.job import Failure, Outcome
 from .report.batch.plan import Machine, Settings, Workload, distinct_questions, plan_comparison, read_dataflows
 from .report.batch.processes import Processes
-from .report.batch.run import BatchResult, Each, Progress, Watch, Workers, run_batch
+from .report.batch.run import BatchResult, Each, Progress, Watch, Workers, run_batch, unnoticed, unwatched
 from .report.comparison import Comparison, comparison_of
 from .report.documents import written_by
-from .report.store import Question, Solution
 from .report.store.opening import opened_for_many
-from .results import (
-    ArchitectureLike,
-    ConstraintsLike,
-    SearchResult,
-    as_architecture,
-    check_choice,
-    check_time_limit,
-    warn,
-)
-from .workloads import Network, load_layer, load_network
-from .workloads.networks import Widths, dims_by_file, is_onnx
+from .results import SearchResult
+from .searches import warn
+from .workloads import Network, load_network
+from .workloads.network import Widths
+from .workloads.networks import dims_by_file, is_onnx
 
 NetworkLike: TypeAlias = Network | str | os.PathLike[str]
+LayersLike: TypeAlias = Iterable[Problem | str] | NetworkLike
 ManyResult: TypeAlias = SearchResult | InfeasibleError
 """What a layer of many comes to."""
 DATAFLOWS = ("free", "weight-stationary", "output-stationary", "input-stationary", "row-stationary")
@@ -53,43 +60,42 @@ class Running:
     scheduler  address of a Dask cluster that runs them instead, such as tcp://host:8786
     store      path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
     cache      whether searches are answered from the store, and kept there
-    time_limit for each search, in seconds
     watch      called with the progress, several times a second
     progress   whether a bar shows it as well
     """
 
     workers: int | None = None
     scheduler: str | None = None
-    store: str | os.PathLike[str] | None = None
+    store: StoreLike | None = None
     cache: bool = True
-    time_limit: float | None = None
-    watch: Watch = field(default=lambda progress: None)
+    watch: Watch = unwatched
     progress: bool = False
 
     def run(
         self,
         questions: Iterable[Question],
-        each: Each = lambda question, outcome: None,
+        each: Each = unnoticed,
         cancel: Callable[[], bool] = lambda: False,
     ) -> BatchResult:
         """Answer the questions, as `run_batch` does."""
-        if self.workers is not None and self.workers < 1:
-            raise TilewrightError(f"the number of workers is {self.workers}, expected 1 or more", where="--workers")
-        shown = moving_display() if self.progress else nullcontext(lambda progress: None)
-        with shown as show, opened_for_many(self.store, warn) if self.cache else nullcontext() as store:
+        if self.workers is not None:
+            checks.whole(self.workers, "the number of workers")
+        shown = moving_display() if self.progress else nullcontext(unwatched)
+        store = opened_for_many(as_store(self.store), warn) if self.cache else nullcontext()
+        with shown as show, store as opened:
 
             def watch(progress: Progress) -> None:
                 show(progress)
                 self.watch(progress)
 
-            return run_batch(questions, store, self._workers(), self.time_limit, watch, each, cancel)
+            return run_batch(questions, opened, self._workers(), watch, each, cancel)
 
     def _workers(self) -> Callable[[], Workers]:
         if self.scheduler is None:
             return partial(Processes, self.workers)
         from .report.batch.cluster import Cluster
 
-        return partial(Cluster, self.scheduler)
+        return partial(Cluster, checks.text(self.scheduler, "the scheduler", "an address such as tcp://host:8786"))
 
 
 def compare(
@@ -97,17 +103,18 @@ def compare(
     archs: Sequence[ArchitectureLike],
     dataflows: Sequence[str] = DATAFLOWS,
     objective: ObjectiveLike = "edp",
-    tiling: Tiling = "perfect",
+    tiling: Tiling | None = None,
     space: Space = "even",
     *,
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     time_limit: float | None = None,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     workers: int | None = None,
     scheduler: str | None = None,
-    store: str | os.PathLike[str] | None = None,
+    store: StoreLike | None = None,
     cache: bool = True,
-    watch: Watch = lambda progress: None,
+    watch: Watch = unwatched,
     progress: bool = False,
 ) -> Comparison:
     """Every layer of some networks on some architectures under some dataflows: the best mapping of each, with proof.
@@ -115,7 +122,7 @@ def compare(
     networks    names of shipped networks, paths of network files, or networks
     archs       names of the library, paths of architecture files, or architectures
     dataflows   names of dataflows, or paths of constraints files; "free" is the whole space
-    objective, tiling, space, time_limit  as of `search`, for every layer
+    objective, tiling, space, time_limit, memory_limit  as of `search`, for every layer
     dims, widths  as of `load_network`, for the paths of ONNX files among the networks
     workers     processes; None: one for each core
     scheduler   address of a Dask cluster that runs the searches instead, such as tcp://host:8786
@@ -128,15 +135,25 @@ def compare(
     A layer without a mapping is a row with the reason. Raises TilewrightError for what cannot be understood, for a
     store that cannot be used and for a cluster that cannot be reached; what was found by then is in the store.
     """
-    check_choice("tiling", tiling, TILINGS)
-    check_choice("space", space, SPACES)
-    check_time_limit(time_limit)
-    settings = Settings(parse_objective(objective), tiling, space, time_limit)
-    workloads = workloads_of(networks, dims, widths)
-    machines = [_machine(arch) for arch in archs]
-    running = Running(workers, scheduler, store, cache, time_limit, watch, progress)
+    settings = settings_of(objective, tiling, space, limits_of(time_limit, memory_limit))
+    workloads = workloads_of(checks.items(networks, "networks", 'a list such as ["resnet50"]'), dims, widths)
+    machines = [_machine(arch) for arch in checks.items(archs, "archs", 'a list such as ["eyeriss"]')]
+    dataflows = dataflow_names(dataflows)
+    running = Running(workers, scheduler, store, cache, watch, progress)
     command = _compare_command(workloads, machines, dataflows, settings)
     return compared(workloads, machines, dataflows, settings, running, command)
+
+
+def settings_of(objective: ObjectiveLike, tiling: Tiling | None, space: Space, limits: Limits) -> Settings:
+    """What the searches of a batch have in common; all of it checked."""
+    check_choice("space", space, SPACES)
+    return Settings(parse_objective(objective), tiling_or_default(tiling), space, limits)
+
+
+def dataflow_names(dataflows: Sequence[str]) -> list[str]:
+    """The dataflows of a list, as a command names them."""
+    given = checks.items(dataflows, "dataflows", 'a list such as ["free", "weight-stationary"]')
+    return [checks.path(one, "a dataflow", "the name of one, or the path of a constraints file") for one in given]
 
 
 def compared(
@@ -153,27 +170,28 @@ def compared(
 
 
 def search_many(
-    layers: Iterable[Problem | str],
+    layers: LayersLike,
     arch: ArchitectureLike,
     objective: ObjectiveLike = "edp",
-    tiling: Tiling = "perfect",
+    tiling: Tiling | None = None,
     space: Space = "even",
     constraints: ConstraintsLike = None,
     *,
     time_limit: float | None = None,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     workers: int | None = None,
     scheduler: str | None = None,
-    store: str | os.PathLike[str] | None = None,
+    store: StoreLike | None = None,
     cache: bool = True,
-    watch: Watch = lambda progress: None,
-    each: Callable[[int, ManyResult], None] = lambda number, result: None,
+    watch: Watch = unwatched,
+    each: Callable[[int, ManyResult], None] | None = None,
     cancel: Callable[[], bool] = lambda: False,
     progress: bool = False,
 ) -> list[ManyResult | SearchCancelledError]:
     """As `search`, of many layers at once, in processes of their own; equal layers are searched once.
 
-    layers      problems, or layers by name
-    arch, objective, tiling, space, constraints, time_limit  as of `search`, for every layer
+    layers      problems, or layers by name; or a network, by its name or path too
+    arch, objective, tiling, space, constraints, time_limit, memory_limit  as of `search`, for every layer
     workers     processes; None: one for each core
     scheduler   address of a Dask cluster that runs the searches instead, such as tcp://host:8786
     store       path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
@@ -194,25 +212,31 @@ def search_many(
     that cannot be reached, and, after all other layers, for a search that could not be run to its end, because its
     process was killed. What was found by then is in the store.
     """
-    check_choice("tiling", tiling, TILINGS)
-    check_choice("space", space, SPACES)
-    check_time_limit(time_limit)
+    limits, kind = limits_of(time_limit, memory_limit), tiling_or_default(tiling)
     machine, wanted = as_architecture(arch), parse_objective(objective)
-    problems = [load_layer(layer) if isinstance(layer, str) else layer for layer in layers]
-    questions = []
+    questions = [question_of(layer, machine, wanted, kind, space, constraints, limits) for layer in _layers_of(layers)]
     places: dict[str, list[int]] = {}
-    for number, problem in enumerate(problems):
-        check_countable(problem)
-        asked = load_constraints(constraints, problem, machine)
-        questions.append(Question(problem, machine, wanted, tiling, space, asked))
-        places.setdefault(questions[-1].key, []).append(number)
+    for number, question in enumerate(questions):
+        places.setdefault(question.key, []).append(number)
 
     def tell(question: Question, outcome: Outcome) -> None:
-        for number in places[question.key] if not isinstance(outcome, Failure) else ():
-            each(number, _result(questions[number], outcome))
+        if each is not None and not isinstance(outcome, Failure):
+            for number in places[question.key]:
+                each(number, _result(questions[number], outcome))
 
-    found = Running(workers, scheduler, store, cache, time_limit, watch, progress).run(questions, tell, cancel)
+    found = Running(workers, scheduler, store, cache, watch, progress).run(questions, tell, cancel)
     return [_result_or_cancelled(question, found) for question in questions]
+
+
+def _layers_of(layers: LayersLike) -> list[Problem | str]:
+    """The layers of a list, of a network, or of the network or layer that a name says."""
+    if isinstance(layers, str | os.PathLike) and (is_onnx(layers) or ":" not in os.fspath(layers)):
+        layers = load_network(layers)
+    if isinstance(layers, Network):
+        return [row.problem for row in layers.layers]
+    if isinstance(layers, str | os.PathLike):
+        return [os.fspath(layers)]
+    return checks.items(layers, "layers", 'a network, or a list such as ["resnet50:conv1"]', ProblemError)
 
 
 def _result_or_cancelled(question: Question, found: BatchResult) -> ManyResult | SearchCancelledError:
@@ -224,10 +248,8 @@ def _result_or_cancelled(question: Question, found: BatchResult) -> ManyResult |
 def _result(question: Question, outcome: Outcome) -> ManyResult:
     if isinstance(outcome, Failure):
         raise TilewrightError(outcome.message, where=str(question), hint="run it again: the other results are stored")
-    answer = outcome.of(question.problem)
-    if not isinstance(answer, Solution):
-        return answer.error
-    return SearchResult(question.problem, question.arch, answer.mapping, answer.cost, answer.certificate)
+    found = outcome.of(question.problem)
+    return SearchResult.of(question, found) if isinstance(found, Answer) else found.error
 
 
 def workloads_of(

@@ -6,28 +6,48 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from .arch import Architecture
+from .arguments import (
+    ArchitectureLike,
+    ConstraintsLike,
+    SizeLike,
+    StoreLike,
+    as_architecture,
+    as_store,
+    check_choice,
+    limits_of,
+    question_of,
+)
 from .cost_models import Cost, Objective, ObjectiveLike, parse_objective
+from .inputs import checks
 from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError
 from .mapper.certificate import RELATIVE_TOLERANCE, Certificate
+from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.question import Limits
 from .mapper.space import SPACES, Space
-from .mapper.tilings import TILINGS, Tiling
+from .mapper.strategies import Exact
+from .mapper.tilings import TILINGS, Tiling, tiling_for
 from .report.explain.changes import Change, changes_of
-from .report.explain.explanation import Explanation, Improvement, explain_mapping
+from .report.explain.explanation import Explanation, explain_mapping
+from .report.explain.facts import Improvement
 from .report.explain.ranking import STOPPED, Searched, try_changes
-from .results import ArchitectureLike, SearchResult, as_architecture, check_choice, check_time_limit, evaluate, search
-
-if TYPE_CHECKING:
-    from .results import ConstraintsLike
+from .results import SearchResult, evaluate
 
 Watch = Callable[[str, int, int], None]
 """Called ahead of every search with what is changed, the number of the search, and how many there are at most."""
 
 
+def unwatched(_: str, __: int, ___: int) -> None:
+    """A `Watch` that does nothing."""
+
+
+def unheard(_: str) -> None:
+    """For notes that nobody wants."""
+
+
 @dataclass(frozen=True)
-class Found:
+class ToExplain:
     """A mapping on its machine, and the certificate that came with it."""
 
     mapping: Mapping
@@ -43,11 +63,11 @@ class Searching:
     tiling: Tiling | None = None
     space: Space | None = None
     constraints: ConstraintsLike = None
-    time_limit: float | None = None
-    store: str | os.PathLike[str] | None = None
+    limits: Limits = Limits()
+    store: StoreLike | None = None
     cache: bool = True
-    watch: Watch = lambda what, number, total: None
-    note: Callable[[str], None] = lambda text: None
+    watch: Watch = unwatched
+    note: Callable[[str], None] = unheard
 
 
 def explain(
@@ -61,7 +81,8 @@ def explain(
     *,
     changes: bool = True,
     time_limit: float | None = None,
-    store: str | os.PathLike[str] | None = None,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    store: StoreLike | None = None,
     cache: bool = True,
 ) -> Explanation:
     """Where the energy of a mapping goes, what bounds its latency, what each loop is for, how far all of it is from
@@ -72,22 +93,24 @@ def explain(
     tiling, space  that are searched; by default those of the certificate, else the smallest that have the mapping
     constraints  of these searches, as for `search`; those of the certificate are not taken over
     changes      False: search for nothing
-    time_limit   seconds for each search
+    time_limit, memory_limit  of each search, as for `search`
     store, cache as for `compare`: the result store, and whether to use it
 
     Raises TilewrightError as `evaluate` and `search` do.
     """
     found = _found(mapping, layer, arch)
-    return explain_found(found, Searching(objective, tiling, space, constraints, time_limit, store, cache), changes)
+    limits = limits_of(time_limit, memory_limit)
+    return explain_found(
+        found, Searching(objective, tiling, space, constraints, limits, as_store(store), cache), changes
+    )
 
 
-def explain_found(found: Found, searching: Searching, changes: bool = True) -> Explanation:
+def explain_found(found: ToExplain, searching: Searching, changes: bool = True) -> Explanation:
     """As `explain`, of a mapping that is read already."""
     cost = evaluate(found.mapping, found.arch)
     explanation = explain_mapping(found.mapping, found.arch, cost)
     if not changes:
         return explanation
-    check_time_limit(searching.time_limit)
     asked = _asked(found, searching)
     return replace(
         explanation, improvement=_improvement(found, cost, _Searches(found.mapping.problem, asked, searching))
@@ -98,23 +121,24 @@ def _found(
     mapping: SearchResult | Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None,
     arch: ArchitectureLike | None,
-) -> Found:
+) -> ToExplain:
     if isinstance(mapping, SearchResult):
-        return Found(mapping.mapping, mapping.arch, mapping.certificate)
+        return ToExplain(mapping.mapping, mapping.arch, mapping.certificate)
     if arch is None and layer is not None and not isinstance(layer, Problem):
         layer, arch = None, layer
     if isinstance(mapping, Mapping):
         if arch is None:
             raise TilewrightError("no architecture is given", hint="write explain(mapping, load_arch('eyeriss'))")
-        return Found(mapping, as_architecture(arch))
+        return ToExplain(mapping, as_architecture(arch))
+    checks.path(mapping, "the mapping", "a SearchResult, a Mapping, or the path or the text of one", MappingError)
     from .mapping_sources import load_any
 
     loaded = load_any(mapping, layer if isinstance(layer, Problem | str) else None, arch)
-    return Found(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
+    return ToExplain(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Goal:
     """What the searches minimize, and in which space."""
 
     objective: Objective
@@ -127,7 +151,7 @@ class _Asked:
         return f"{self.space} space, {self.tiling} tilings"
 
 
-def _asked(found: Found, searching: Searching) -> _Asked:
+def _asked(found: ToExplain, searching: Searching) -> _Goal:
     certificate, notes = found.certificate, []
     wanted = parse_objective(searching.objective or (certificate.objective if certificate else "edp"))
     if wanted.is_lexicographic:
@@ -141,7 +165,7 @@ def _asked(found: Found, searching: Searching) -> _Asked:
     place = searching.space or (certificate.space if certificate else "uneven" if _is_uneven(found.mapping) else "even")
     check_choice("tiling", kind, TILINGS)
     check_choice("space", place, SPACES)
-    return _Asked(wanted, kind, place, tuple(notes))
+    return _Goal(wanted, kind, place, tuple(notes))
 
 
 def _is_ragged(mapping: Mapping) -> bool:
@@ -168,20 +192,22 @@ class _Searches:
     """Searches for one layer on one machine after another; once interrupted, it searches no more."""
 
     problem: Problem
-    asked: _Asked
+    asked: _Goal
     searching: Searching
     interrupted: bool = False
 
     def best(self, machine: Architecture) -> SearchResult:
         """The best mapping on a machine."""
         asked, how = self.asked, self.searching
-        kind = (asked.objective, asked.tiling, asked.space, how.constraints)
+        question = question_of(
+            self.problem, machine, asked.objective, asked.tiling, asked.space, how.constraints, how.limits
+        )
         if how.cache:
             from .stored import search_stored
 
-            result = search_stored(self.problem, machine, *kind, how.time_limit, how.store, how.note).result
+            result = search_stored(question, how.store, how.note).result
         else:
-            result = search(self.problem, machine, *kind, time_limit=how.time_limit)
+            result = SearchResult.of(question, Exact().search(question))
         self.interrupted = self.interrupted or result.certificate.interrupted
         return result
 
@@ -196,7 +222,7 @@ class _Searches:
             return None
 
 
-def _improvement(found: Found, cost: Cost, searches: _Searches) -> Improvement:
+def _improvement(found: ToExplain, cost: Cost, searches: _Searches) -> Improvement:
     """What a search says on the machine as it is, and on every changed one."""
     asked, watch = searches.asked, searches.searching.watch
     changes = changes_of(found.arch, found.mapping.problem)
@@ -236,10 +262,10 @@ def _least(machine: Architecture, known: Mapping, searches: _Searches) -> Search
         return value, False
 
 
-def searched_for(problem: Problem, arch: Architecture, searching: Searching) -> Found:
+def searched_for(problem: Problem, arch: Architecture, searching: Searching) -> ToExplain:
     """The best mapping of a layer, to be explained."""
-    asked = _Asked(
-        parse_objective(searching.objective or "edp"), searching.tiling or "perfect", searching.space or "even"
+    asked = _Goal(
+        parse_objective(searching.objective or "edp"), searching.tiling or tiling_for(), searching.space or "even"
     )
     result = _Searches(problem, asked, searching).best(arch)
-    return Found(result.mapping, arch, result.certificate)
+    return ToExplain(result.mapping, arch, result.certificate)

@@ -7,16 +7,27 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from .arch.sweeps import Sweep, parse_sweep, swept
-from .comparisons import NetworkLike, Running, arch_options, compared, workload_options, workloads_of
-from .cost_models import ObjectiveLike, parse_objective
+from .arguments import SizeLike, StoreLike, limits_of
+from .comparisons import (
+    NetworkLike,
+    Running,
+    arch_options,
+    compared,
+    dataflow_names,
+    settings_of,
+    workload_options,
+    workloads_of,
+)
+from .cost_models import ObjectiveLike
+from .inputs import checks
 from .ir import TilewrightError
-from .mapper.space import SPACES, Space
-from .mapper.tilings import TILINGS, Tiling
-from .report.batch.plan import Machine, Settings
-from .report.batch.run import Watch
+from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.space import Space
+from .mapper.tilings import Tiling
+from .report.batch.plan import Machine
+from .report.batch.run import Watch, unwatched
 from .report.exploration import Exploration, exploration_of
-from .results import check_choice, check_time_limit
-from .workloads.networks import Widths
+from .workloads.network import Widths
 
 
 def explore(
@@ -25,18 +36,19 @@ def explore(
     sweeps: Sequence[Sweep | str],
     objective: ObjectiveLike = "edp",
     dataflow: str = "free",
-    tiling: Tiling = "perfect",
+    tiling: Tiling | None = None,
     space: Space = "even",
     *,
     settings: Mapping[str, str] | None = None,
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     time_limit: float | None = None,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     workers: int | None = None,
     scheduler: str | None = None,
-    store: str | os.PathLike[str] | None = None,
+    store: StoreLike | None = None,
     cache: bool = True,
-    watch: Watch = lambda progress: None,
+    watch: Watch = unwatched,
     progress: bool = False,
 ) -> Exploration:
     """A network on every combination of values of some fields of an architecture: the best mapping of every layer at
@@ -50,14 +62,9 @@ def explore(
 
     The other arguments are those of `compare`, and so are the errors.
     """
-    check_choice("tiling", tiling, TILINGS)
-    check_choice("space", space, SPACES)
-    check_time_limit(time_limit)
-    asked = Settings(parse_objective(objective), tiling, space, time_limit)
-    if not sweeps:
-        raise TilewrightError("nothing is swept, expected one field or more", hint="write array=8x8,16x16")
-    parsed = [parse_sweep(sweep) if isinstance(sweep, str) else sweep for sweep in sweeps]
-    fixed = dict(settings or {})
+    asked = settings_of(objective, tiling, space, limits_of(time_limit, memory_limit))
+    parsed, dataflows = _sweeps(sweeps), dataflow_names([dataflow])
+    fixed = dict(checks.mapping(settings or {}, "settings", 'a dict such as {"clock": "500 MHz"}'))
     places = swept(arch, fixed, parsed)
     machines = [
         Machine(
@@ -70,10 +77,20 @@ def explore(
     words = ["tilewright", "explore", "--network", workloads[0].reference, *arch_options(os.fspath(arch), fixed)]
     for sweep in parsed:
         words += ["--sweep", f"{sweep.path}={','.join(sweep.values)}"]
-    words += ["--dataflow", dataflow, *workload_options(workloads), *asked.options]
-    running = Running(workers, scheduler, store, cache, time_limit, watch, progress)
-    comparison = compared(workloads, machines, [dataflow], asked, running, shlex.join(words))
+    words += ["--dataflow", *dataflows, *workload_options(workloads), *asked.options]
+    running = Running(workers, scheduler, store, cache, watch, progress)
+    comparison = compared(workloads, machines, dataflows, asked, running, shlex.join(words))
     return exploration_of(comparison, [values for values, _ in places])
+
+
+def _sweeps(sweeps: Sequence[Sweep | str]) -> list[Sweep]:
+    given = checks.items(sweeps, "sweeps", 'a list such as ["array=8x8,16x16"]')
+    if not given:
+        raise TilewrightError("nothing is swept, expected one field or more", hint="write array=8x8,16x16")
+    return [
+        sweep if isinstance(sweep, Sweep) else parse_sweep(checks.text(sweep, "a sweep", "one such as array=8x8,16x16"))
+        for sweep in given
+    ]
 
 
 def _point_name(name: str, values: Mapping[str, str]) -> str:

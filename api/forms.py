@@ -1,84 +1,145 @@
-"""A mapping as a text in the form that is asked for: a program, a page for people, or a file for another tool."""
+"""A mapping as a text in the form that is asked for: a program, a page for people, or a file for another tool.
+
+`FORMS` is the table of all forms, each with the options and the tilings that it knows; to add one, add a function and
+its line there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from .arch import Architecture
+from .inputs import checks
 from .ir import Mapping, TilewrightError, did_you_mean
+from .mapper.tilings import TILINGS, Tiling
 
 if TYPE_CHECKING:
     from .cost_models import Cost
     from .mapper.certificate import Certificate
-    from .mapper.emit import Element
 
 Format: TypeAlias = Literal["numpy", "nest", "json", "yaml", "timeloop", "c", "mlir", "tvm"]
 
-FORMS: tuple[Format, ...] = get_args(Format)
+
+class Emittable(Protocol):
+    """What there is to write down, such as a `SearchResult`; the certificate is None of what was not searched for."""
+
+    @property
+    def mapping(self) -> Mapping: ...
+    @property
+    def arch(self) -> Architecture: ...
+    @property
+    def cost(self) -> Cost: ...
+    @property
+    def certificate(self) -> Certificate | None: ...
 
 
-def _nest(mapping: Mapping, arch: Architecture) -> str:
+@dataclass(frozen=True)
+class Form:
+    """A form.
+
+    write    makes the text, from what there is and the options that are given
+    options  that it knows
+    tilings  that it can express
+    """
+
+    write: Callable[..., str]
+    options: tuple[str, ...] = ()
+    tilings: tuple[Tiling, ...] = TILINGS
+
+
+def _numpy(of: Emittable, fast: bool | None = None) -> str:
+    from .mapper.emit import emit_numpy
+
+    return emit_numpy(of.mapping, of.arch, fast)
+
+
+def _nest(of: Emittable) -> str:
     from .report.nest import nest_document
 
-    return nest_document(mapping, arch)
+    return nest_document(of.mapping, of.arch)
 
 
-def _yaml(mapping: Mapping, arch: Architecture) -> str:
+def _json(of: Emittable) -> str:
+    # The document's models take longer to build than a small search takes to run.
+    from .report.documents import dump_mapping
+
+    return dump_mapping(of.mapping, of.arch, of.cost, of.certificate)
+
+
+def _yaml(of: Emittable) -> str:
     from .mapper.emit import emit_mapping_yaml
 
-    return emit_mapping_yaml(mapping, arch.name)
+    return emit_mapping_yaml(of.mapping, of.arch.name)
 
 
-def _timeloop(mapping: Mapping, arch: Architecture) -> str:
+def _timeloop(of: Emittable) -> str:
     from .mapper.emit import emit_timeloop
 
-    return emit_timeloop(mapping, arch)
+    return emit_timeloop(of.mapping, of.arch)
 
 
-_EMITTERS: dict[str, Callable[[Mapping, Architecture], str]] = {
-    "nest": _nest,
-    "yaml": _yaml,
-    "timeloop": _timeloop,
+def _c(of: Emittable, element: Any = "float", copied: Collection[str] | None = None) -> str:
+    from .mapper.emit import emit_c
+
+    return emit_c(of.mapping, of.arch, element, copied)
+
+
+def _mlir(of: Emittable, element: Any = "float", copied: Collection[str] | None = None) -> str:
+    from .mapper.emit import emit_mlir
+
+    return emit_mlir(of.mapping, of.arch, element, copied)
+
+
+def _tvm(of: Emittable, element: Any = "float", copied: Collection[str] | None = None) -> str:
+    from .mapper.emit import emit_tvm
+
+    return emit_tvm(of.mapping, of.arch, element, copied)
+
+
+_OF_PROGRAMS = ("element", "copied")
+
+FORMS: dict[Format, Form] = {
+    "numpy": Form(_numpy, ("fast",)),
+    "nest": Form(_nest),
+    "json": Form(_json),
+    "yaml": Form(_yaml),
+    "timeloop": Form(_timeloop, tilings=("perfect",)),
+    "c": Form(_c, _OF_PROGRAMS),
+    "mlir": Form(_mlir, _OF_PROGRAMS),
+    "tvm": Form(_tvm, _OF_PROGRAMS),
 }
-"""The forms that need the mapping and its machine alone."""
+"""Name -> form."""
+
+_ABOUT = {
+    "fast": "steps can be run at once or one by one",
+    "element": "kinds of elements can be chosen",
+    "copied": "copies can be chosen",
+}
+"""What the options are for."""
 
 
-def check_form(form: str) -> None:
-    """TilewrightError, with the nearest known one, for an unknown form."""
-    if form not in FORMS:
-        raise TilewrightError(f"unknown form {form!r}", hint=did_you_mean(str(form), FORMS))
+def form_named(name: str) -> Form:
+    """The form of that name. Raises TilewrightError, with the nearest known one, for an unknown form."""
+    for known, form in FORMS.items():
+        if known == name:
+            return form
+    raise TilewrightError(f"unknown form {name!r}", hint=did_you_mean(str(name), FORMS))
 
 
-def emit_mapping(
-    mapping: Mapping,
-    arch: Architecture,
-    form: str,
-    cost: Cost,
-    certificate: Certificate | None = None,
-    element: Element | None = None,
-    copied: Collection[str] | None = None,
-    fast: bool | None = None,
-) -> str:
-    """A mapping in one of the forms; `element` and `copied` are for C, MLIR and TVM, as `emit_c` has them, and `fast`
-    for numpy, as `emit_numpy` has it."""
-    check_form(form)
-    if form != "numpy" and fast is not None:
-        raise TilewrightError(f"steps can be run at once or one by one in numpy, and not in {form}")
-    if form in ("c", "mlir", "tvm"):
-        from .mapper import emit
+def emit_mapping(of: Emittable, name: str, **options: Any) -> str:
+    """A mapping in one of the forms; options that are None are left at their defaults.
 
-        program = {"c": emit.emit_c, "mlir": emit.emit_mlir, "tvm": emit.emit_tvm}[form]
-        return program(mapping, arch, element or "float", copied)
-    if element is not None or copied is not None:
-        raise TilewrightError(f"kinds of elements and copies can be chosen for c, mlir and tvm, and not for {form}")
-    if form == "numpy":
-        from .mapper.emit import emit_numpy
-
-        return emit_numpy(mapping, arch, fast)
-    if form == "json":
-        # The document's models take longer to build than a small search takes to run.
-        from .report.documents import dump_mapping
-
-        return dump_mapping(mapping, arch, cost, certificate)
-    return _EMITTERS[form](mapping, arch)
+    Raises TilewrightError for an unknown form, and for an option that the form has not.
+    """
+    form = form_named(name)
+    given = {option: value for option, value in options.items() if value is not None}
+    for option in given:
+        if option not in form.options:
+            having = [other for other, one in FORMS.items() if option in one.options]
+            raise TilewrightError(f"{_ABOUT[option]} in {' or '.join(having)}, and not in {name}", where=option)
+    if "copied" in given:
+        names = checks.items(given["copied"], "copied", 'a list such as ["GLB", "registers.O"]')
+        given["copied"] = [checks.text(name, "copied", "a name such as GLB or registers.O") for name in names]
+    return form.write(of, **given)

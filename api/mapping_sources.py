@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from .arch import Architecture, list_archs, load_arch
 from .arch.document import read_text
+from .cost_models import Cost
 from .ir import Mapping, MappingError, Problem, TilewrightError
+from .mapper.certificate import Certificate
 from .mapper.mapping_files import MappingFile, read_mapping_file
 from .report.documents import Recorded, load_mapping
 from .workloads import conv_from_text, gemm_from_text, load_layer
@@ -21,6 +23,20 @@ class AnyMapping(NamedTuple):
     mapping: Mapping
     arch: Architecture
     recorded: Recorded | None
+
+    def evaluated(self, cost: Cost) -> EvaluatedMapping:
+        """The mapping with what it costs, to be written down."""
+        certificate = self.recorded.certificate if self.recorded else None
+        return EvaluatedMapping(self.mapping, self.arch, cost, certificate)
+
+
+class EvaluatedMapping(NamedTuple):
+    """A mapping, what it costs, and the certificate that came with it."""
+
+    mapping: Mapping
+    arch: Architecture
+    cost: Cost
+    certificate: Certificate | None
 
 
 def load_any(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from .arch import Architecture
+from .arguments import ConstraintsLike, question_of, tiling_or_default
 from .ir import Problem
+from .mapper.question import Limits
+from .mapper.strategies import Exact
 from .mapper.tilings import Tiling
 from .report.roofline import RooflineChart, roofline_chart
-from .results import ConstraintsLike, SearchResult, search
+from .results import SearchResult
 
 Layer = tuple[str, int, Problem]
 """A layer's name, its occurrences, and the problem."""
@@ -26,37 +29,53 @@ def distinct_layers(layers: Iterable[Layer]) -> list[Layer]:
     ]
 
 
+@dataclass(frozen=True)
+class RooflineSearches:
+    """What the searches of a roofline have in common.
+
+    objective, tiling  as for `search`
+    constraints  only mappings that satisfy them, as for `search`
+    limits       of each search
+    """
+
+    arch: Architecture
+    objective: str = "edp"
+    tiling: Tiling | None = None
+    constraints: ConstraintsLike = None
+    limits: Limits = Limits()
+
+    def best(self, problem: Problem) -> SearchResult:
+        """The best mapping of a layer."""
+        tiling = tiling_or_default(self.tiling)
+        question = question_of(problem, self.arch, self.objective, tiling, "even", self.constraints, self.limits)
+        return SearchResult.of(question, Exact().search(question))
+
+
 def searched_roofline(
     title: str,
-    arch: Architecture,
+    searches: RooflineSearches,
     layers: Iterable[Layer],
-    objective: str = "edp",
-    tiling: Tiling = "perfect",
-    constraints: ConstraintsLike = None,
-    time_limit: float | None = None,
     memory: str | None = None,
     before: Callable[[str, int, int], None] | None = None,
 ) -> tuple[RooflineChart, list[SearchResult]]:
     """The chart of the layers' best mappings, and the searches behind it.
 
-    constraints  only mappings that satisfy them, as for `search`
-    time_limit   seconds for each layer, as for `search`
-    memory       whose traffic the intensity is about; the outermost one if not given
-    before       called ahead of each search, with the layer's name, its number from 1, and how many there are
+    memory  whose traffic the intensity is about; the outermost one if not given
+    before  called ahead of each search, with the layer's name, its number from 1, and how many there are
 
     Raises TilewrightError as `search` does, and when the machine has no such memory.
     """
     distinct = distinct_layers(layers)
-    roofline_chart(title, arch, (), memory)  # an unknown memory is better known before the searches
+    roofline_chart(title, searches.arch, (), memory)  # an unknown memory is better known before the searches
     results = []
     for number, (name, _, problem) in enumerate(distinct, 1):
         if before is not None:
             before(name, number, len(distinct))
-        results.append(search(problem, arch, objective, tiling, constraints=constraints, time_limit=time_limit))
+        results.append(searches.best(problem))
     rows = [
         (name, repeat, found.problem, found.cost) for (name, repeat, _), found in zip(distinct, results, strict=True)
     ]
-    return roofline_chart(title, arch, rows, memory), results
+    return roofline_chart(title, searches.arch, rows, memory), results
 
 
 def _common_name(names: list[str]) -> str:

@@ -1,40 +1,33 @@
-"""Search and evaluation as a user calls them, and the result with all that can be made of it."""
+"""The result of a search with all that can be made of it, and what any mapping costs."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from .arch import Architecture, load_arch
-from .cost_models import Cost, ObjectiveLike, parse_objective
+from .arch import Architecture
+from .arguments import ArchitectureLike, as_architecture
+from .cost_models import Cost
 from .cost_models import evaluate as evaluate_fit
 from .forms import Format, emit_mapping
-from .ir import Mapping, Problem, TilewrightError, did_you_mean
+from .inputs import checks
+from .ir import Mapping, MappingError, Problem, TilewrightError
 from .ir.display import Shown
 from .ir.limits import check_countable
 from .mapper.certificate import Certificate
-from .mapper.constraints import Constraints
-from .mapper.constraints.files import ConstraintSource, load_constraints
-from .mapper.several import search_best, search_front
-from .mapper.space import SPACES, Space
-from .mapper.strategies import STRATEGIES, search_by
-from .mapper.tilings import TILINGS, Tiling
+from .mapper.question import Answer, Question
 from .report.units import count, energy
-from .workloads import load_layer
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
     from .mapper.emit import Element, Verification
-
-ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
-ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | None"
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,6 +46,11 @@ class SearchResult(Shown):
     mapping: Mapping
     cost: Cost
     certificate: Certificate
+
+    @classmethod
+    def of(cls, question: Question, answer: Answer) -> SearchResult:
+        """The result that an answer to a question makes."""
+        return cls(question.problem, question.arch, answer.mapping, answer.cost, answer.certificate)
 
     def emit(
         self,
@@ -73,7 +71,7 @@ class SearchResult(Shown):
 
         Raises TilewrightError for an unknown form, and MappingError for a mapping that the form cannot express.
         """
-        return emit_mapping(self.mapping, self.arch, form, self.cost, self.certificate, element, copied, fast)
+        return emit_mapping(self, form, element=element, copied=copied, fast=fast)
 
     def verify(self, seed: int = 0, *, floats: bool = False, fast: bool | None = None) -> Verification:
         """Run the numpy program: does it compute the layer, and does it move the words that the model counts?
@@ -87,7 +85,7 @@ class SearchResult(Shown):
         """
         from .mapper.emit import verify_numpy
 
-        return verify_numpy(self.mapping, self.arch, seed, floats, fast)
+        return verify_numpy(self.mapping, self.arch, checks.whole(seed, "the seed", 0), floats, fast)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write mapping.json, nest.txt and reference.py, and return their paths; the folder is made, if need be.
@@ -128,139 +126,6 @@ class SearchResult(Shown):
 _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "reference.py": "numpy"}
 
 
-def search(
-    problem: Problem | str,
-    arch: ArchitectureLike,
-    objective: ObjectiveLike = "edp",
-    tiling: Tiling = "perfect",
-    space: Space = "even",
-    constraints: ConstraintsLike = None,
-    strategy: str = "exact",
-    time_limit: float | None = None,
-    seed: int = 0,
-    *,
-    store: str | os.PathLike[str] | None = None,
-) -> SearchResult:
-    """The mapping with the least energy, latency or other objective, and the proof that none is better.
-
-    problem    a problem, or a layer by name: "resnet50:layer1.0.conv2"
-    arch       an architecture, or one of the library by name, or the path of an architecture file
-    objective  "energy", "latency", "edp", "ed2p", or a formula such as "energy * latency ** 0.5"; "latency,energy" is
-               the least energy of the fastest; "energy where latency <= 20000" has a limit (docs/cost-model.md)
-    tiling     "ragged" lets the last tile of a dimension be smaller, "perfect" allows divisors only
-    space      "even": one tile boundary for each memory; "uneven": one for each memory and tensor
-    constraints  only mappings that satisfy them: the name of a dataflow, the path of a constraints file, a dict of the
-               same form, one line such as "GLB.temporal.K<=16", or a list of these
-    strategy   "exact"; "cpsat", an independent exact model; "random", "anneal", "genetic": to compare with, no proof
-    time_limit seconds after which the best mapping so far is returned, with the bound proven by then; None: no limit.
-               Ctrl-C does the same
-    seed       of the heuristic strategies
-    store      path of a result store that is asked first, and keeps what is found (strategy "exact"); None: none is
-
-    Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
-    InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.
-    """
-    check_choice("strategy", strategy, STRATEGIES)
-    asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
-    wanted = parse_objective(objective)
-    if store is not None:
-        if strategy != "exact":
-            message = f"a store keeps what the strategy exact finds, found strategy {strategy}"
-            raise TilewrightError(message, where="store")
-        from .stored import search_stored
-
-        return search_stored(
-            asked.problem, asked.arch, wanted, tiling, space, asked.constraints, time_limit, store, warn
-        ).result
-    found = search_by(strategy, asked.problem, asked.arch, wanted, tiling, space, asked.constraints, time_limit, seed)
-    return SearchResult(asked.problem, asked.arch, *found)
-
-
-def search_top(
-    problem: Problem | str,
-    arch: ArchitectureLike,
-    count: int,
-    objective: ObjectiveLike = "edp",
-    tiling: Tiling = "perfect",
-    space: Space = "even",
-    constraints: ConstraintsLike = None,
-    time_limit: float | None = None,
-) -> list[SearchResult]:
-    """The best `count` mappings that differ in energy or latency, best first, each with its proof; arguments as those
-    of `search`. Fewer where there are no more.
-
-    Raises TilewrightError as `search` does, for a count below 1, and for a lexicographic objective.
-    """
-    if count < 1:
-        raise TilewrightError(f"the number of mappings is {count}, expected 1 or more")
-    asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
-    wanted = parse_objective(objective)
-    if wanted.is_lexicographic:
-        hint = 'give one value, such as "latency", or ask for the Pareto front'
-        raise TilewrightError("the best few need one value each", where=f"objective {wanted}", hint=hint)
-    found = search_best(asked.problem, asked.arch, count, wanted, tiling, space, asked.constraints, time_limit)
-    return [SearchResult(asked.problem, asked.arch, *answer) for answer in found]
-
-
-def search_pareto(
-    problem: Problem | str,
-    arch: ArchitectureLike,
-    tiling: Tiling = "perfect",
-    space: Space = "even",
-    constraints: ConstraintsLike = None,
-    time_limit: float | None = None,
-    *,
-    store: str | os.PathLike[str] | None = None,
-) -> list[SearchResult]:
-    """The exact Pareto front of energy and latency, from the least energy to the least latency, each point proven;
-    arguments as those of `search`, the time limit for each of the two searches that a point takes. A store keeps all
-    of these searches.
-
-    Raises TilewrightError as `search` does.
-    """
-    if store is not None:
-        from .stored import front_stored
-
-        return front_stored(problem, arch, tiling, space, constraints, time_limit, store, warn)
-    asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
-    found = search_front(asked.problem, asked.arch, tiling, space, asked.constraints, time_limit)
-    return [SearchResult(asked.problem, asked.arch, *answer) for answer in found]
-
-
-def warn(text: str) -> None:
-    """A warning for those that call from Python."""
-    import warnings
-
-    warnings.warn(text, RuntimeWarning, stacklevel=2)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a search is about, checked."""
-
-    problem: Problem
-    arch: Architecture
-    constraints: Constraints
-
-
-def asked_for(
-    problem: Problem | str,
-    arch: ArchitectureLike,
-    tiling: str,
-    space: str,
-    constraints: ConstraintsLike,
-    time_limit: float | None,
-) -> Asked:
-    """The problem, the architecture and the constraints that arguments of `search` name; all of them checked."""
-    check_choice("tiling", tiling, TILINGS)
-    check_choice("space", space, SPACES)
-    check_time_limit(time_limit)
-    layer = load_layer(problem) if isinstance(problem, str) else problem
-    machine = as_architecture(arch)
-    check_countable(layer)
-    return Asked(layer, machine, load_constraints(constraints, layer, machine))
-
-
 def evaluate(
     mapping: Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,
@@ -277,6 +142,7 @@ def evaluate(
     if arch is None and layer is not None and not isinstance(layer, Problem):
         layer, arch = None, layer
     if not isinstance(mapping, Mapping):
+        checks.path(mapping, "the mapping", "a Mapping, or the path or the text of one", MappingError)
         from .mapping_sources import load_any
 
         loaded = load_any(mapping, layer if isinstance(layer, Problem | str) else None, arch)
@@ -293,31 +159,12 @@ def evaluate(
     return cost
 
 
-def as_architecture(arch: ArchitectureLike) -> Architecture:
-    """The architecture itself, or the one of that name or path."""
-    return arch if isinstance(arch, Architecture) else load_arch(arch)
-
-
-def check_choice(what: str, value: str, known: Collection[str]) -> None:
-    """TilewrightError, with the nearest known word, for a word that is not known."""
-    if value not in known:
-        message = f"unknown {what} {value!r}, expected {' or '.join(known)}"
-        near = did_you_mean(str(value), known)
-        raise TilewrightError(message, hint=near if near.startswith("did you mean") else None)
-
-
-def check_time_limit(seconds: float | None) -> None:
-    """TilewrightError for a time limit that no search can have."""
-    if seconds is not None and not 0 <= seconds < float("inf"):
-        raise TilewrightError(f"the time limit is {seconds}, expected seconds, 0 or more")
-
-
 def prepare_folder(folder: str | os.PathLike[str], names: Collection[str] | None = None) -> Path:
     """Make a folder, if need be, and make sure that files of these names (a result's) can be written in it.
 
     Raises TilewrightError when they cannot: better before a search than after it.
     """
-    place = Path(folder)
+    place = Path(checks.path(folder, "the folder", "the path of a folder"))
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):

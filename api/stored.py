@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from .cost_models import Objective
+from .arguments import StoreLike
 from .ir import StoreError
 from .mapper.certificate import Certificate
-from .mapper.several import Answer as Found
+from .mapper.question import Answer, Question
 from .mapper.several import search_front
-from .report.batch.job import Job, run_job
-from .report.store import Answer, NoMapping, Question, Record, Store
+from .report.batch.job import run_job
+from .report.store import NoMapping, Record, Result, Store
 from .report.store.opening import not_kept, opened
-from .results import SearchResult, asked_for
+from .results import SearchResult
 
-if TYPE_CHECKING:
-    from .arch import Architecture
-    from .ir import Problem
-    from .mapper.space import Space
-    from .mapper.tilings import Tiling
-    from .results import ArchitectureLike, ConstraintsLike
+Note = Callable[[str], None]
+"""Called with what is worth knowing, such as that nothing can be kept."""
 
 
 @dataclass(frozen=True)
@@ -33,70 +27,44 @@ class Stored:
     record: Record | None
 
 
-def search_stored(
-    problem: Problem,
-    arch: Architecture,
-    objective: Objective,
-    tiling: Tiling = "perfect",
-    space: Space = "even",
-    constraints: ConstraintsLike = None,
-    time_limit: float | None = None,
-    store: str | os.PathLike[str] | None = None,
-    note: Callable[[str], None] = lambda text: None,
-) -> Stored:
-    """As an exact `search`, answered from the store if it can be.
+def search_stored(question: Question, store: StoreLike | None, note: Note) -> Stored:
+    """The exact search of a question, answered from the store if it can be.
 
     store  path of the store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
-    note   called with what is worth knowing, such as that nothing can be kept
 
     Raises StoreError for a store that is damaged or of another version, and for one that was chosen and cannot be
     written. Where nobody chose a store, that is a note: the search does not need it.
     """
-    asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
     with opened(store, note) as keeper:
-        question = Question(asked.problem, asked.arch, objective, tiling, space, asked.constraints)
-        return _answered(question, time_limit, keeper, note)
+        answer, record = _answered(question, keeper, note)
+        return Stored(SearchResult.of(question, answer), record)
 
 
-def front_stored(
-    problem: Problem | str,
-    arch: ArchitectureLike,
-    tiling: Tiling = "perfect",
-    space: Space = "even",
-    constraints: ConstraintsLike = None,
-    time_limit: float | None = None,
-    store: str | os.PathLike[str] | None = None,
-    note: Callable[[str], None] = lambda text: None,
-) -> list[SearchResult]:
+def front_stored(question: Question, store: StoreLike | None, note: Note) -> list[SearchResult]:
     """As `search_pareto`; each of the searches that a point of the front takes is answered from the store if it can be.
 
     store, note, errors  as of `search_stored`
     """
-    asked = asked_for(problem, arch, tiling, space, constraints, time_limit)
     with opened(store, note) as keeper:
 
-        def search(*question: Any) -> Found:
-            *parts, limit = question
-            found = _answered(Question(*parts), limit, keeper, note).result
-            return found.mapping, found.cost, found.certificate
+        def search(one: Question) -> Answer:
+            return _answered(one, keeper, note)[0]
 
-        front = search_front(asked.problem, asked.arch, tiling, space, asked.constraints, time_limit, search)
-        return [SearchResult(asked.problem, asked.arch, *point) for point in front]
+        return [SearchResult.of(question, point) for point in search_front(question, search)]
 
 
-def _answered(
-    question: Question, time_limit: float | None, keeper: Store | None, note: Callable[[str], None]
-) -> Stored:
-    recalled = keeper.recall(question, time_limit) if keeper else None
+def _answered(question: Question, keeper: Store | None, note: Note) -> tuple[Answer, Record | None]:
+    """The answer, and the record that it is from; raises the InfeasibleError of a result that there is none."""
+    recalled = keeper.recall(question) if keeper else None
     if recalled is not None:
-        return Stored(_result(question, recalled.answer), recalled.record)
-    done = run_job(Job(question, time_limit))
-    if keeper and (isinstance(done.answer, NoMapping) or _may_be_kept(done.answer.certificate)):
+        return _answer(recalled.result), recalled.record
+    done = run_job(question)
+    if keeper and (isinstance(done.result, NoMapping) or _may_be_kept(done.result.certificate)):
         try:
-            keeper.keep(question, done.answer, time_limit, done.seconds)
+            keeper.keep(question, done.result, done.seconds)
         except StoreError as error:  # the result is there, and must not be lost with it
             note(not_kept(error))
-    return Stored(_result(question, done.answer), None)
+    return _answer(done.result), None
 
 
 def _may_be_kept(certificate: Certificate) -> bool:
@@ -104,8 +72,7 @@ def _may_be_kept(certificate: Certificate) -> bool:
     return certificate.proven or not certificate.interrupted
 
 
-def _result(question: Question, answer: Answer) -> SearchResult:
-    """The result that an answer stands for; raises the InfeasibleError of one that there is no mapping."""
-    if isinstance(answer, NoMapping):
-        raise answer.error
-    return SearchResult(question.problem, question.arch, answer.mapping, answer.cost, answer.certificate)
+def _answer(result: Result) -> Answer:
+    if isinstance(result, NoMapping):
+        raise result.error
+    return result

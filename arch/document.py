@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ..inputs.plain_yaml import LARGEST_FILE, check_plain
 from ..ir import ArchitectureError, did_you_mean
 from ..ir.files import missing_file
-from ..ir.plain_yaml import LARGEST_FILE, check_plain
 from .units import shown
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ T = TypeVar("T")
 _ARCHITECTURE_START = "start with 'name:', 'clock:', 'word:', 'levels:' and 'mac:'"
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _PLAIN_KEY = re.compile(r"[\w-]{1,60}")
-_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?")
 
 
 @dataclass(frozen=True)

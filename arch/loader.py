@@ -70,6 +70,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
+from ..inputs import checks
 from ..ir import ArchitectureError, Role, did_you_mean
 from ..ir.problem import ROLES
 from .document import Field, is_path, read_document, read_text
@@ -172,7 +173,9 @@ def load_arch(name_or_path: str | os.PathLike[str], set: Mapping[str, Setting] |
 
     Raises ArchitectureError when there is no such machine, file or field, or when the file cannot be understood.
     """
-    name = os.fspath(name_or_path)
+    name = checks.path(
+        name_or_path, "the architecture", "a name of the library or the path of a file", ArchitectureError
+    )
     known = list_archs()
     if isinstance(name_or_path, str) and name in known:
         path = _LIBRARY / f"{name}.yaml"
@@ -210,7 +213,10 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
 
     Raises ArchitectureError with `where:line: field.path` when the text cannot be understood.
     """
-    document = with_settings(read_document(text, where), set or {}, (*_TOP, *_TOP_OPTIONAL))
+    chosen = checks.mapping(set or {}, "set", 'a dict such as {"array.x": 128}', ArchitectureError)
+    for key in chosen:
+        checks.text(key, "a field in set", "a path such as array.x", ArchitectureError)
+    document = with_settings(read_document(text, where), chosen, (*_TOP, *_TOP_OPTIONAL))
     top = document.members(_TOP, _TOP_OPTIONAL)
     scale = _Scale(
         word_bits=top["word"].quantity(size_bits, _TOP["word"]),

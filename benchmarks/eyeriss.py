@@ -263,7 +263,7 @@ def isca_energies(name: str, bypass: bool = True) -> Energies:
             level.model_copy(update={"keeps": Keeps()}) if level.name == "GLB" else level for level in machine.levels
         ]
         machine = machine.model_copy(update={"levels": tuple(levels)})
-    return Energies(tw.search(isca_layer(name), machine, objective="energy"))
+    return Energies(tw.search(isca_layer(name), machine, objective="energy", tiling="perfect"))
 
 
 # ---- the report ------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from tilewright.cost_models import Cost, count_words, evaluate
 from tilewright.ir import Mapping, Problem, Tensor
 from tilewright.mapper.emit import emit_c
 from tilewright.mapper.heuristics.moves import neighbour
-from tilewright.mapper.heuristics.sample import Space
+from tilewright.mapper.heuristics.sample import GenomeSpace
 
 LAYERS = (
     *("mobilenet_v1:conv1", "resnet50:layer1.0.conv1", "resnet18:layer2.0.conv1", "resnet50:layer3.0.conv3"),
@@ -121,8 +121,8 @@ def measure_layer(layer: str, options: argparse.Namespace) -> list[Measured]:
 def pick(layer: str, arch: tw.Architecture, count: int, rng: random.Random) -> list[Candidate]:
     """The mapping with the least energy-delay product, and others, spread evenly over the logarithm of latency."""
     problem = tw.load_layer(layer)
-    best = tw.search(problem, arch, objective="edp")
-    least = tw.search(problem, arch, objective="latency,energy")
+    best = tw.search(problem, arch, objective="edp", tiling="perfect")
+    least = tw.search(problem, arch, objective="latency,energy", tiling="perfect")
     known = {r.mapping: Candidate(r.mapping, r.cost) for r in (best, least)}
     limit = SLOWEST * least.cost.latency_cycles
     drawn = {c.mapping: c for c in around(list(known), problem, arch, rng) if c.cost.latency_cycles <= limit}
@@ -132,7 +132,7 @@ def pick(layer: str, arch: tw.Architecture, count: int, rng: random.Random) -> l
 
 def around(starts: list[Mapping], problem: Problem, arch: tw.Architecture, rng: random.Random) -> Iterator[Candidate]:
     """Mappings on random walks away from some, and mappings drawn at random."""
-    space = Space(problem, arch, "perfect")
+    space = GenomeSpace(problem, arch, "perfect")
     for walk in range(20):
         genome = space.genome(starts[walk % len(starts)]) if walk % 3 else space.draw(rng)
         for _ in range(20):

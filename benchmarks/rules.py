@@ -49,7 +49,7 @@ RULES: dict[str, Callable[[Architecture], Architecture]] = {
 def best_results(network: str, arch: Architecture) -> list[tuple[int, tw.SearchResult]]:
     """(times that the layer occurs, the mapping of least energy)."""
     layers = tw.load_network(network).layers
-    return [(layer.repeat, tw.search(layer.problem, arch, "energy")) for layer in layers]
+    return [(layer.repeat, tw.search(layer.problem, arch, "energy", "perfect")) for layer in layers]
 
 
 def best(network: str, arch: Architecture, ours_pj: float) -> str:

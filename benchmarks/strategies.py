@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import tilewright as tw
-from tilewright.mapper.heuristics import STRATEGIES, HeuristicResult, search_heuristic
+from tilewright.cost_models import parse_objective
+from tilewright.mapper.heuristics import PROPOSALS, HeuristicResult, search_heuristic
+from tilewright.mapper.question import Limits, Question
 from tilewright.report.figures import BLUE, GREEN, GREY, VERMILION, figure_style, new_panels, save_figure
 
 MARKS = (1.0, 10.0, 60.0)
@@ -56,7 +58,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--archs", default="three_level,eyeriss")
     parser.add_argument("--objective", default="edp")
     parser.add_argument("--tiling", default="perfect")
-    parser.add_argument("--strategies", default=",".join(STRATEGIES))
+    parser.add_argument("--strategies", default=",".join(PROPOSALS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=60.0, help="for every heuristic search")
     parser.add_argument("--pace", type=float, default=None, help="mappings per second to count instead of the clock")
@@ -77,14 +79,13 @@ def run(layer: str, arch_name: str, options: argparse.Namespace) -> Race:
     heads = "".join(f"{f'{mark:g} s':>18}" for mark in marks)
     print(f"  {'strategy':10}{heads}{'end':>18} {'mappings/s':>11} {'misfits':>8}")
     for strategy in options.strategies.split(","):
-        budget = {"time_limit": options.seconds}
+        limits, evaluations = Limits(options.seconds), None
         if options.pace:
-            budget = {"evaluations": round(options.seconds * options.pace)}
+            limits, evaluations = Limits(), round(options.seconds * options.pace)
+        question = Question(problem, arch, parse_objective(options.objective), options.tiling, limits=limits)
         runs, taken = [], time.perf_counter()
         for seed in range(options.seeds):
-            runs.append(
-                search_heuristic(problem, arch, options.objective, options.tiling, strategy, seed=seed, **budget)
-            )
+            runs.append(search_heuristic(question, strategy, seed, evaluations))
         taken = time.perf_counter() - taken
         race.runs[strategy] = runs
         cells = [f"{summary(runs, mark, race.optimum, options.pace):>18}" for mark in [*marks, math.inf]]

@@ -21,18 +21,18 @@ from pathlib import Path
 
 import tilewright as tw
 from tilewright.cost_models import parse_objective
+from tilewright.mapper.question import Question
 from tilewright.report.batch.cluster import Cluster
-from tilewright.report.batch.job import Job, run_job
+from tilewright.report.batch.job import run_job
 from tilewright.report.batch.processes import Processes
-from tilewright.report.store import Question, Store
+from tilewright.report.store import Store
 
 
 def scheduler_seconds(workers: Cluster | Processes) -> float:
     """CPU seconds that the scheduler has used so far; 0 where there is none."""
     if isinstance(workers, Processes):
         return 0.0
-    used: float = workers._client.run_on_scheduler(time.process_time)
-    return used
+    return workers.on_scheduler(time.process_time)
 
 
 def main() -> None:
@@ -45,14 +45,14 @@ def main() -> None:
     options = parser.parse_args()
 
     layer = tw.load_layer(options.layer)
-    question = Question(layer, tw.load_arch(options.arch), parse_objective("edp"))
+    question = Question(layer, tw.load_arch(options.arch), parse_objective("edp"), "perfect")
     started = time.process_time()
-    done = run_job(Job(question))
-    seconds, sent, back = time.process_time() - started, len(pickle.dumps(Job(question))), len(pickle.dumps(done))
+    done = run_job(question)
+    seconds, sent, back = time.process_time() - started, len(pickle.dumps(question)), len(pickle.dumps(done))
     print(f"a search: {seconds:.3f} CPU s; {sent:,} bytes to the worker, {back:,} bytes back")
 
     # Names make the jobs differ, as those of a plan do.
-    jobs = [Job(replace(question, problem=replace(layer, name=f"layer{n}"))) for n in range(options.jobs)]
+    jobs = [replace(question, problem=replace(layer, name=f"layer{n}")) for n in range(options.jobs)]
     workers = Cluster(options.scheduler) if options.scheduler else Processes(options.workers)
     try:
         wait([workers.submit(copy.copy, 0) for _ in range(4 * max(workers.count(), 1))])
@@ -67,7 +67,7 @@ def main() -> None:
         keeping = time.process_time()
         for size in range(options.jobs):
             asked = replace(question, problem=replace(layer, dims=(*layer.dims[:-1], (layer.dims[-1][0], size + 1))))
-            store.keep(asked, done.answer, None, done.seconds)
+            store.keep(asked, done.result, done.seconds)
         keeping = time.process_time() - keeping
 
     per_job = {"this program, sending": here, "scheduler": there, "this program, storing": keeping}

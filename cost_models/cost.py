@@ -17,7 +17,7 @@ from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
 from .fill import idle_cycles
 from .objective import ObjectiveLike, parse_objective
-from .ports import Bits, access_bits, direction_cycles
+from .ports import AccessBits, access_bits, direction_cycles
 from .sets import distinct_sums
 
 
@@ -162,7 +162,7 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
         for tensor in mapping.problem.tensors
         if (accesses := counts.total.get((memory.name, tensor.name))) is not None
     )
-    memories = tuple(_memory_use(arch, memory, mapping, counts, tensors, traffic, tiles) for memory in arch.memories)
+    memories = tuple(_memory_use(arch, memory, counts, tensors, traffic, tiles) for memory in arch.memories)
     macs = mapping.problem.macs
     mac_energy = macs * arch.mac.energy_pj
     compute_cycles = counts.steps / arch.mac.per_cycle
@@ -228,7 +228,6 @@ def tensor_tile_words(tensor: Tensor, tile: MappingABC[str, int], footprint: Foo
 def _memory_use(
     arch: Architecture,
     memory: Memory,
-    mapping: Mapping,
     counts: Counts,
     tensors: dict[str, Tensor],
     traffic: tuple[TensorTraffic, ...],
@@ -257,10 +256,10 @@ def _memory_use(
     )
 
 
-def _bits_through(arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable) -> Bits:
+def _bits_through(arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable) -> AccessBits:
     """Bits of all tensors through one memory's ports."""
     found = [access_bits(arch, tensors[t], accesses) for (name, t), accesses in table.items() if name == memory.name]
-    return sum(found, Bits(0, 0, 0, 0))
+    return sum(found, AccessBits(0, 0, 0, 0))
 
 
 def _energy_pj(arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses, instances: int) -> float:

@@ -56,7 +56,7 @@ all threads at once, so such texts are refused instead; no formula has either.""
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Checked:
     """A checked part: never negative, never falling. `constant` is its value if it is made of numbers alone."""
 
     function: Function
@@ -101,7 +101,7 @@ def function_of(text: str) -> Function:
     return part.function
 
 
-def _part(node: ast.expr) -> _Part:
+def _part(node: ast.expr) -> _Checked:
     match node:
         case ast.Constant():
             return _number(node)
@@ -116,21 +116,21 @@ def _part(node: ast.expr) -> _Part:
     raise _refused(node, "not known in a formula")
 
 
-def _number(node: ast.Constant) -> _Part:
+def _number(node: ast.Constant) -> _Checked:
     if isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
         raise _refused(node, "not a number")
     value = np.float64(node.value)
-    return _within_range(node, _Part(lambda *_: value, float(value)))
+    return _within_range(node, _Checked(lambda *_: value, float(value)))
 
 
-def _figure(node: ast.Name) -> _Part:
+def _figure(node: ast.Name) -> _Checked:
     if node.id not in _FIGURES:
         near = did_you_mean(node.id, _FIGURES)
         raise TilewrightError(f"unknown name {node.id!r}, a formula names energy and latency only", hint=near)
-    return _Part(_FIGURES[node.id])
+    return _Checked(_FIGURES[node.id])
 
 
-def _operation(node: ast.BinOp) -> _Part:
+def _operation(node: ast.BinOp) -> _Checked:
     kind = type(node.op)
     if kind not in _OPERATIONS:
         raise _refused(node, _REFUSED_OPERATIONS.get(kind, "not known in a formula"))
@@ -153,7 +153,7 @@ def _check_exponent(node: ast.BinOp) -> None:
         raise _refused(node, "an exponent must be a number")
 
 
-def _call(node: ast.Call) -> _Part:
+def _call(node: ast.Call) -> _Checked:
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     if name not in _CALLS:
         raise _refused(node, "the only functions of a formula are max and min")
@@ -165,20 +165,20 @@ def _call(node: ast.Call) -> _Part:
     return first
 
 
-def _joined(node: ast.expr, operation: Callable[[Any, Any], Any], left: _Part, right: _Part) -> _Part:
+def _joined(node: ast.expr, operation: Callable[[Any, Any], Any], left: _Checked, right: _Checked) -> _Checked:
     one, other = left.function, right.function
 
     def function(energy: Any, latency: Any) -> Any:
         return operation(one(energy, latency), other(energy, latency))
 
     if left.constant is None or right.constant is None:
-        return _within_range(node, _Part(function))
+        return _within_range(node, _Checked(function))
     with np.errstate(over="ignore"):
         value = np.float64(function(0.0, 0.0))
-    return _within_range(node, _Part(lambda *_: value, float(value)))
+    return _within_range(node, _Checked(lambda *_: value, float(value)))
 
 
-def _within_range(node: ast.expr, part: _Part) -> _Part:
+def _within_range(node: ast.expr, part: _Checked) -> _Checked:
     """The part; TilewrightError if it overflows for figures that are large, yet not impossible."""
     largest = np.float64(LARGEST_FIGURE)
     with np.errstate(over="ignore"):

@@ -25,7 +25,7 @@ def direction_cycles(memory: Memory, read_bits: float, write_bits: float) -> tup
 
 
 @dataclass(frozen=True)
-class Bits:
+class AccessBits:
     """Bits of some accesses, by kind.
 
     supplied   read for what lies inside, and to accumulate
@@ -47,24 +47,24 @@ class Bits:
     def write(self) -> int:
         return self.collected + self.filled
 
-    def __add__(self, other: Bits) -> Bits:
-        return Bits(
+    def __add__(self, other: AccessBits) -> AccessBits:
+        return AccessBits(
             self.supplied + other.supplied,
             self.drained + other.drained,
             self.collected + other.collected,
             self.filled + other.filled,
         )
 
-    def in_blocks(self, block_bits: int, instances: int) -> Bits:
+    def in_blocks(self, block_bits: int, instances: int) -> AccessBits:
         """Rounded up to whole blocks, of every kind at each instance."""
         whole = block_bits * instances
-        return Bits(*(ceil_div(bits, whole) * whole for bits in astuple(self)))
+        return AccessBits(*(ceil_div(bits, whole) * whole for bits in astuple(self)))
 
 
-def access_bits(arch: Architecture, tensor: Tensor, accesses: Accesses) -> Bits:
+def access_bits(arch: Architecture, tensor: Tensor, accesses: Accesses) -> AccessBits:
     """Bits of some accesses: finished outputs at their own width, the rest as partial sums."""
     wide, narrow = arch.partial_width_bits(tensor), arch.width_bits(tensor)
-    return Bits(
+    return AccessBits(
         supplied=(accesses.reads - accesses.drains) * wide,
         drained=(accesses.drains - accesses.finished_reads) * wide + accesses.finished_reads * narrow,
         collected=(accesses.writes - accesses.fills - accesses.finished_writes) * wide

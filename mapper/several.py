@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from ..arch import Architecture
-from ..cost_models import ENERGY, LATENCY, Capped, Cost, Objective
-from ..ir import InfeasibleError, Mapping, Problem
-from .certificate import Certificate
-from .constraints import Constraints
-from .exact.search import FREE, ExactSearch, search_exact
+from ..cost_models import ENERGY, LATENCY, Capped, Objective
+from ..ir import InfeasibleError
+from .exact.search import ExactSearch
 from .means import Means
-from .space import Space
-from .tilings import Tiling
-
-Answer = tuple[Mapping, Cost, Certificate]
+from .question import Answer, Question
 
 STEP = 1e-7
 """A point of the front is better than the one before it in one objective by more than this fraction."""
 
 
-def search_best(
-    problem: Problem,
-    arch: Architecture,
-    count: int,
-    objective: Objective,
-    tiling: Tiling = "perfect",
-    space: Space = "even",
-    constraints: Constraints = FREE,
-    time_limit: float | None = None,
-) -> list[Answer]:
+def search_best(question: Question, count: int) -> list[Answer]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof: no other mapping of
     the space, but those listed before it and those that cost the same as one of them, is better.
 
@@ -38,80 +24,93 @@ def search_best(
     that leave as many tiles only those are that can pay (`tilings.ragged_trips`). Fewer than `count` are returned where
     there are no more. Raises InfeasibleError when nothing fits.
     """
-    search = ExactSearch(problem, arch, objective, tiling, space, constraints, Means.from_now(time_limit), count)
+    search = _exact(question, count)
     search.run()
-    return [(found.mapping, found.cost, search.certificate(found)) for found in search.found]
+    return [Answer(found.mapping, found.cost, search.certificate(found)) for found in search.found]
 
 
-def search_in_turn(
-    problem: Problem,
-    arch: Architecture,
-    objective: Objective,
-    tiling: Tiling = "perfect",
-    space: Space = "even",
-    constraints: Constraints = FREE,
-    time_limit: float | None = None,
-) -> Answer:
-    """The best mapping for a lexicographic objective: the least of its first part, then of its second one among those.
+def best_of(question: Question) -> Answer:
+    """The best mapping, with its proof."""
+    return search_best(question, 1)[0]
 
-    The certificate is that of the whole: its value and bound are those of the first part, and it is proven if both are.
-    """
-    first, second = objective.parts
-    mapping, cost, proof = search_exact(problem, arch, first, tiling, space, constraints, time_limit)
-    if proof.interrupted:
-        return mapping, cost, replace(proof, objective=objective.name)
-    limit = {"latency": cost.latency_cycles} if _is_latency(first) else {"energy": cost.energy_pj}
-    mapping, cost, then = search_exact(problem, arch, second.capped(**limit), tiling, space, constraints, time_limit)
-    bound = proof.lower_bound if then.proven else min(proof.lower_bound, proof.value * (1 - then.gap))
-    return (
-        mapping,
-        cost,
-        replace(
-            proof,
-            objective=objective.name,
-            lower_bound=bound,
-            evaluated=proof.evaluated + then.evaluated,
-            pruned={
-                rule: proof.pruned.get(rule, 0) + then.pruned.get(rule, 0) for rule in {**proof.pruned, **then.pruned}
-            },
-            seconds=proof.seconds + then.seconds,
-        ),
+
+def _exact(question: Question, count: int) -> ExactSearch:
+    """The exact search of a question: the one place where it is made. Its time runs from this call."""
+    return ExactSearch(
+        question.problem,
+        question.arch,
+        question.objective,
+        question.tiling,
+        question.space,
+        question.constraints,
+        Means.from_now(question.limits.time_s, question.limits.memory_bytes),
+        count,
     )
 
 
-def search_front(
-    problem: Problem,
-    arch: Architecture,
-    tiling: Tiling = "perfect",
-    space: Space = "even",
-    constraints: Constraints = FREE,
-    time_limit: float | None = None,
-    search: Callable[..., Answer] = search_exact,
-) -> Iterator[Answer]:
+def search_in_turn(question: Question) -> Answer:
+    """The best mapping for a lexicographic objective: the least of its first part, then of its second one among those.
+
+    The certificate is that of the whole: its value and bound are those of the first part, and it is proven if both are.
+    The time limit is for both searches together.
+    """
+    started = time.perf_counter()
+    first, second = question.objective.parts
+    best = best_of(replace(question, objective=first))
+    proof = best.certificate
+    if proof.interrupted:
+        return replace(best, certificate=replace(proof, objective=question.objective.name))
+    limit = {"latency": best.cost.latency_cycles} if _is_latency(first) else {"energy": best.cost.energy_pj}
+    among = replace(_with_time_left(question, started), objective=second.capped(**limit))
+    found = best_of(among)
+    then = found.certificate
+    bound = proof.lower_bound if then.proven else min(proof.lower_bound, proof.value * (1 - then.gap))
+    rules = {**proof.pruned, **then.pruned}
+    whole = replace(
+        proof,
+        objective=question.objective.name,
+        lower_bound=bound,
+        evaluated=proof.evaluated + then.evaluated,
+        pruned={rule: proof.pruned.get(rule, 0) + then.pruned.get(rule, 0) for rule in rules},
+        seconds=proof.seconds + then.seconds,
+    )
+    return Answer(found.mapping, found.cost, whole)
+
+
+def _with_time_left(question: Question, started: float) -> Question:
+    if question.limits.time_s is None:
+        return question
+    left = max(question.limits.time_s - (time.perf_counter() - started), 0.0)
+    return replace(question, limits=replace(question.limits, time_s=left))
+
+
+def search_front(question: Question, search: Callable[[Question], Answer] = best_of) -> Iterator[Answer]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency.
 
     Every point is the least energy among all mappings that are faster than the point before it, and the least latency
-    at that energy, both proven. time_limit is for each search (seconds). An interrupted search gives the last point.
+    at that energy, both proven. An interrupted search gives the last point.
 
-    search  that finds each of them, with the arguments of `search_exact`
+    question  its objective is not looked at; its limits are for each search
+    search    that finds each of the two mappings of a point
     """
     objective: Objective = ENERGY
     while True:
         try:
-            found = search(problem, arch, objective, tiling, space, constraints, time_limit)
+            found = search(replace(question, objective=objective))
         except InfeasibleError:
             if objective is ENERGY:
                 raise
             return
-        if found[2].interrupted:
+        if found.certificate.interrupted:
             yield found
             return
-        fastest = LATENCY.capped(energy=found[1].energy_pj)
-        mapping, cost, proof = search(problem, arch, fastest, tiling, space, constraints, time_limit)
-        yield mapping, cost, replace(proof, objective=fastest.name)
+        fastest = LATENCY.capped(energy=found.cost.energy_pj)
+        point = search(replace(question, objective=fastest))
+        proof = replace(point.certificate, objective=fastest.name)
+        yield replace(point, certificate=proof)
         if proof.interrupted:
             return
-        objective = ENERGY.capped(latency=cost.latency_cycles * (1 - STEP))
+        objective = ENERGY.capped(latency=point.cost.latency_cycles * (1 - STEP))
 
 
 def _is_latency(objective: Objective) -> bool:

@@ -11,19 +11,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..arch import Architecture, Mac, Memory
+from ..cost_models import ENERGY
 from ..cost_models.intensity import compulsory_words
 from ..cost_models.traffic_bounds import traffic_bound
 from ..ir import InfeasibleError, Mapping, Problem
-from .exact.search import search_exact
+from .question import DEFAULT_LIMITS, Limits, Question
+from .several import best_of
 from .space import Space
 from .tilings import Tiling
+
+DEFAULT_TILING: Tiling = "ragged"
+"""Of the curve: with divisors alone, the words of a buffer between two tiles are of no use."""
 
 WORD_BITS = 8
 """Of the machine; all words are alike, so that its bits are no more than a unit."""
 
 
 @dataclass(frozen=True)
-class Point:
+class SlopePoint:
     """The least traffic for one size of the buffer.
 
     words    size of the buffer
@@ -47,46 +52,44 @@ class Point:
 def ski_slope(
     problem: Problem,
     sizes: Sequence[int],
-    tiling: Tiling = "ragged",
+    tiling: Tiling = DEFAULT_TILING,
     space: Space = "even",
-    time_limit: float | None = None,
-) -> Iterator[Point]:
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[SlopePoint]:
     """The points of the curve, from the smallest buffer to the largest.
 
-    sizes       of the buffer, in words
-    time_limit  seconds for each point
+    sizes   of the buffer, in words
+    limits  of the search of each point
 
     A size at which every word moves once is the last that is searched: larger buffers have the same mapping.
     """
     plain = _without_widths(problem)
     compulsory = sum(compulsory_words(problem).values())
-    last: Point | None = None
+    last: SlopePoint | None = None
     for words in sorted(set(sizes)):
         if last is not None and last.traffic == compulsory:
             last = replace(last, words=words, bound=traffic_bound(plain, words))
         else:
-            last = least_traffic(plain, words, tiling, space, time_limit)
+            last = least_traffic(plain, words, tiling, space, limits)
         yield last
 
 
 def least_traffic(
     problem: Problem,
     words: int,
-    tiling: Tiling = "ragged",
+    tiling: Tiling = DEFAULT_TILING,
     space: Space = "even",
-    time_limit: float | None = None,
-) -> Point:
+    limits: Limits = DEFAULT_LIMITS,
+) -> SlopePoint:
     """One point of the curve."""
     bound = traffic_bound(problem, words)
     try:
-        mapping, cost, certificate = search_exact(
-            problem, one_buffer(words), "energy", tiling, space, time_limit=time_limit
-        )
+        best = best_of(Question(problem, one_buffer(words), ENERGY, tiling, space, limits=limits))
     except InfeasibleError:
-        return Point(words, None, bound, bound, None)
-    traffic = round(cost.energy_pj)
-    least = float(traffic) if certificate.proven else certificate.lower_bound
-    return Point(words, traffic, least, bound, mapping)
+        return SlopePoint(words, None, bound, bound, None)
+    traffic = round(best.cost.energy_pj)
+    least = float(traffic) if best.certificate.proven else best.certificate.lower_bound
+    return SlopePoint(words, traffic, least, bound, best.mapping)
 
 
 def one_buffer(words: int) -> Architecture:

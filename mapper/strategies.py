@@ -1,69 +1,157 @@
-"""Ways to search: the exact one, an independent exact model, and heuristics to compare with."""
+"""Ways to search: the exact one, an independent exact model, and heuristics to compare with.
+
+A strategy is a frozen dataclass: its fields are its options, its class says what it knows. `STRATEGIES` is the table of
+all of them; to add one, add a class and its line there.
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Protocol
 
-from ..arch import Architecture
-from ..cost_models import Cost, Objective
-from ..ir import Mapping, Problem, TilewrightError
+from ..ir import TilewrightError, did_you_mean
 from .certificate import Certificate
-from .constraints import Constraints
-from .exact.bounds.lattice import check_searchable
-from .exact.search import FREE, search_exact
-from .space import Space
-from .space.regions import placements
-from .space.size import count_mappings
-from .tilings import Tiling
-
-STRATEGIES = ("exact", "cpsat", "random", "anneal", "genetic")
-"""exact and cpsat prove their answer; the others are how users of other tools search."""
+from .question import Answer, Question
+from .several import best_of, search_in_turn
+from .tilings import TILINGS, Tiling
 
 
-def search_by(
-    strategy: str,
-    problem: Problem,
-    arch: Architecture,
-    objective: Objective,
-    tiling: Tiling = "perfect",
-    space: Space = "even",
-    constraints: Constraints = FREE,
-    time_limit: float | None = None,
-    seed: int = 0,
-) -> tuple[Mapping, Cost, Certificate]:
-    """The best mapping that a strategy finds, its cost, and what is proven of it.
+class Strategy(Protocol):
+    """A way to search.
 
-    seed  of the heuristics: with the same seed, and no time limit, they find the same on every run
-
-    Raises TilewrightError for what a strategy cannot do, InfeasibleError when nothing fits.
+    name     by which it is asked for
+    tilings  that it knows
     """
-    if strategy == "exact":
-        from .several import search_in_turn
 
-        run = search_in_turn if objective.is_lexicographic else search_exact
-        return run(problem, arch, objective, tiling, space, constraints, time_limit)
-    where, started = f"strategy {strategy}", time.perf_counter()
-    check_searchable(problem, tiling)
-    if space != "even":
-        raise TilewrightError("it searches the even space only", where=where, hint='take strategy "exact"')
-    if not constraints.is_free:
-        raise TilewrightError("it knows no constraints", where=where, hint='take strategy "exact"')
-    if strategy == "cpsat":
-        _refuse_what_cpsat_lacks(arch, where)
+    name: ClassVar[str]
+    tilings: ClassVar[tuple[Tiling, ...]]
+
+    def search(self, question: Question) -> Answer:
+        """The best mapping that it finds, with what is proven of it.
+
+        Raises TilewrightError for what the strategy cannot do, InfeasibleError when nothing fits.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Best first over partial mappings, to a proof (`exact/search.py`)."""
+
+    name: ClassVar[str] = "exact"
+    tilings: ClassVar[tuple[Tiling, ...]] = TILINGS
+
+    def search(self, question: Question) -> Answer:
+        if question.objective.is_lexicographic:
+            return search_in_turn(question)
+        return best_of(question)
+
+
+@dataclass(frozen=True)
+class ConstraintModel:
+    """The same space as a model for CP-SAT that shares no code with the search (`cpsat/`)."""
+
+    name: ClassVar[str] = "cpsat"
+    tilings: ClassVar[tuple[Tiling, ...]] = ("perfect",)
+
+    def search(self, question: Question) -> Answer:
         from .cpsat import search_cpsat
 
-        mapping, cost, bound = search_cpsat(problem, arch, objective, tiling, time_limit)
-        proof = _certificate(strategy, problem, arch, objective, tiling, cost, bound, 0)
-        return mapping, cost, replace(proof, seconds=time.perf_counter() - started)
-    from .heuristics.search import search_heuristic
+        started = time.perf_counter()
+        _check_plain(self.name, question)
+        _refuse_what_cpsat_lacks(question, f"strategy {self.name}")
+        asked = (question.problem, question.arch, question.objective, question.tiling, question.limits.time_s)
+        mapping, cost, bound = search_cpsat(*asked)
+        value = cost.objective(question.objective)
+        proof = replace(_nothing_proven(question, self.name, value), lower_bound=bound)
+        return Answer(mapping, cost, replace(proof, seconds=time.perf_counter() - started))
 
-    found = search_heuristic(problem, arch, objective, tiling, strategy, seed, time_limit)
-    proof = _certificate(strategy, problem, arch, objective, tiling, found.cost, 0.0, found.evaluated)
-    return found.mapping, found.cost, replace(proof, seconds=time.perf_counter() - started)
+
+@dataclass(frozen=True)
+class _Heuristic:
+    """What the heuristics have in common (`heuristics/`): they prove nothing.
+
+    seed  with the same one, and no time limit, they find the same on every run
+    """
+
+    seed: int = 0
+    name: ClassVar[str]
+    tilings: ClassVar[tuple[Tiling, ...]] = TILINGS
+
+    def search(self, question: Question) -> Answer:
+        from .heuristics.search import search_heuristic
+
+        started = time.perf_counter()
+        _check_plain(self.name, question)
+        found = search_heuristic(question, self.name, self.seed)
+        value = found.cost.objective(question.objective)
+        proof = replace(_nothing_proven(question, self.name, value), evaluated=found.evaluated)
+        return Answer(found.mapping, found.cost, replace(proof, seconds=time.perf_counter() - started))
 
 
-def _refuse_what_cpsat_lacks(arch: Architecture, where: str) -> None:
+@dataclass(frozen=True)
+class RandomSampling(_Heuristic):
+    """Independent draws."""
+
+    name: ClassVar[str] = "random"
+
+
+@dataclass(frozen=True)
+class Annealing(_Heuristic):
+    """Simulated annealing."""
+
+    name: ClassVar[str] = "anneal"
+
+
+@dataclass(frozen=True)
+class Genetic(_Heuristic):
+    """A population, crossover by dimension, elitism."""
+
+    name: ClassVar[str] = "genetic"
+
+
+STRATEGIES: dict[str, type[Strategy]] = {
+    strategy.name: strategy for strategy in (Exact, ConstraintModel, RandomSampling, Annealing, Genetic)
+}
+"""Name -> strategy. exact and cpsat prove their answer; the others are how users of other tools search."""
+
+
+def strategy_named(name: str, **options: object) -> Strategy:
+    """The strategy of that name; options that are None are left at their defaults.
+
+    Raises TilewrightError, with the nearest known name, for an unknown strategy, and for an option that it has not.
+    """
+    if name not in STRATEGIES:
+        raise TilewrightError(f"unknown strategy {name!r}", hint=did_you_mean(str(name), STRATEGIES))
+    chosen = STRATEGIES[name]
+    given = {option: value for option, value in options.items() if value is not None}
+    for option in given:
+        having = [other for other, strategy in STRATEGIES.items() if option in _options(strategy)]
+        if name not in having:
+            message = f"{option} is no option of the strategy {name}, but of {', '.join(having)}"
+            raise TilewrightError(message, where=option)
+    return chosen(**given)
+
+
+def _options(strategy: type[Strategy]) -> set[str]:
+    return {field.name for field in fields(strategy)}  # type: ignore[arg-type]
+
+
+def _check_plain(name: str, question: Question) -> None:
+    """TilewrightError for the parts of a question that only the exact search knows."""
+    from .exact.bounds.lattice import check_searchable
+
+    where, hint = f"strategy {name}", 'take strategy "exact"'
+    check_searchable(question.problem, question.tiling)
+    if question.space != "even":
+        raise TilewrightError("it searches the even space only", where=where, hint=hint)
+    if not question.constraints.is_free:
+        raise TilewrightError("it knows no constraints", where=where, hint=hint)
+
+
+def _refuse_what_cpsat_lacks(question: Question, where: str) -> None:
+    arch = question.arch
     lacking = {
         "leakage": arch.total_leakage_pj_per_cycle > 0,
         "block": any(memory.block_bits for memory in arch.memories),
@@ -75,25 +163,21 @@ def _refuse_what_cpsat_lacks(arch: Architecture, where: str) -> None:
             raise TilewrightError(f"it does not know {key}, which {arch.name} has", where=where, hint='take "exact"')
 
 
-def _certificate(
-    strategy: str,
-    problem: Problem,
-    arch: Architecture,
-    objective: Objective,
-    tiling: Tiling,
-    cost: Cost,
-    bound: float,
-    evaluated: int,
-) -> Certificate:
+def _nothing_proven(question: Question, name: str, value: float) -> Certificate:
+    """The certificate of a mapping of that value, of which nothing is known yet."""
+    from .space.regions import placements
+    from .space.size import count_mappings
+
+    problem, arch = question.problem, question.arch
     return Certificate(
-        objective=objective.name,
-        tiling=tiling,
-        value=cost.objective(objective),
-        lower_bound=bound,
-        space_size=count_mappings(problem, arch, tiling),
+        objective=question.objective.name,
+        tiling=question.tiling,
+        value=value,
+        lower_bound=0.0,
+        space_size=count_mappings(problem, arch, question.tiling),
         placements=placements(problem, arch),
-        evaluated=evaluated,
+        evaluated=0,
         pruned={},
         seconds=0.0,
-        strategy=strategy,
+        strategy=name,
     )

@@ -9,6 +9,7 @@ as a tile's words grow evenly with its size; where they do not, as with dilated 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import isqrt
 from typing import Literal
@@ -17,6 +18,14 @@ from ..ir import Problem, ceil_div
 
 Tiling = Literal["perfect", "ragged"]
 TILINGS: tuple[Tiling, ...] = ("perfect", "ragged")
+
+DEFAULT_TILING: Tiling = "perfect"
+"""Of searches that are not told otherwise, and know it."""
+
+
+def tiling_for(known: Sequence[Tiling] = TILINGS) -> Tiling:
+    """The tiling of a search that is not told which: the default where it is known, else what is known."""
+    return DEFAULT_TILING if DEFAULT_TILING in known else known[0]
 
 
 @lru_cache(maxsize=1 << 14)

@@ -29,7 +29,7 @@ _CELLS = 12  # most rows and columns of an array that are drawn
 
 def architecture_svg(arch: Architecture) -> str:
     """The picture as the text of an SVG file; it needs nothing but itself and suits light and dark pages."""
-    picture = _Picture(arch)
+    picture = _ArchDrawing(arch)
     picture.head()
     for level in arch.levels:
         if isinstance(level, Memory):
@@ -42,7 +42,7 @@ def architecture_svg(arch: Architecture) -> str:
     return picture.text()
 
 
-class _Picture:
+class _ArchDrawing:
     """What is drawn so far; `y` is where the next part starts."""
 
     def __init__(self, arch: Architecture) -> None:

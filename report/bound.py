@@ -13,7 +13,7 @@ from rich.table import Table
 from ..cost_models.intensity import compulsory_words
 from ..cost_models.traffic_bounds import reuse_bound, sharing_factor
 from ..ir import Problem
-from ..mapper.ski_slope import Point
+from ..mapper.ski_slope import SlopePoint
 from .figures import BLUE, GREY, VERMILION, figure_style, legend_above, new_figure, save_figure
 from .text import columns, layer_rows, pairs, section
 from .units import count, percent
@@ -21,7 +21,7 @@ from .units import count, percent
 _HEAD = ("buffer", "least traffic", "bound", "above it")
 
 
-def bound_page(problem: Problem, points: Sequence[Point], kind: str) -> Group:
+def bound_page(problem: Problem, points: Sequence[SlopePoint], kind: str) -> Group:
     """A line for each size of the buffer; `kind` says which mappings were searched."""
     rows = [
         ("Traffic", "words read and written between a memory without limit and a buffer of so many words"),
@@ -32,7 +32,7 @@ def bound_page(problem: Problem, points: Sequence[Point], kind: str) -> Group:
     return Group(pairs([*layer_rows(problem), *rows]), section("Words moved, by words of the buffer", _table(points)))
 
 
-def bound_data(problem: Problem, points: Sequence[Point], kind: str) -> dict[str, Any]:
+def bound_data(problem: Problem, points: Sequence[SlopePoint], kind: str) -> dict[str, Any]:
     """The same for programs, in words."""
     return {
         "layer": problem.name,
@@ -66,32 +66,32 @@ def _compulsory(problem: Problem) -> int:
     return sum(compulsory_words(problem).values())
 
 
-def _table(points: Sequence[Point]) -> Table:
+def _table(points: Sequence[SlopePoint]) -> Table:
     table = columns((), _HEAD)
     for row in point_rows(points):
         table.add_row(*row)
     return table
 
 
-def point_rows(points: Sequence[Point]) -> list[tuple[str, str, str, str]]:
+def point_rows(points: Sequence[SlopePoint]) -> list[tuple[str, str, str, str]]:
     """Buffer, least traffic, bound, and how far the one is above the other, as texts."""
     return [(count(p.words), _traffic(p), count(round(p.bound)), _above(p)) for p in points]
 
 
-def _traffic(point: Point) -> str:
+def _traffic(point: SlopePoint) -> str:
     if point.traffic is None:
         return "nothing fits"
     gap = "" if point.proven else f" (not proven: {count(round(point.least))} or more)"
     return count(point.traffic) + gap
 
 
-def _above(point: Point) -> str:
+def _above(point: SlopePoint) -> str:
     if point.traffic is None:
         return "-"
     return percent(point.traffic - point.bound, point.bound) if point.traffic > point.bound else "0%"
 
 
-def bound_document(problem: Problem, points: Sequence[Point], kind: str, command: str) -> str:
+def bound_document(problem: Problem, points: Sequence[SlopePoint], kind: str, command: str) -> str:
     """The same as a Markdown page, with the command that writes it and the pictures beside it."""
     lines = [
         f"# Least traffic of {problem.name}",
@@ -113,7 +113,7 @@ def bound_document(problem: Problem, points: Sequence[Point], kind: str, command
     return "\n".join(lines) + "\n"
 
 
-def draw(problem: Problem, points: Sequence[Point], paths: Sequence[Path]) -> None:
+def draw(problem: Problem, points: Sequence[SlopePoint], paths: Sequence[Path]) -> None:
     """The ski slope with its bounds, as pictures of whatever kind the paths end in.
 
     Raises TilewrightError when matplotlib is not installed.
@@ -133,7 +133,7 @@ def draw(problem: Problem, points: Sequence[Point], paths: Sequence[Path]) -> No
         save_figure(figure, path)
 
 
-def _curves(axes: Any, problem: Problem, points: Sequence[Point]) -> None:
+def _curves(axes: Any, problem: Problem, points: Sequence[SlopePoint]) -> None:
     found = [p for p in points if p.traffic is not None]
     least = "least traffic, proven" if all(p.proven for p in found) else "least traffic found"
     axes.plot([p.words for p in found], [p.traffic for p in found], "o-", color=BLUE, label=least)

@@ -10,7 +10,8 @@ from rich.table import Table as TextTable
 from rich.text import Text
 
 from .batch.run import Progress
-from .comparison import FREE, Comparison, Row
+from .comparison import Comparison
+from .comparison_rows import FREE, Row
 from .summaries import Summary, network_objective, tied_best
 from .text import columns, pairs, section
 from .units import count, energy, percent, plural, seconds, significant

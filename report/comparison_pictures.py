@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..arch import Architecture
-from .comparison import FREE, Comparison
+from .comparison_rows import FREE, ComparisonRows
 from .costs import LEAKAGE, MAC
 from .figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure_style, new_panels, save_figure
-from .summaries import Summary, network_objective
+from .summaries import Summary, network_objective, summaries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ _WIDTH = 6.4  # inches, on a phone as wide as its screen
 _ROW = 0.3  # inches for an architecture
 
 
-def write_pictures(comparison: Comparison, folder: Path) -> tuple[Path, ...]:
+def write_pictures(comparison: ComparisonRows, folder: Path) -> tuple[Path, ...]:
     """Write every picture as SVG and PNG. Raises TilewrightError without matplotlib, or when one cannot be written."""
     names = ["energy", *(["dataflows"] if has_prices(comparison) else [])]
     with figure_style():
@@ -49,24 +49,24 @@ def write_pictures(comparison: Comparison, folder: Path) -> tuple[Path, ...]:
     )
 
 
-def has_prices(comparison: Comparison) -> bool:
+def has_prices(comparison: ComparisonRows) -> bool:
     """Whether there are fixed dataflows, and the free choice to compare them with."""
     return FREE in comparison.dataflows and len(comparison.dataflows) > 1
 
 
-def finding_picture(comparison: Comparison) -> Figure:
+def finding_picture(comparison: ComparisonRows) -> Figure:
     """What the comparison is about: the price of dataflows; where there are none to compare, energy by level."""
     return dataflow_picture(comparison) if has_prices(comparison) else energy_picture(comparison)
 
 
-def dataflow_picture(comparison: Comparison) -> Figure:
+def dataflow_picture(comparison: ComparisonRows) -> Figure:
     """For every network a panel, in it a line for each architecture: the objective under each fixed dataflow over that
     of the free optimum, as a mark of its colour and shape. Marks stand a little above one another, so that equal ones
     are all seen; all panels have one axis.
     """
     fixed = [dataflow for dataflow in comparison.dataflows if dataflow != FREE]
     figure, panels = _panels(comparison)
-    found = comparison.summaries()
+    found = summaries(comparison)
     most = max((s.penalty for s in found if s.penalty is not None), default=1.0)
     for panel, network in zip(panels, comparison.networks, strict=True):
         for i, dataflow in enumerate(fixed):
@@ -84,9 +84,9 @@ def dataflow_picture(comparison: Comparison) -> Figure:
     return figure
 
 
-def _dataflow_marks(panel: Axes, summaries: Sequence[Summary], index: int, count: int) -> None:
+def _dataflow_marks(panel: Axes, here: Sequence[Summary], index: int, count: int) -> None:
     colour, lane = _COLOURS[index % len(_COLOURS)], _lane(index, count)
-    mapped = [(place, s.penalty) for place, s in enumerate(summaries) if s.penalty is not None]
+    mapped = [(place, s.penalty) for place, s in enumerate(here) if s.penalty is not None]
     panel.plot(
         [factor for _, factor in mapped],
         [place + lane for place, _ in mapped],
@@ -94,9 +94,9 @@ def _dataflow_marks(panel: Axes, summaries: Sequence[Summary], index: int, count
         marker=_SHAPES[index % len(_SHAPES)],
         markersize=5.5,
         color=colour,
-        label=summaries[0].dataflow,
+        label=here[0].dataflow,
     )
-    for place, s in enumerate(summaries):
+    for place, s in enumerate(here):
         if s.penalty is None:
             left = panel.get_yaxis_transform()  # of the panel, whatever the axis
             panel.text(0.02, place + lane, "x", ha="center", va="center", color=colour, transform=left)
@@ -116,7 +116,7 @@ def _scale(panel: Axes, most: float) -> None:
         panel.set_xlim(1 - 0.08 * beyond, 1 + 1.06 * beyond)
 
 
-def energy_picture(comparison: Comparison) -> Figure:
+def energy_picture(comparison: ComparisonRows) -> Figure:
     """For every network a panel: energy of its mappings on each architecture, by level; free ones where there are."""
     dataflow = FREE if FREE in comparison.dataflows else comparison.dataflows[0]
     shares_of = {
@@ -143,7 +143,7 @@ def energy_picture(comparison: Comparison) -> Figure:
     return figure
 
 
-PICTURES: Mapping[str, Callable[[Comparison], Figure]] = {
+PICTURES: Mapping[str, Callable[[ComparisonRows], Figure]] = {
     "finding": finding_picture,
     "energy": energy_picture,
     "dataflows": dataflow_picture,
@@ -160,7 +160,7 @@ def _name_rows(panel: Axes, archs: Sequence[str]) -> None:
         panel.axhline(place - 0.5, color="#DDDDDD", linewidth=0.6)
 
 
-def _by_level(comparison: Comparison, network: str, arch: str, dataflow: str) -> dict[str, float]:
+def _by_level(comparison: ComparisonRows, network: str, arch: str, dataflow: str) -> dict[str, float]:
     """Energy of a network by level, in mJ."""
     found: dict[str, float] = {}
     for row in comparison.of(network, arch, dataflow):
@@ -182,7 +182,7 @@ def _level(arch: Architecture, place: str) -> str:
     return "innermost memory" if place == names[-1] else "between"
 
 
-def _panels(comparison: Comparison) -> tuple[Figure, list[Axes]]:
+def _panels(comparison: ComparisonRows) -> tuple[Figure, list[Axes]]:
     rows = max(len(comparison.archs), 2)
     return new_panels(_WIDTH, 1.5 + (0.55 + _ROW * rows) * len(comparison.networks), len(comparison.networks))
 
@@ -202,7 +202,7 @@ def _legend(figure: Figure, panel: Axes, title: str | None = None) -> None:
     )
 
 
-def _caption(figure: Figure, comparison: Comparison, text: str) -> None:
+def _caption(figure: Figure, comparison: ComparisonRows, text: str) -> None:
     settings = comparison.settings
     asked = f"Objective {settings.objective.name}, {settings.space} space, {settings.tiling} tilings"
     machines = f"Architectures: {', '.join(comparison.archs)}."
@@ -210,5 +210,5 @@ def _caption(figure: Figure, comparison: Comparison, text: str) -> None:
     figure.supxlabel(lines, fontsize="small", x=0.01, ha="left")
 
 
-def _goal(comparison: Comparison) -> str:
+def _goal(comparison: ComparisonRows) -> str:
     return network_objective(comparison.settings.objective).name

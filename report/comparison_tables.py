@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .comparison import Comparison, Row
-from .summaries import Summary, network_objective
+from .comparison_rows import ComparisonRows, Row
+from .findings import findings
+from .hybrid import hybrids
+from .summaries import Summary, network_objective, summaries, winners
 from .tables import Table, Value
 
 _PLACE = ("network", "layer", "arch", "dataflow")
 
 
-def all_tables(comparison: Comparison) -> tuple[Table, ...]:
+def all_tables(comparison: ComparisonRows) -> tuple[Table, ...]:
     """Every table, under the name of the file that it goes to."""
     return (
         layer_table(comparison),
@@ -24,15 +26,13 @@ def all_tables(comparison: Comparison) -> tuple[Table, ...]:
     )
 
 
-def comparison_data(comparison: Comparison) -> dict[str, Any]:
+def comparison_data(comparison: ComparisonRows) -> dict[str, Any]:
     """All tables by their names, with the findings, for programs."""
-    from .findings import findings
-
     tables = {table.name: table.records() for table in all_tables(comparison)}
     return {"command": comparison.command, "findings": list(findings(comparison)), **tables}
 
 
-def layer_table(comparison: Comparison) -> Table:
+def layer_table(comparison: ComparisonRows) -> Table:
     """One row for each layer, architecture and dataflow; figures are of one occurrence of the layer."""
     columns = (
         *("network", "layer", "kind", "repeat", "arch", "dataflow", "objective", "tiling", "space", "status"),
@@ -43,7 +43,7 @@ def layer_table(comparison: Comparison) -> Table:
     return Table("layers", columns, [_layer_row(comparison, row) for row in comparison.rows])
 
 
-def energy_table(comparison: Comparison) -> Table:
+def energy_table(comparison: ComparisonRows) -> Table:
     """One row for each layer's energy at each memory and tensor, and that of its MACs; of one occurrence."""
     rows: list[tuple[Value, ...]] = [
         (row.network, row.layer, row.arch, row.dataflow, part.place, part.tensor, row.repeat, part.energy_pj)
@@ -53,7 +53,7 @@ def energy_table(comparison: Comparison) -> Table:
     return Table("energy", (*_PLACE, "place", "tensor", "repeat", "energy_pJ"), rows)
 
 
-def latency_table(comparison: Comparison) -> Table:
+def latency_table(comparison: ComparisonRows) -> Table:
     """One row for each layer and whatever its latency could wait for, in cycles of one occurrence."""
     rows: list[tuple[Value, ...]] = [
         (row.network, row.layer, row.arch, row.dataflow, place, row.repeat, cycles, place == row.cost.limited_by)
@@ -64,38 +64,37 @@ def latency_table(comparison: Comparison) -> Table:
     return Table("latency", (*_PLACE, "place", "repeat", "latency_cycles", "is_limit"), rows)
 
 
-def network_table(comparison: Comparison) -> Table:
+def network_table(comparison: ComparisonRows) -> Table:
     """One row for each network, architecture and dataflow; sums over all occurrences."""
     unit = _unit(comparison)
     columns = (
         *("network", "arch", "dataflow", "layers", "missing_layers", "proven", "energy_pJ", "latency_cycles"),
         *("latency_s", f"objective_{unit}", "utilization_fraction", "penalty_factor", "layer_penalty_geomean_factor"),
     )
-    rows = [_network_row(summary) for summary in comparison.summaries()]
+    rows = [_network_row(summary) for summary in summaries(comparison)]
     return Table("networks", columns, rows)
 
 
-def kind_table(comparison: Comparison) -> Table:
+def kind_table(comparison: ComparisonRows) -> Table:
     """One row for each architecture, kind of layer and fixed dataflow, over all networks."""
     columns = ("arch", "kind", "dataflow", "layers", "mapped_layers", "won_layers", "layer_penalty_geomean_factor")
     rows: list[tuple[Value, ...]] = [
-        (w.arch, w.kind, w.dataflow, w.layers, w.mapped, w.wins, w.layer_penalty) for w in comparison.winners()
+        (w.arch, w.kind, w.dataflow, w.layers, w.mapped, w.wins, w.layer_penalty) for w in winners(comparison)
     ]
     return Table("kinds", columns, rows)
 
 
-def hybrid_table(comparison: Comparison) -> Table:
+def hybrid_table(comparison: ComparisonRows) -> Table:
     """One row for each network and architecture: one fixed dataflow for all layers, or the best for each."""
     unit = _unit(comparison)
     columns = ("network", "arch", "single_dataflow", f"single_{unit}", f"hybrid_{unit}", f"free_{unit}", "gain_factor")
     rows: list[tuple[Value, ...]] = [
-        (h.network, h.arch, h.single, h.single_value, h.hybrid_value, h.free_value, h.gain)
-        for h in comparison.hybrids()
+        (h.network, h.arch, h.single, h.single_value, h.hybrid_value, h.free_value, h.gain) for h in hybrids(comparison)
     ]
     return Table("hybrids", columns, rows)
 
 
-def _layer_row(comparison: Comparison, row: Row) -> tuple[Value, ...]:
+def _layer_row(comparison: ComparisonRows, row: Row) -> tuple[Value, ...]:
     settings, cost, proof = comparison.settings, row.cost, row.certificate
     asked = (row.objective, settings.tiling, settings.space, row.status, row.problem.macs)
     figures: tuple[Value, ...] = (None,) * 9
@@ -113,11 +112,11 @@ def _network_row(s: Summary) -> tuple[Value, ...]:
     return (*place, s.energy_pj, s.latency_cycles, s.latency_s, s.value, s.utilization, s.penalty, s.layer_penalty)
 
 
-def _value_column(comparison: Comparison) -> str:
+def _value_column(comparison: ComparisonRows) -> str:
     return f"objective_{_unit(comparison)}"
 
 
-def _unit(comparison: Comparison) -> str:
+def _unit(comparison: ComparisonRows) -> str:
     """The unit of the objective as a part of a name: pJ_cycles; `value` for a formula, which has its own."""
     unit = network_objective(comparison.settings.objective).unit
     return "value" if unit == "formula" else re.sub(r"\W+", "_", unit.replace(" x ", "_").replace("^", ""))

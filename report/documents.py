@@ -31,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 
 from ..arch import Architecture, Fanout, Memory
 from ..cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic, parse_objective
+from ..inputs import checks
 from ..ir import (
     Axis,
     Loop,
@@ -80,7 +81,7 @@ class LoadedMapping(NamedTuple):
     recorded: Recorded
 
 
-class _Part(BaseModel):
+class _Strict(BaseModel):
     """Base of the records: types are exact, unknown keys and numbers that are not finite are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -90,7 +91,7 @@ Size = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1})]
 """A size or a coefficient; `Problem` says it better when one is not positive."""
 
 
-class _AxisPart(_Part):
+class _AxisPart(_Strict):
     """One axis of an array.
 
     fanout  its name
@@ -101,7 +102,7 @@ class _AxisPart(_Part):
     index: Literal[0, 1]
 
 
-class _LoopPart(_Part):
+class _LoopPart(_Strict):
     """Steps along a dimension, one after the other, or side by side on an axis.
 
     kind   "loop"
@@ -116,7 +117,7 @@ class _LoopPart(_Part):
     axis: _AxisPart | None = None
 
 
-class _NodePart(_Part):
+class _NodePart(_Strict):
     """From here inwards, a memory holds the tile of a tensor that the loops further in touch.
 
     kind    "node"
@@ -128,7 +129,7 @@ class _NodePart(_Part):
     tensor: str
 
 
-class _TensorPart(_Part):
+class _TensorPart(_Strict):
     """A tensor, and which of its elements each point of the dimensions touches.
 
     name   of the tensor
@@ -145,7 +146,7 @@ class _TensorPart(_Part):
     partial_bits: PositiveInt | None = None
 
 
-class _ProblemPart(_Part):
+class _ProblemPart(_Strict):
     """A layer: its output is, at every point of the dimensions, the sum of the products of its operands.
 
     name     of the layer
@@ -166,7 +167,7 @@ class _ArchitecturePart(Architecture):
     levels: tuple[Annotated[Memory | Fanout, Field(discriminator="kind")], ...]
 
 
-class _Summary(_Part):
+class _Summary(_Strict):
     """The figures that most readers want, some of them derived from those in `cost` and `certificate`.
 
     energy_pj, latency_cycles, utilization, limited_by  as in `cost`
@@ -186,7 +187,7 @@ class _Summary(_Part):
     gap: float | None
 
 
-class MappingDocument(_Part):
+class MappingDocument(_Strict):
     """A mapping of a layer on an accelerator, with everything that it needs to be understood, run and checked.
 
     schema_version  of this document
@@ -247,7 +248,8 @@ def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None)
     """
     if isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{"):
         return parse_mapping(text_or_path, where or "<text>")
-    place = where or os.fspath(text_or_path)
+    path = checks.path(text_or_path, "the mapping", "the path or the text of a mapping.json", MappingError)
+    place = where or path
     return parse_mapping(read_text(Path(text_or_path), place), place)
 
 

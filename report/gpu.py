@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from ..cost_models.gpu import Advice, Comparison, Gemm, GemmCost, Gpu, SweepPoint
+from ..cost_models.gpu import Advice, Gemm, GemmCost, Gpu, ModelAccuracy, SweepPoint
 from .figures import BLACK, GREY, figure_style, legend_above, new_figure
 from .text import columns, pairs, section
 from .units import percent, plural, seconds, significant
@@ -140,7 +140,7 @@ def _draw_roofs(axes: Axes, points: Sequence[SweepPoint]) -> None:
     axes.set_ylim(0, top)
 
 
-def comparison_page(gpu: Gpu, comparison: Comparison) -> Group:
+def comparison_page(gpu: Gpu, comparison: ModelAccuracy) -> Group:
     """How near the model comes to measured times, and where it is furthest off."""
     table = columns(["M", "N", "K", "type"], ["measured", "modelled", "modelled / measured"])
     worst = sorted(comparison.rows, key=lambda row: -abs(row[1] / row[0].seconds - 1))[:_WORST]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cost_models import Objective
-from .comparison import FREE, Comparison, Row
+from .comparison_rows import FREE, ComparisonRows, Row
 from .summaries import network_objective, tied_best, totals
 
 Floats = npt.NDArray[np.float64]
@@ -53,13 +53,13 @@ class Hybrid:
         return len(self.compared) > 1 and len(self.ties) == len(self.compared)
 
 
-def hybrids(comparison: Comparison) -> tuple[Hybrid, ...]:
+def hybrids(comparison: ComparisonRows) -> tuple[Hybrid, ...]:
     """As `Comparison.hybrids`."""
     places = itertools.product(comparison.networks, comparison.archs)
     return tuple(_hybrid(comparison, network, arch) for network, arch in places)
 
 
-def _hybrid(comparison: Comparison, network: str, arch: str) -> Hybrid:
+def _hybrid(comparison: ComparisonRows, network: str, arch: str) -> Hybrid:
     objective = comparison.settings.objective
     fixed = [dataflow for dataflow in comparison.dataflows if dataflow != FREE]
     singles = {dataflow: _value(objective, comparison.of(network, arch, dataflow)) for dataflow in fixed}

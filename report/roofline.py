@@ -97,7 +97,7 @@ def roofline_chart(
     level = _memory_named(arch, memory)
     bandwidth = bytes_per_second(arch, level)
     peak = FLOP_PER_MAC * arch.mac_instances * arch.mac.per_cycle * arch.clock_hz
-    dots = tuple(_dot(arch, level, peak, bandwidth, *layer) for layer in layers)
+    dots = tuple(_dot(arch, level, peak, bandwidth, layer) for layer in layers)
     return RooflineChart(title, level.name, peak, bandwidth, dots)
 
 
@@ -194,11 +194,9 @@ def _dot(
     memory: Memory,
     peak: float,
     bandwidth: float | None,
-    name: str,
-    repeat: int,
-    problem: Problem,
-    cost: Cost,
+    layer: tuple[str, int, Problem, Cost],
 ) -> Dot:
+    name, repeat, problem, cost = layer
     lines = roofline(cost, arch)
     moved = sum(roof.bytes_moved for roof in lines.roofs if roof.memory == memory.name)
     compulsory = arithmetic_intensity(problem, arch.word_bits)

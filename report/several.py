@@ -8,19 +8,16 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 
 from ..arch import Architecture
-from ..cost_models import Cost
-from ..ir import Mapping
-from ..mapper.certificate import Certificate
+from ..mapper.question import Answer
 from .text import architecture_rows, columns, layer_rows, pairs, section
 from .units import count, energy, percent, significant
-
-Answer = tuple[Mapping, Cost, Certificate]
 
 
 def several_page(results: Sequence[Answer], arch: Architecture, out: Path | None = None) -> Group:
     """A line for each result, best first, and where its files are."""
     table = columns(["#"], ["energy", "cycles", "EDP (pJ x cycles)", "utilization", "objective", "proof"])
-    for number, (_, cost, certificate) in enumerate(results, 1):
+    for number, answer in enumerate(results, 1):
+        cost, certificate = answer.cost, answer.certificate
         verdict = "proven" if certificate.proven else f"gap {percent(certificate.gap, 1)}"
         table.add_row(
             str(number),
@@ -32,7 +29,7 @@ def several_page(results: Sequence[Answer], arch: Architecture, out: Path | None
             verdict,
         )
     parts: list[RenderableType] = [
-        pairs([*layer_rows(results[0][0].problem), *architecture_rows(arch)]),
+        pairs([*layer_rows(results[0].mapping.problem), *architecture_rows(arch)]),
         section("Mappings", table),
     ]
     if out is not None:

@@ -17,7 +17,15 @@ SHORT_KEY = 12
 
 _COLUMNS = (
     *("key", "layer", "arch", "dataflow", "objective", "tiling", "space", "status", "energy_pJ", "latency_cycles"),
-    *("utilization_fraction", "objective_value", "gap_fraction", "search_s", "time_limit_s", "created_utc"),
+    *(
+        "utilization_fraction",
+        "objective_value",
+        "gap_fraction",
+        "search_s",
+        "time_limit_s",
+        "memory_limit_B",
+        "created_utc",
+    ),
     *("model_version", "written_by"),
 )
 
@@ -41,13 +49,13 @@ def list_page(records: Sequence[Record], path: object) -> Group:
 
 def record_page(record: Record) -> Group:
     """The page of one stored result: that of its search, or the reason why there is no mapping."""
-    answer = record.answer()
-    if isinstance(answer, NoMapping):
-        return Group(pairs(_record_rows(record)), f"\n{answer.error}")
+    found = record.result()
+    if isinstance(found, NoMapping):
+        return Group(pairs(_record_rows(record)), f"\n{found.error}")
     from .documents import parse_mapping
 
     arch = parse_mapping(record.text, record.key).arch
-    page = result_page(answer.mapping, arch, answer.cost, answer.certificate, origin=recalled_text(record))
+    page = result_page(found.mapping, arch, found.cost, found.certificate, origin=recalled_text(record))
     return Group(pairs([("Key", record.key), ("Dataflow", record.dataflow)]), page)
 
 
@@ -58,7 +66,16 @@ def records_table(records: Iterable[Record]) -> Table:
 
 def _values(r: Record) -> tuple[Value, ...]:
     asked = (r.key, r.layer, r.arch, r.dataflow, r.objective, r.tiling, r.space, r.status)
-    figures = (r.energy_pj, r.latency_cycles, r.utilization, r.value, r.gap, r.seconds, r.time_limit_s)
+    figures = (
+        r.energy_pj,
+        r.latency_cycles,
+        r.utilization,
+        r.value,
+        r.gap,
+        r.seconds,
+        r.time_limit_s,
+        r.memory_limit_bytes,
+    )
     created = datetime.fromtimestamp(r.created_s, UTC).isoformat(timespec="seconds")
     return (*asked, *figures, created, r.model_version, r.written_by)
 
@@ -79,8 +96,7 @@ def _created(record: Record) -> str:
 
 
 def _objective(r: Record) -> str:
-    extras = [word for word, usual in ((r.space, "even"), (r.tiling, "perfect")) if word != usual]
-    return ", ".join([r.objective, *extras])
+    return ", ".join([r.objective, r.tiling, *([r.space] if r.space != "even" else [])])
 
 
 def _status(r: Record) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..cost_models import Capped, Cost, Objective
-from .comparison import FREE, Comparison, Row
+from .comparison_rows import FREE, ComparisonRows, Row
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ NOTABLE = 1.005
 _TIE = 1e-9
 
 
-def summaries(comparison: Comparison) -> tuple[Summary, ...]:
+def summaries(comparison: ComparisonRows) -> tuple[Summary, ...]:
     """As `Comparison.summaries`."""
     found = []
     for network, arch in itertools.product(comparison.networks, comparison.archs):
@@ -79,7 +79,7 @@ def summaries(comparison: Comparison) -> tuple[Summary, ...]:
     return tuple(found)
 
 
-def winners(comparison: Comparison) -> tuple[Winner, ...]:
+def winners(comparison: ComparisonRows) -> tuple[Winner, ...]:
     """As `Comparison.winners`."""
     fixed = [dataflow for dataflow in comparison.dataflows if dataflow != FREE]
     best = _best_values(row for row in comparison.rows if row.dataflow != FREE)
@@ -132,12 +132,12 @@ def totals(objective: Objective, layers: Iterable[tuple[int, Cost]]) -> Totals:
     return Totals(energy, latency, network_objective(objective).value(energy, latency))
 
 
-def _totals(comparison: Comparison, rows: Sequence[Row]) -> Totals | None:
+def _totals(comparison: ComparisonRows, rows: Sequence[Row]) -> Totals | None:
     pairs = [(row.repeat, row.cost) for row in rows if row.cost is not None]
     return totals(comparison.settings.objective, pairs) if len(pairs) == len(rows) else None
 
 
-def _summary(comparison: Comparison, rows: Sequence[Row], free: Totals | None) -> Summary:
+def _summary(comparison: ComparisonRows, rows: Sequence[Row], free: Totals | None) -> Summary:
     first, machine = rows[0], rows[0].machine
     total = _totals(comparison, rows)
     penalties = ((comparison.penalty(row), row.repeat) for row in rows)
@@ -169,7 +169,7 @@ def _best_values(rows: Iterable[Row]) -> dict[tuple[str, str, str], float]:
     return best
 
 
-def _winner(comparison: Comparison, rows: Sequence[Row], best: dict[tuple[str, str, str], float]) -> Winner:
+def _winner(comparison: ComparisonRows, rows: Sequence[Row], best: dict[tuple[str, str, str], float]) -> Winner:
     mapped = [(row, row.value) for row in rows if row.value is not None]
     penalties = ((comparison.penalty(row), row.repeat) for row in rows)
     return Winner(

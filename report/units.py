@@ -58,6 +58,14 @@ def size(bits: float) -> str:
     return f"{bits:,.0f} bit" if bits % 8 else _scaled(bits / 8, _BYTE_UNITS)
 
 
+def exact_size(number: int) -> str:
+    """Bytes as an option takes them, with no digit lost: 512MiB, 1000B."""
+    for scale, unit in _BYTE_UNITS[1:]:
+        if number % int(scale) == 0:
+            return f"{number // int(scale)}{unit}"
+    return f"{number}B"
+
+
 def percent(part: float, whole: float) -> str:
     """A share such as 12.3%; a part that is too small to show, yet there, is <0.1%."""
     if not whole:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,12 +14,13 @@ ROOT = Path(__file__).parent.parent
 
 MAY_IMPORT = {
     "ir": set(),
-    "workloads": {"ir"},
-    "arch": {"ir"},
+    "inputs": {"ir"},
+    "workloads": {"ir", "inputs"},
+    "arch": {"ir", "inputs"},
     "cost_models": {"ir", "arch"},
-    "mapper": {"ir", "workloads", "arch", "cost_models"},
-    "report": {"ir", "workloads", "arch", "cost_models", "mapper"},
-    "api": {"ir", "workloads", "arch", "cost_models", "mapper", "report"},
+    "mapper": {"ir", "inputs", "workloads", "arch", "cost_models"},
+    "report": {"ir", "inputs", "workloads", "arch", "cost_models", "mapper"},
+    "api": {"ir", "inputs", "workloads", "arch", "cost_models", "mapper", "report"},
 }
 MODULES = sorted(path for folder in MAY_IMPORT for path in (ROOT / folder).rglob("*.py"))
 
@@ -81,6 +82,74 @@ def test_imports_point_one_way(path: Path) -> None:
 )
 def test_imports_are_resolved(source: str, expected: set[str]) -> None:
     assert folders_imported(source, ["tilewright", "mapper"]) == expected
+
+
+def modules_imported(path: Path, known: Collection[str]) -> set[str]:
+    """Our modules that a module imports, anywhere in it; of a name that is taken from a module, that module."""
+    package = import_name(path) if path.name == "__init__.py" else import_name(path)[:-1]
+    found = set()
+    for name in imported_names(path.read_text(), package):
+        module = next((part for part in (".".join(name), ".".join(name[:-1])) if part in known), None)
+        found |= {module} if module else set()
+    return found - {".".join(import_name(path))}
+
+
+def circles(edges: Mapping[str, Collection[str]]) -> list[set[str]]:
+    """Sets of nodes that all lead to each other."""
+    reached = {node: reachable(node, edges) for node in edges}
+    rings = {frozenset(n for n in edges if n in reached[node] and node in reached[n]) for node in edges}
+    return [set(ring) for ring in rings if len(ring) > 1]
+
+
+def reachable(start: str, edges: Mapping[str, Collection[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = [node for node in edges.get(waiting.pop(), ()) if node not in found]
+        found.update(new)
+        waiting += new
+    return found
+
+
+def module_edges() -> dict[str, set[str]]:
+    known = {".".join(import_name(path)) for path in MODULES}
+    return {".".join(import_name(path)): modules_imported(path, known) for path in MODULES}
+
+
+def test_modules_do_not_import_each_other_in_circles() -> None:
+    """Imports inside functions and those for types alone count as well: two modules that need each other are one."""
+    assert not circles(module_edges())
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES if path.name == "__init__.py"}), ids=name_of)
+def test_sub_folders_point_one_way(folder: Path) -> None:
+    """Of the folders in a folder, none leads to another one and back."""
+    inside = [place for place in folder.iterdir() if (place / "__init__.py").exists()]
+    names = {".".join(import_name(place / "__init__.py")): place.name for place in inside}
+
+    def home(module: str) -> str | None:
+        return next((short for name, short in names.items() if f"{module}.".startswith(f"{name}.")), None)
+
+    edges: dict[str, set[str]] = {short: set() for short in names.values()}
+    for module, others in module_edges().items():
+        if (place := home(module)) is not None:
+            edges[place] |= {other for other in map(home, others) if other is not None} - {place}
+    assert not circles(edges)
+
+
+def test_circles_are_found() -> None:
+    assert circles({"a": ["b"], "b": ["c"], "c": ["a"], "d": ["a", "e"], "e": []}) == [{"a", "b", "c"}]
+    assert circles({"a": ["b", "c"], "b": ["c"], "c": []}) == []
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    """What a reader has learned of a name holds wherever it is met again."""
+    places: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(name_of(path))
+    assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
 def test_every_folder_is_a_package() -> None:

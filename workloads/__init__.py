@@ -3,7 +3,8 @@
 from .einsum import einsum
 from .inline import conv_from_text, einsum_from_text, gemm_from_text, parse_sizes
 from .layers import batched_gemm, conv2d, convolution, gemm
-from .networks import ONNX, Network, NetworkLayer, list_networks, load_layer, load_network
+from .network import ONNX, Network, NetworkLayer
+from .networks import list_networks, load_layer, load_network
 
 __all__ = [
     "ONNX",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from ..inputs import checks
 from ..ir import Problem, ProblemError, Rank, Role, Tensor, did_you_mean
 
 Bits = Mapping[str, int]
@@ -38,11 +39,7 @@ def check_keys(given: Mapping[str, object], where: str, required: Collection[str
 
 def whole(key: str, value: object, where: str, minimum: int = 1) -> int:
     """The value, if it is a whole number of at least `minimum`; ProblemError naming the key otherwise."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ProblemError(f"{key} is {value!r}, expected a whole number", where=where)
-    if value < minimum:
-        raise ProblemError(f"{key} is {value}, expected {minimum} or more", where=where)
-    return value
+    return checks.whole(value, key, minimum, ProblemError, where)
 
 
 def pair(key: str, value: object, where: str, minimum: int = 1) -> tuple[int, int]:
@@ -70,12 +67,11 @@ def build(
 
     ProblemError when a size is not a positive whole number, or `bits` has an unknown role or a width below 1.
     """
-    widths = dict(bits or {})
-    check_keys(widths, f"{name}: bits", (), BITS_KEYS)
-    for role, width in widths.items():
-        whole(role, width, f"{name}: bits")
+    given = checks.mapping(bits or {}, f"{name}: bits", 'a dict such as {"weight": 4}', ProblemError)
+    check_keys(given, f"{name}: bits", (), BITS_KEYS)
+    widths = {role: whole(role, width, f"{name}: bits") for role, width in given.items()}
     made = tuple(
         Tensor(tensor, ranks, role, widths.get(role), widths.get("partial") if role == "output" else None)
         for tensor, role, ranks in tensors
     )
-    return Problem(name, tuple(sizes.items()), made)
+    return Problem(name, tuple((dim, int(size)) for dim, size in sizes.items()), made)

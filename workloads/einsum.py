@@ -6,6 +6,7 @@ import string
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from ..inputs import checks
 from ..ir import Problem, ProblemError, Rank, Role
 from .arguments import Bits, axes, build, check_keys, whole
 
@@ -35,10 +36,12 @@ def einsum(
     Raises ProblemError for a spec that is malformed, an index that appears twice in one tensor, an output index that
     no operand has, and for sizes that are missing, unknown or not positive whole numbers.
     """
+    checks.text(spec, "the spec", 'a text such as "mk,kn->mn"', ProblemError)
     title = name or "".join(spec.split())
     operands, output = _read_spec(spec)
     where = f"einsum {''.join(spec.split())!r}"
-    size = _merged(dict(sizes or {}), size_of_index, where)
+    given = checks.mapping(sizes or {}, f"{where}: sizes", 'a dict such as {"m": 64}', ProblemError)
+    size = _merged(dict(given), size_of_index, where)
     indices = list(dict.fromkeys(output + "".join(operands)))
     check_keys(size, f"{where}: sizes", indices, ())
     for index in indices:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from ..inputs import checks
+from ..inputs.plain_yaml import LARGEST_FILE, check_plain
 from ..ir import Problem, ProblemError, did_you_mean
-from ..ir.display import Shown
 from ..ir.files import missing_file
-from ..ir.plain_yaml import LARGEST_FILE, check_plain
 from .arguments import check_keys, pair, whole
 from .einsum import einsum
 from .layers import batched_gemm, conv2d, gemm
-
-ONNX = ".onnx"
-"""What the names of ONNX files end in."""
-Widths = Literal["file", "arch"]
-WIDTHS = ("file", "arch")
-"""Where widths of words come from: the element types in an ONNX file, or the architecture."""
+from .network import ONNX, WIDTHS, Network, NetworkLayer, Widths
 
 _SHIPPED = Path(__file__).parent / "networks"
 
@@ -37,82 +29,6 @@ _ROW_REQUIRED = {
 _ROW_OPTIONAL = {"conv": ("N", "groups", "stride", "dilation", "pad", "H", "W"), "gemm": ("B",), "einsum": ()}
 _CONV_ARGUMENTS = ("K", "C", "P", "Q", "R", "S", "N", "groups", "stride", "dilation")
 _KINDS: dict[type, str] = {str: "a text", list: "a list", bool: "true or false", dict: "keys with values"}
-
-
-@dataclass(frozen=True)
-class NetworkLayer:
-    """One row of a network.
-
-    problem    one occurrence of the layer, named "network:layer"
-    repeat     occurrences in the network, each with its own weights
-    is_weight  the weight-role operand is a stored parameter (False: an activation, as in attention)
-    name       unique in its network
-    shared     occurrences without weights of their own: they use those of another one
-    nodes      names of the occurrences, where they have names of their own (as in an ONNX file)
-    """
-
-    problem: Problem
-    repeat: int
-    is_weight: bool
-    name: str
-    shared: int = 0
-    nodes: tuple[str, ...] = ()
-
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates of all occurrences."""
-        return self.repeat * self.problem.macs
-
-    @property
-    def weights(self) -> int:
-        """Stored parameters, in words, of all occurrences."""
-        if not self.is_weight:
-            return 0
-        words = (
-            math.prod(self.problem.sizes[dim] for dim in tensor.dims)
-            for tensor in self.problem.operands
-            if tensor.role == "weight"
-        )
-        return (self.repeat - self.shared) * sum(words)
-
-
-@dataclass(frozen=True)
-class Network(Shown):
-    """A network.
-
-    name    of the network
-    source  where the shapes come from
-    layers  in order; equal ones may stand once, with `repeat`
-    """
-
-    name: str
-    source: str
-    layers: tuple[NetworkLayer, ...]
-
-    @cached_property
-    def macs(self) -> int:
-        """Multiply-accumulates of the whole network, repeats counted."""
-        return sum(layer.macs for layer in self.layers)
-
-    @cached_property
-    def weights(self) -> int:
-        """Stored parameters of the whole network, in words, repeats counted."""
-        return sum(layer.weights for layer in self.layers)
-
-    def __str__(self) -> str:
-        layers = sum(layer.repeat for layer in self.layers)
-        counts = (
-            f"{layers:,} layers, {len(self.layers):,} of them distinct, {self.macs:,} MACs, {self.weights:,} weights"
-        )
-        return f"{self.name}: {counts}"
-
-    def layer(self, name: str) -> NetworkLayer:
-        """The layer of that name; ProblemError names the nearest one otherwise."""
-        for layer in self.layers:
-            if layer.name == name:
-                return layer
-        names = [layer.name for layer in self.layers]
-        raise ProblemError(f"unknown layer {name!r}", where=f"network {self.name}", hint=did_you_mean(name, names))
 
 
 def list_networks() -> tuple[str, ...]:
@@ -133,7 +49,9 @@ def load_network(
     Raises ProblemError for an unknown name, an unreadable file, keys that are unknown, missing or of a wrong type, and
     symbols of an ONNX file that are unknown or missing.
     """
-    path = os.fspath(name_or_path)
+    path = checks.path(name_or_path, "the network", "a network's name or the path of its file", ProblemError)
+    if dims is not None:
+        checks.mapping(dims, "dims", 'a dict such as {"batch": 1}', ProblemError)
     if is_onnx(path):
         from .onnx import load_onnx
 
@@ -153,7 +71,8 @@ def load_network(
 
 def is_onnx(name_or_path: str | os.PathLike[str]) -> bool:
     """Whether a network is given by the path of an ONNX file."""
-    return os.fspath(name_or_path).lower().endswith(ONNX)
+    path = checks.path(name_or_path, "the network", "a network's name or the path of its file", ProblemError)
+    return path.lower().endswith(ONNX)
 
 
 def dims_by_file(paths: Sequence[str | os.PathLike[str]], dims: Mapping[str, int]) -> dict[str, dict[str, int]]:
@@ -184,6 +103,7 @@ def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Wi
 
     Raises ProblemError for an unknown network or layer, for a network alone, and as `load_network` does.
     """
+    checks.text(reference, "the layer", "a name such as resnet50:conv1", ProblemError)
     network_name, layer_name = _split_reference(reference)
     if network_name and layer_name:
         return load_network(network_name, dims, widths).layer(layer_name).problem

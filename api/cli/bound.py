@@ -11,12 +11,14 @@ import typer
 
 from ..ir import TilewrightError, need_package
 from .options import (
+    DEFAULT_MEMORY,
     ConvOption,
     DimsOption,
     EinsumOption,
     GemmOption,
     JsonOption,
     LayerArgument,
+    MemoryLimitOption,
     QuietOption,
     SpaceOption,
     TilingOption,
@@ -27,7 +29,7 @@ from .problems import problem_named
 from .terminal import noting_interrupts, say, show_document, show_line, show_page, status
 
 if TYPE_CHECKING:
-    from ..mapper.ski_slope import Point
+    from ..mapper.ski_slope import SlopePoint
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
 _FILES = ("README.md", "traffic.svg", "traffic.png")
@@ -42,9 +44,10 @@ def bound(
             metavar="RANGE", help="Sizes of the buffer in words: FIRST:LAST:xFACTOR, or a list such as 64,100,4096."
         ),
     ] = "64:1048576:x2",
-    tiling: TilingOption = "ragged",
+    tiling: TilingOption = None,
     space: SpaceOption = "even",
     time_limit: TimeLimitOption = None,
+    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     conv: ConvOption = None,
     gemm: GemmOption = None,
     einsum: EinsumOption = None,
@@ -53,7 +56,7 @@ def bound(
         Path | None, typer.Option(metavar="DIR", help="Write README.md, traffic.svg and traffic.png there.")
     ] = None,
     json: JsonOption = False,
-    quiet: QuietOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Find the least traffic between memory and one buffer, for a range of buffer sizes, and prove it.
 
@@ -64,28 +67,30 @@ def bound(
     tilewright bound resnet50:layer1.0.conv2 --sizes 256:262144:x4
     """
     problem = problem_named(layer, conv, gemm, einsum, dim, "file")
+    from ..arguments import limits_of
     from ..ir.limits import check_countable
-    from ..mapper.ski_slope import ski_slope
+    from ..mapper.ski_slope import DEFAULT_TILING, ski_slope
     from ..report.bound import bound_data, bound_document, bound_page, draw
-    from ..results import check_time_limit, prepare_folder, write_file
+    from ..results import prepare_folder, write_file
 
-    tilings, places = tiling_and_space(tiling, space)
+    asked, places = tiling_and_space(tiling, space)
+    tilings = asked or DEFAULT_TILING
+    limits = limits_of(time_limit, memory_limit)
     check_countable(problem)
-    check_time_limit(time_limit)
     words = sizes_named(sizes)
     if out is not None:
         need_package("matplotlib", "plots", "--out")
         prepare_folder(out, _FILES)
-    points: list[Point] = []
+    points: list[SlopePoint] = []
     with noting_interrupts() as interrupts, status(f"searching the least traffic of {problem.name}"):
-        for point in ski_slope(problem, words, tilings, places, time_limit):
+        for point in ski_slope(problem, words, tilings, places, limits):
             points.append(point)
             if interrupts:  # the search of one size hands over what it has; the others are left out
                 break
     if interrupts:
         left = ",".join(map(str, words[len(points) :]))
         say(f"interrupted: {len(points)} of {len(words)} sizes{f'; go on with --sizes {left}' if left else ''}")
-    kind = f"{space} space, {tiling} tilings"
+    kind = f"{space} space, {tilings} tilings"
     if json:
         show_document(bound_data(problem, points, kind))
     else:
@@ -96,7 +101,7 @@ def bound(
             "--gemm": gemm,
             "--einsum": einsum,
             "--sizes": sizes,
-            "--tiling": tiling,
+            "--tiling": tilings,
             "--space": space,
         }
         command = _command(layer, given | {"--out": str(out)})
@@ -106,10 +111,10 @@ def bound(
 
 
 def _command(layer: str | None, options: dict[str, str | None]) -> str:
-    """The command that does the same again; options at their defaults are left out."""
+    """The command that does the same again; the even space is left out."""
     words = ["tilewright", "bound", *([layer] if layer is not None else [])]
     for option, text in options.items():
-        if text not in (None, "ragged", "even"):
+        if text not in (None, "even"):
             words += [option, str(text)]
     return shlex.join(words)
 

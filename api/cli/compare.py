@@ -9,9 +9,11 @@ import typer
 
 from . import completions
 from .options import (
+    DEFAULT_MEMORY,
     DimsOption,
     FormatsOption,
     JsonOption,
+    MemoryLimitOption,
     NoCacheOption,
     ObjectiveOption,
     QuietOption,
@@ -65,11 +67,12 @@ def compare(
         ),
     ] = "free,weight-stationary,output-stationary,input-stationary,row-stationary",
     objective: ObjectiveOption = "edp",
-    tiling: TilingOption = "perfect",
+    tiling: TilingOption = None,
     space: SpaceOption = "even",
     dim: DimsOption = None,
     widths: WidthsOption = "file",
     time_limit: TimeLimitOption = None,
+    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     store: StoreOption = None,
@@ -77,7 +80,7 @@ def compare(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the tables there.")] = None,
     formats: FormatsOption = "csv,json",
     json: JsonOption = False,
-    quiet: QuietOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Compare dataflows across architectures for whole networks: the proven best mapping of every layer under each.
 
@@ -109,6 +112,7 @@ def compare(
             dims=sizes_of_symbols(dim),
             widths=widths_named(widths),
             time_limit=time_limit,
+            memory_limit=memory_limit,
             workers=workers,
             scheduler=scheduler,
             store=store,

@@ -58,26 +58,18 @@ def emit(
     tilewright emit result/mapping.json --to yaml > mine.yaml
     tilewright emit mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --to json
     """
-    from ..forms import check_form, emit_mapping
+    from ..forms import emit_mapping, form_named
     from ..results import write_file
 
-    check_form(to)
+    form_named(to)
     tiles = None if copied is None else names(copied)
     if tiles == []:
         raise TilewrightError(f"found {copied!r}, expected memories, tensors in them, or none", where="--copied")
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     loaded = load_on(mapping, problem, arch, set_fields)
-    text = emit_mapping(
-        loaded.mapping,
-        loaded.arch,
-        to,
-        cost_of(mapping, loaded),
-        loaded.recorded.certificate if loaded.recorded else None,
-        element,  # type: ignore[arg-type]
-        None if tiles is None else [name for name in tiles if name != "none"],
-        fast,
-    )
+    chosen = None if tiles is None else [name for name in tiles if name != "none"]
+    text = emit_mapping(loaded.evaluated(cost_of(mapping, loaded)), to, element=element, copied=chosen, fast=fast)
     if out is None:
         show_document(text)
     else:

@@ -32,10 +32,10 @@ class _Commands(TyperGroup):
         super().__init__(**settings)
         self.commands = LazyCommands()
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, _: Any) -> list[str]:
         return list(self.commands)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, _: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
 
@@ -110,7 +110,7 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def start(
     context: typer.Context,
-    version: Annotated[
+    _version: Annotated[
         bool,
         typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,

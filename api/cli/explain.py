@@ -12,12 +12,14 @@ from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .mappings import cost_of, load_on
 from .options import (
+    DEFAULT_MEMORY,
     ConstraintOption,
     ConstraintsOption,
     ConvOption,
     DataflowOption,
     EinsumOption,
     GemmOption,
+    MemoryLimitOption,
     NoCacheOption,
     QuietOption,
     SetOption,
@@ -29,7 +31,7 @@ from .problems import problem_named
 from .terminal import noting_interrupts, progress, say, show_document, show_line, show_page
 
 if TYPE_CHECKING:
-    from ..explanations import Found, Searching
+    from ..explanations import Searching, ToExplain
     from ..mapper.space import Space
     from ..mapper.tilings import Tiling
 
@@ -75,9 +77,10 @@ def explain(
     time_limit: Annotated[
         float, typer.Option(metavar="SECONDS", help="For each search; then it takes the best so far, not proven.")
     ] = _TIME_LIMIT,
+    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     svg: SvgOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all facts as JSON, and nothing else.")] = False,
-    quiet: QuietOption = False,
+    _quiet: QuietOption = False,
     store: StoreOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
@@ -99,6 +102,7 @@ def explain(
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     sources = constraint_sources(dataflow, constraints, constraint or ())
+    from ..arguments import limits_of
     from ..explanations import Searching, explain_found
     from ..report.explain.page import explanation_page
     from ..report.figures import check_pictures
@@ -108,7 +112,8 @@ def explain(
 
     kind, place = cast("Tiling | None", tiling), cast("Space | None", space)
     with noting_interrupts() as interrupts, progress("searching") as watch:
-        how = Searching(objective, kind, place, sources, time_limit, store, not no_cache, watch, say)
+        limits = limits_of(time_limit, memory_limit)
+        how = Searching(objective, kind, place, sources, limits, store, not no_cache, watch, say)
         if mapping is not None:
             found = _read(mapping, problem, arch, set_fields)
         else:
@@ -126,18 +131,18 @@ def explain(
             show_line(f"\nFiles\n  {svg}")
 
 
-def _read(source: str, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> Found:
+def _read(source: str, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> ToExplain:
     """The mapping of a file, or of standard input."""
-    from ..explanations import Found
+    from ..explanations import ToExplain
 
     if ":" in source and not Path(source).exists():
         raise TilewrightError(f"found {source!r}, expected the file of a mapping", hint=f"write --layer {source}")
     loaded = load_on(source, layer, arch, set_fields)
     cost_of(source, loaded)
-    return Found(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
+    return ToExplain(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
 
 
-def _searched(layer: Problem | None, arch: str | None, set_fields: list[str] | None, how: Searching) -> Found:
+def _searched(layer: Problem | None, arch: str | None, set_fields: list[str] | None, how: Searching) -> ToExplain:
     """The best mapping of a layer."""
     from ..explanations import searched_for
 

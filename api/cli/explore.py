@@ -11,9 +11,11 @@ from . import completions
 from .compare import finish
 from .machines import settings_named
 from .options import (
+    DEFAULT_MEMORY,
     DimsOption,
     FormatsOption,
     JsonOption,
+    MemoryLimitOption,
     NoCacheOption,
     ObjectiveOption,
     QuietOption,
@@ -56,11 +58,12 @@ def explore(
     settings: SetOption = None,
     objective: ObjectiveOption = "edp",
     dataflow: Annotated[str, typer.Option(metavar="NAME|PATH", help="A dataflow, or a constraints file.")] = "free",
-    tiling: TilingOption = "perfect",
+    tiling: TilingOption = None,
     space: SpaceOption = "even",
     dim: DimsOption = None,
     widths: WidthsOption = "file",
     time_limit: TimeLimitOption = None,
+    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     store: StoreOption = None,
@@ -70,7 +73,7 @@ def explore(
     ] = None,
     formats: FormatsOption = "csv,json",
     json: JsonOption = False,
-    quiet: QuietOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Explore a space of architectures: the proven best mappings of a network at every point, and the Pareto front.
 
@@ -103,6 +106,7 @@ def explore(
             dims=sizes_of_symbols(dim),
             widths=widths_named(widths),
             time_limit=time_limit,
+            memory_limit=memory_limit,
             workers=workers,
             scheduler=scheduler,
             store=store,

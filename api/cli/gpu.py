@@ -53,7 +53,7 @@ def sweep_command(
     png: PngOption = None,
     out_csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the points as a table.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the points as JSON, and nothing else.")] = False,
-    quiet: QuietOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Model the rate of products of many sizes, each run with its fastest tile.
 

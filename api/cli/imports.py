@@ -32,7 +32,7 @@ def import_timeloop(
     json: Annotated[
         bool, typer.Option("--json", help="Print a mapping.json, which holds all three, and nothing else.")
     ] = False,
-    quiet: QuietOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Evaluate a mapping that is given as Timeloop v0.4 files, under Timeloop's rules.
 

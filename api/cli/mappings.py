@@ -45,7 +45,7 @@ def evaluate(
     ] = None,
     set_fields: SetOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
-    quiet: QuietOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Compute what a mapping costs: one that was found, on its own architecture or on another one, or one of your own.
 
@@ -79,7 +79,7 @@ def verify(
     ] = False,
     fast: FastOption = None,
     json: JsonOption = False,
-    quiet: QuietOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Run the numpy program of a mapping: does it compute the layer, and move the words that the model counts?
 

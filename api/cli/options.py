@@ -14,7 +14,7 @@ from .terminal import be_quiet
 if TYPE_CHECKING:
     from ..mapper.space import Space
     from ..mapper.tilings import Tiling
-    from ..workloads.networks import Widths
+    from ..workloads.network import Widths
 
 # ---- a layer (`problems.py` makes a problem of them) ---------------------------------------------------------------
 
@@ -105,12 +105,12 @@ ObjectiveOption = Annotated[
     ),
 ]
 TilingOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--tiling",
         metavar="KIND",
         autocompletion=completions.words("ragged", "perfect"),
-        help="ragged: the last tile of a dimension may be smaller; perfect: divisors only.",
+        help="ragged: the last tile of a dimension may be smaller; perfect: divisors only. The page says which it was.",
     ),
 ]
 SpaceOption = Annotated[
@@ -130,6 +130,15 @@ TimeLimitOption = Annotated[
         help="For each search; then it takes the best mapping so far, and says how far off it can be.",
     ),
 ]
+MemoryLimitOption = Annotated[
+    str,
+    typer.Option(
+        "--memory-limit",
+        metavar="SIZE",
+        help="Memory of each search, such as 512MiB; what does not fit into it is bounded more coarsely.",
+    ),
+]
+DEFAULT_MEMORY = "1GiB"
 DataflowOption = Annotated[
     str | None,
     typer.Option(
@@ -217,19 +226,20 @@ def names(text: str) -> list[str]:
 
 def widths_named(widths: str) -> Widths:
     """Checked; TilewrightError for a word that is not known."""
-    from ..results import check_choice
-    from ..workloads.networks import WIDTHS, Widths
+    from ..arguments import check_choice
+    from ..workloads.network import WIDTHS, Widths
 
     check_choice("widths", widths, WIDTHS)
     return cast(Widths, widths)
 
 
-def tiling_and_space(tiling: str, space: str = "even") -> tuple[Tiling, Space]:
+def tiling_and_space(tiling: str | None, space: str = "even") -> tuple[Tiling | None, Space]:
     """Both, checked; TilewrightError for a word that is not known."""
+    from ..arguments import check_choice
     from ..mapper.space import SPACES, Space
-    from ..mapper.tilings import TILINGS, Tiling
-    from ..results import check_choice
+    from ..mapper.tilings import TILINGS
 
-    check_choice("tiling", tiling, TILINGS)
+    if tiling is not None:
+        check_choice("tiling", tiling, TILINGS)
     check_choice("space", space, SPACES)
-    return cast(Tiling, tiling), cast(Space, space)
+    return cast("Tiling | None", tiling), cast(Space, space)

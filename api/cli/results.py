@@ -104,7 +104,7 @@ def export_results(
     objective: ObjectiveOption = None,
     status: StatusOption = None,
     store: StoreOption = None,
-    quiet: QuietOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Write stored results as a table, with units in the names of its columns. Filters are those of `list`.
 
@@ -137,7 +137,7 @@ def collect_garbage(
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
     store: StoreOption = None,
-    quiet: QuietOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Remove results of other cost models, which no search is answered from any more; and more, if asked for.
 

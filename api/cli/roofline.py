@@ -11,6 +11,7 @@ from ..ir import TilewrightError
 from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .options import (
+    DEFAULT_MEMORY,
     ArchOption,
     ConstraintOption,
     ConstraintsOption,
@@ -20,6 +21,7 @@ from .options import (
     EinsumOption,
     GemmOption,
     LayerArgument,
+    MemoryLimitOption,
     ObjectiveOption,
     PngOption,
     QuietOption,
@@ -48,11 +50,12 @@ def roofline(
     arch: ArchOption = None,
     set_fields: SetOption = None,
     objective: ObjectiveOption = "edp",
-    tiling: TilingOption = "perfect",
+    tiling: TilingOption = None,
     memory: Annotated[
         str | None, typer.Option(metavar="NAME", help="The memory whose bytes are counted; the outermost by default.")
     ] = None,
     time_limit: TimeLimitOption = None,
+    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     conv: ConvOption = None,
     gemm: GemmOption = None,
     einsum: EinsumOption = None,
@@ -62,7 +65,7 @@ def roofline(
     svg: SvgOption = None,
     png: PngOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, and nothing else.")] = False,
-    quiet: QuietOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Show how near the best mappings come to the roofs: operations per byte, and operations per second.
 
@@ -83,7 +86,8 @@ def roofline(
     else:
         title, layers = _layers(network, dim, widths)
     machine = architecture_named(arch, set_fields)
-    from ..network_roofline import searched_roofline
+    from ..arguments import limits_of
+    from ..network_roofline import RooflineSearches, searched_roofline
     from ..report.figures import check_pictures, save_figure
     from ..report.roofline import draw_roofline, roofline_page
 
@@ -91,6 +95,8 @@ def roofline(
     pictures = check_pictures(svg, png)
     title = f"{title} on {machine.name}, best mappings for {objective}"
     sources = constraint_sources(dataflow, constraints, constraint or ())
+    limits = limits_of(time_limit, memory_limit)
+    searches = RooflineSearches(machine, objective, kind, sources, limits)
     with noting_interrupts() as interrupts, progress("searching") as announce:
 
         def before(name: str, number: int, total: int) -> None:
@@ -99,7 +105,7 @@ def roofline(
                 raise KeyboardInterrupt("nothing of it is kept; --time-limit SECONDS ends each search by itself")
             announce(name, number, total)
 
-        chart, results = searched_roofline(title, machine, layers, objective, kind, sources, time_limit, memory, before)
+        chart, results = searched_roofline(title, searches, layers, memory, before)
     unproven = sum(not result.certificate.proven for result in results)
     if unproven:
         say(f"{unproven} of {len(results)} mappings are not proven to be the best: the time limit came first")

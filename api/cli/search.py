@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -15,6 +14,7 @@ from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .mappings import show_result, verify_mapping
 from .options import (
+    DEFAULT_MEMORY,
     ArchOption,
     ConstraintOption,
     ConstraintsOption,
@@ -24,6 +24,7 @@ from .options import (
     EinsumOption,
     GemmOption,
     LayerArgument,
+    MemoryLimitOption,
     NoCacheOption,
     ObjectiveOption,
     QuietOption,
@@ -34,13 +35,16 @@ from .options import (
     TimeLimitOption,
     WidthsOption,
     refuse_given,
-    tiling_and_space,
 )
 from .problems import problem_named
 from .several import show_several
 from .terminal import noting_interrupts, say, show_document, status
 
 if TYPE_CHECKING:
+    from ..mapper.question import Question
+    from ..mapper.space import Space
+    from ..mapper.strategies import Strategy
+    from ..mapper.tilings import Tiling
     from ..results import SearchResult
     from ..stored import Stored
 
@@ -51,7 +55,7 @@ def search(
     arch: ArchOption = None,
     set_fields: SetOption = None,
     objective: ObjectiveOption = "edp",
-    tiling: TilingOption = "perfect",
+    tiling: TilingOption = None,
     space: SpaceOption = "even",
     strategy: Annotated[
         str,
@@ -61,7 +65,9 @@ def search(
             help="exact; cpsat, an independent exact model; random, anneal or genetic, which prove nothing.",
         ),
     ] = "exact",
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Of the strategies that draw lots.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Of the strategies that draw lots; 0, if not given.")
+    ] = None,
     top: Annotated[
         int | None, typer.Option(metavar="N", help="The N best mappings that differ in energy or latency.")
     ] = None,
@@ -70,6 +76,7 @@ def search(
         typer.Option(metavar="energy,latency", help="All mappings that nothing beats in both, each proven."),
     ] = None,
     time_limit: TimeLimitOption = None,
+    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     conv: ConvOption = None,
     gemm: GemmOption = None,
     einsum: EinsumOption = None,
@@ -82,7 +89,10 @@ def search(
         Path | None, typer.Option(metavar="DIR", help="Write mapping.json, nest.txt and reference.py there.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the mapping.json document, and nothing else.")] = False,
-    quiet: QuietOption = False,
+    _quiet: QuietOption = False,
+    to: Annotated[
+        str | None, typer.Option(metavar="FORM", help="Print the mapping in a form of `tilewright emit`, nothing else.")
+    ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Run the numpy program of the mapping and compare.")] = False,
     store: StoreOption = None,
     no_cache: NoCacheOption = False,
@@ -104,53 +114,111 @@ def search(
     """
     problem = problem_named(layer, conv, gemm, einsum, dim, widths)
     machine = architecture_named(arch, set_fields)
-    from ..cost_models import parse_objective
-    from ..mapper.strategies import STRATEGIES
-    from ..results import check_choice, prepare_folder, search_top
-    from ..results import search as search_for
+    from ..arguments import limits_of, question_of
+    from ..mapper.strategies import strategy_named
+    from ..results import prepare_folder
 
-    wanted = parse_objective(objective)
-    kind, place = tiling_and_space(tiling, space)
-    check_choice("strategy", strategy, STRATEGIES)
-    _check_kind(top, pareto, strategy)
+    chosen, form = strategy_named(strategy, seed=seed), _form(json, to)
+    _check_kind(top, pareto, strategy, form)
     _refuse_ignored(context, top, pareto, strategy, no_cache)
+    (kind, note), limits = _tiling(tiling, chosen, form), limits_of(time_limit, memory_limit)
+    sources = constraint_sources(dataflow, constraints, constraint or ())
+    question = question_of(problem, machine, objective, kind, _space(space), sources, limits)
     if out is not None:
         prepare_folder(out)
-    sources = constraint_sources(dataflow, constraints, constraint or ())
-    origin = ""
+    searches = _CommandSearches(question, chosen, not no_cache, store)
     with noting_interrupts() as interrupts, status(f"searching the best mapping of {problem.name} on {machine.name}"):
-        if top is not None:
-            results = search_top(problem, machine, top, wanted, kind, place, sources, time_limit)
-        elif pareto is not None:
-            results = _search_front(store, no_cache)(problem, machine, kind, place, sources, time_limit)
-        elif strategy == "exact" and not no_cache:
-            from ..stored import search_stored
-
-            found = search_stored(problem, machine, wanted, kind, place, sources, time_limit, store, say)
-            results, origin = [found.result], _origin(found)
-        else:
-            results = [search_for(problem, machine, wanted, kind, place, sources, strategy, time_limit, seed)]
+        results, origin = searches.several(top) if top is not None or pareto is not None else searches.one()
+    if note:
+        say(note)
     if interrupts:
         say("interrupted: this is the best found so far; the same command searches to the end")
     if top is not None or pareto is not None:
-        show_several(results, out, json)
+        show_several(results, out, form == "json")
         for result in results if verify else ():
-            verify_mapping(result.mapping, machine, quiet=json)
+            verify_mapping(result.mapping, machine, quiet=form is not None)
         return
-    _show(results[0], out, json, origin)
+    _show(results[0], out, form, origin)
     if verify:
-        verify_mapping(results[0].mapping, machine, quiet=json)
+        verify_mapping(results[0].mapping, machine, quiet=form is not None)
 
 
-def _search_front(store: Path | None, no_cache: bool) -> Callable[..., list[SearchResult]]:
-    """The search of a front, by way of the store unless it is to be left alone."""
-    if no_cache:
-        from ..results import search_pareto
+@dataclass(frozen=True)
+class _CommandSearches:
+    """The searches of one command."""
 
-        return search_pareto
-    from ..stored import front_stored
+    question: Question
+    strategy: Strategy
+    cached: bool
+    store: Path | None
 
-    return partial(front_stored, store=store, note=say)
+    def one(self) -> tuple[list[SearchResult], str]:
+        """The best mapping, and where it is from, if it was not found just now."""
+        from ..results import SearchResult
+
+        if self.strategy.name != "exact" or not self.cached:
+            return [SearchResult.of(self.question, self.strategy.search(self.question))], ""
+        from ..stored import search_stored
+
+        found = search_stored(self.question, self.store, say)
+        return [found.result], _origin(found)
+
+    def several(self, top: int | None) -> tuple[list[SearchResult], str]:
+        """The best few, or the front."""
+        from ..results import SearchResult
+        from ..searches import best_few
+
+        if top is not None:
+            return best_few(self.question, top), ""
+        if self.cached:
+            from ..stored import front_stored
+
+            return front_stored(self.question, self.store, say), ""
+        from ..mapper.several import search_front
+
+        return [SearchResult.of(self.question, answer) for answer in search_front(self.question)], ""
+
+
+def _form(json: bool, to: str | None) -> str | None:
+    """The form that is printed in place of the page."""
+    if json and to is not None:
+        raise TilewrightError("expected one of --json and --to, found both", where="--to")
+    if to is None:
+        return "json" if json else None
+    from ..forms import form_named
+
+    form_named(to)
+    return to
+
+
+def _tiling(asked: str | None, strategy: Strategy, form: str | None) -> tuple[Tiling, str]:
+    """The tiling that is asked for, else the default; or what the strategy and the form know in its place, and a note
+    that says so."""
+    from ..arguments import tiling_or_default
+    from ..forms import form_named
+    from ..mapper.tilings import TILINGS, tiling_for
+
+    knowing = {f"the strategy {strategy.name}": strategy.tilings}
+    if form is not None:
+        knowing[f"the form {form}"] = form_named(form).tilings
+    known = [tiling for tiling in TILINGS if all(tiling in tilings for tilings in knowing.values())]
+    found = tiling_or_default(cast("Tiling | None", asked), known)
+    note = ""
+    for who, tilings in knowing.items():
+        if found not in tilings:
+            message = f"{who} knows {' and '.join(tilings)} tilings only, found {found}"
+            raise TilewrightError(message, where="--tiling")
+        if asked is None and tiling_for() not in tilings:
+            note = f"note: {found} tilings, since {who} knows no others"
+    return found, note
+
+
+def _space(space: str) -> Space:
+    from ..arguments import check_choice
+    from ..mapper.space import SPACES
+
+    check_choice("space", space, SPACES)
+    return cast("Space", space)
 
 
 def _origin(found: Stored) -> str:
@@ -162,13 +230,15 @@ def _origin(found: Stored) -> str:
     return recalled_text(found.record)
 
 
-def _show(result: SearchResult, out: Path | None, json: bool, origin: str) -> None:
-    """Write the files that were asked for, and print the page or the document."""
+def _show(result: SearchResult, out: Path | None, form: str | None, origin: str) -> None:
+    """Write the files that were asked for, and print the page, or the form that is asked for."""
+    from ..forms import emit_mapping
+
     files = result.save(out) if out is not None else ()
-    if not json:
+    if form is None:
         show_result(result.mapping, result.arch, result.cost, result.certificate, files, origin)
         return
-    show_document(result.emit("json"))
+    show_document(emit_mapping(result, form))
     if origin:
         say(f"note: {origin}")
 
@@ -185,12 +255,14 @@ def _refuse_ignored(context: typer.Context, top: int | None, pareto: str | None,
         refuse_given(context, "--no-cache leaves the store alone", "store")
 
 
-def _check_kind(top: int | None, pareto: str | None, strategy: str) -> None:
-    """At most one of --top, --pareto and another strategy."""
+def _check_kind(top: int | None, pareto: str | None, strategy: str, form: str | None) -> None:
+    """At most one of --top, --pareto and another strategy; and no form of one mapping where there are several."""
     given = [name for name, asked in (("--top", top), ("--pareto", pareto)) if asked is not None]
     if strategy != "exact" and given:
         raise TilewrightError(f"{given[0]} needs the exact strategy, found {strategy}", where="--strategy")
     if len(given) > 1:
         raise TilewrightError("expected one of --top and --pareto, found both")
+    if given and form not in (None, "json"):
+        raise TilewrightError(f"{given[0]} prints a page or JSON, found {form}", where="--to")
     if pareto is not None and sorted(pareto.replace(" ", "").split(",")) != ["energy", "latency"]:
         raise TilewrightError(f"found {pareto!r}, expected energy,latency", where="--pareto")

@@ -21,6 +21,8 @@ def show_several(results: Sequence[SearchResult], out: Path | None, json: bool) 
         documents = ",\n".join(result.emit("json").rstrip() for result in results)
         show_document(f"[\n{documents}\n]")
         return
+    from ..mapper.question import Answer
     from ..report.several import several_page
 
-    show_page(several_page([(r.mapping, r.cost, r.certificate) for r in results], results[0].arch, out))
+    answers = [Answer(r.mapping, r.cost, r.certificate) for r in results]
+    show_page(several_page(answers, results[0].arch, out))

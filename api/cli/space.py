@@ -25,7 +25,7 @@ def space_size(
     layer: LayerArgument = None,
     arch: ArchOption = None,
     set_fields: SetOption = None,
-    tiling: TilingOption = "perfect",
+    tiling: TilingOption = None,
     space: SpaceOption = "even",
     conv: ConvOption = None,
     gemm: GemmOption = None,
@@ -44,11 +44,13 @@ def space_size(
     """
     problem = problem_named(layer, conv, gemm, einsum, dim, widths)
     machine = architecture_named(arch, set_fields)
+    from ..arguments import tiling_or_default
     from ..mapper.space.size import space_size as size_of
     from ..mapper.space.textbook import textbook_estimate
     from ..report.space import space_data, space_page
 
-    kind, place = tiling_and_space(tiling, space)
+    asked, place = tiling_and_space(tiling, space)
+    kind = tiling_or_default(asked)
     size, estimate = size_of(problem, machine, kind, place), textbook_estimate(problem, machine, kind)
     what = (problem, machine, f"{place}, {kind} tilings", size, estimate)
     if json:

@@ -68,6 +68,10 @@ def status(text: str) -> AbstractContextManager[object]:
     return Console(stderr=True).status(Text(text))
 
 
+def _unseen(_: str, __: int, ___: int) -> None:
+    """Progress that nobody looks at."""
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
     """A function to call ahead of each piece of work: its name, its number from 1, and how many there are.
@@ -75,7 +79,7 @@ def progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
     It keeps a bar on a terminal, and does nothing elsewhere.
     """
     if not is_lively():
-        yield lambda name, number, total: None
+        yield _unseen
         return
     from rich.console import Console
     from rich.markup import escape

@@ -15,29 +15,29 @@ NVIDIA, "Matrix Multiplication Background User's Guide", is the source of tile a
 """
 
 from .best import Choice, best_plan
-from .comparison import Comparison, Measurement, compare, read_measurements
+from .comparison import Measurement, ModelAccuracy, compare, read_measurements
 from .gemm import DTYPES, Gemm
 from .machine import Gpu, list_gpus, load_gpu
 from .padding import Advice, Padding, advise
 from .quantization import grid, wave_count
 from .sweep import SweepPoint, sweep
-from .tiles import TILES, Plan, Tile, plans_for
+from .tiles import TILES, BlockTile, Plan, plans_for
 from .timing import GemmCost, evaluate_gemm, memory_roof
 
 __all__ = [
     "DTYPES",
     "TILES",
     "Advice",
+    "BlockTile",
     "Choice",
-    "Comparison",
     "Gemm",
     "GemmCost",
     "Gpu",
     "Measurement",
+    "ModelAccuracy",
     "Padding",
     "Plan",
     "SweepPoint",
-    "Tile",
     "advise",
     "best_plan",
     "compare",

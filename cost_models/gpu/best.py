@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .gemm import Gemm
 from .machine import Gpu
-from .tiles import TILES, Plan, Tile, plans_for
+from .tiles import TILES, BlockTile, Plan, plans_for
 from .timing import GemmCost, evaluate_gemm
 
 
@@ -19,7 +19,7 @@ class Choice:
     stream_k   whether SMs may share the K steps of tiles; off, because few libraries' defaults do
     """
 
-    tiles: tuple[Tile, ...] = TILES
+    tiles: tuple[BlockTile, ...] = TILES
     split_k: bool = True
     stream_k: bool = False
 

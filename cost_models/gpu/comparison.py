@@ -32,7 +32,7 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModelAccuracy:
     """How near the model comes.
 
     rank_correlation   Spearman's, of modelled and measured FLOP/s: 1 where the model puts all products in their order
@@ -63,7 +63,7 @@ def read_measurements(path: str | os.PathLike[str]) -> list[Measurement]:
     return [_measurement(row, f"{name}:{number}") for row, (number, _) in zip(reader, numbered[1:], strict=True)]
 
 
-def compare(gpu: Gpu, measurements: Sequence[Measurement], choice: Choice | None = None) -> Comparison:
+def compare(gpu: Gpu, measurements: Sequence[Measurement], choice: Choice | None = None) -> ModelAccuracy:
     """The model's times beside the measured ones.
 
     Raises TilewrightError when there are too few products, or all of them are equally fast.
@@ -76,7 +76,7 @@ def compare(gpu: Gpu, measurements: Sequence[Measurement], choice: Choice | None
     if len(set(measured_rates)) == 1 or len(set(modelled_rates)) == 1:
         raise TilewrightError("all products are equally fast, expected several rates to rank")
     ratios = [seconds / entry.seconds for entry, seconds in zip(measurements, modelled, strict=True)]
-    return Comparison(
+    return ModelAccuracy(
         rank_correlation=correlation(ranks(modelled_rates), ranks(measured_rates)),
         median_error=median(abs(ratio - 1) for ratio in ratios),
         median_ratio=median(ratios),

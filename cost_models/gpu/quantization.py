@@ -6,7 +6,7 @@ NVIDIA, "Matrix Multiplication Background User's Guide", chapter 3.
 from __future__ import annotations
 
 from .gemm import Gemm
-from .tiles import Tile
+from .tiles import BlockTile
 
 
 def ceil_div(number: int, by: int) -> int:
@@ -14,18 +14,18 @@ def ceil_div(number: int, by: int) -> int:
     return -(-number // by)
 
 
-def grid(gemm: Gemm, tile: Tile) -> tuple[int, int]:
+def grid(gemm: Gemm, tile: BlockTile) -> tuple[int, int]:
     """Rows and columns of tiles that cover C: ceil(M / tile rows), ceil(N / tile columns)."""
     return ceil_div(gemm.m, tile.rows), ceil_div(gemm.n, tile.columns)
 
 
-def tile_count(gemm: Gemm, tile: Tile) -> int:
+def tile_count(gemm: Gemm, tile: BlockTile) -> int:
     """Tiles of the whole batch."""
     rows, columns = grid(gemm, tile)
     return gemm.batch * rows * columns
 
 
-def tile_efficiency(gemm: Gemm, tile: Tile) -> float:
+def tile_efficiency(gemm: Gemm, tile: BlockTile) -> float:
     """Share of the computed elements of C that are wanted: 1 where tiles cover C exactly."""
     rows, columns = grid(gemm, tile)
     return gemm.m * gemm.n / (rows * tile.rows * columns * tile.columns)

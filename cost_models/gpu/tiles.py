@@ -23,7 +23,7 @@ INSTRUCTION_K_BYTES = 32
 
 
 @dataclass(frozen=True)
-class Tile:
+class BlockTile:
     """What one thread block computes: `rows` x `columns` of C, in steps along K."""
 
     rows: int
@@ -47,15 +47,15 @@ class Tile:
 
 # NVIDIA, Matrix Multiplication Background User's Guide, "Typical Tile Dimensions in cuBLAS and Performance", from the
 # most to the least efficient. Of two ways that are equally fast, the earlier one is taken.
-TILES: tuple[Tile, ...] = (
-    Tile(256, 128),
-    Tile(128, 256),
-    Tile(128, 128),
-    Tile(256, 64),
-    Tile(64, 256),
-    Tile(128, 64),
-    Tile(64, 128),
-    Tile(64, 64),
+TILES: tuple[BlockTile, ...] = (
+    BlockTile(256, 128),
+    BlockTile(128, 256),
+    BlockTile(128, 128),
+    BlockTile(256, 64),
+    BlockTile(64, 256),
+    BlockTile(128, 64),
+    BlockTile(64, 128),
+    BlockTile(64, 64),
 )
 
 
@@ -67,7 +67,7 @@ class Plan:
     stream_k   SMs share the steps of all tiles evenly, instead of taking whole tiles (Osama et al., PPoPP 2023)
     """
 
-    tile: Tile
+    tile: BlockTile
     split: int = 1
     stream_k: bool = False
 
@@ -76,7 +76,7 @@ class Plan:
         return f"{self.tile}{extra}"
 
 
-def tile_named(text: str) -> Tile:
+def tile_named(text: str) -> BlockTile:
     """A tile of the catalogue, such as `128x128`; ProblemError lists them all."""
     for tile in TILES:
         if str(tile) == text.strip().lower():
@@ -86,7 +86,7 @@ def tile_named(text: str) -> Tile:
 
 
 def plans_for(
-    gpu: Gpu, dtype: str, tiles: Iterable[Tile] = TILES, *, split_k: bool = True, stream_k: bool = False
+    gpu: Gpu, dtype: str, tiles: Iterable[BlockTile] = TILES, *, split_k: bool = True, stream_k: bool = False
 ) -> tuple[Plan, ...]:
     """Every way to run a product on a GPU, simplest first: tiles that fit into its shared memory, and the options.
 

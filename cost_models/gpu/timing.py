@@ -20,7 +20,7 @@ from .alignment import requests
 from .gemm import SUM_BYTES, Gemm
 from .machine import Gpu
 from .quantization import ceil_div, grid, tile_count, tile_efficiency, wave_count, wave_efficiency
-from .tiles import Plan, Tile
+from .tiles import BlockTile, Plan
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def evaluate_gemm(gpu: Gpu, gemm: Gemm, plan: Plan) -> GemmCost:
     )
 
 
-def hbm_bytes(gpu: Gpu, gemm: Gemm, tile: Tile) -> float:
+def hbm_bytes(gpu: Gpu, gemm: Gemm, tile: BlockTile) -> float:
     """Bytes to and from HBM.
 
     Where the smaller operand fits into L2, every matrix crosses once. Otherwise the tiles of a wave form a block, as
@@ -118,7 +118,7 @@ def _streamed(gpu: Gpu, gemm: Gemm, plan: Plan, tiles: int) -> tuple[float, floa
     return share * step + stores + _fix_up_cycles(gpu, plan.tile, tiles, active), share * math
 
 
-def _fix_up_cycles(gpu: Gpu, tile: Tile, tiles: int, active: int) -> float:
+def _fix_up_cycles(gpu: Gpu, tile: BlockTile, tiles: int, active: int) -> float:
     """Cycles in which the partial sums of tiles that are cut come together in one SM, through L2.
 
     The other SMs of a tile write theirs side by side; the one that finishes the tile reads them one after the other.
@@ -130,12 +130,12 @@ def _fix_up_cycles(gpu: Gpu, tile: Tile, tiles: int, active: int) -> float:
     return (1 + others) * sums / gpu.load_bytes_per_cycle(active)
 
 
-def _math_cycles(gpu: Gpu, gemm: Gemm, tile: Tile) -> float:
+def _math_cycles(gpu: Gpu, gemm: Gemm, tile: BlockTile) -> float:
     """Cycles of the tensor cores for one K step of a tile."""
     return tile.rows * tile.columns * tile.k_step(gpu, gemm.dtype) / gpu.rate(gemm.dtype)
 
 
-def _load_cycles(gpu: Gpu, gemm: Gemm, tile: Tile, active: int) -> float:
+def _load_cycles(gpu: Gpu, gemm: Gemm, tile: BlockTile, active: int) -> float:
     """Cycles in which the panels of A and B for one K step come from L2, with `active` SMs at it."""
     k_step, width = tile.k_step(gpu, gemm.dtype), gemm.operand_bytes
     a_rows, a_length = (tile.rows, k_step) if gemm.a == "row" else (k_step, tile.rows)

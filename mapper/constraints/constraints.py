@@ -89,14 +89,14 @@ class Constraints:
             value = getattr(self, f.name)
             entries = [{k: v} for k, v in value.items()] if isinstance(value, dict) else [value]
             parts += [{f.name: entry} for entry in entries if f.compare and entry]
-        return tuple(replace(single, name=single._words()) for single in (Constraints(**part) for part in parts))
+        return tuple(replace(single, name=single.in_words()) for single in (Constraints(**part) for part in parts))
 
     def describe(self) -> tuple[str, ...]:
         """Every entry in words, in a fixed order."""
         return tuple(single.name for single in self.singles())
 
-    def _words(self) -> str:
-        """The one entry that there is."""
+    def in_words(self) -> str:
+        """The one entry that there is; of `singles`."""
         for (memory, tensor), keep in self.keeps.items():
             return f"{memory} {'keeps' if keep else 'does not keep'} {tensor}"
         for (memory, dim), span in self.temporal.items():

@@ -29,11 +29,12 @@ from typing import Any, TypeAlias
 
 from ...arch import Architecture, Fanout, Memory
 from ...arch.document import Field, is_path, read_document, read_text
+from ...inputs import checks
 from ...ir import ArchitectureError, ConstraintError, Problem, did_you_mean
 from .constraints import Constraints, Range, combine
 from .fields import field_of
 from .inline import parse_inline
-from .names import Names
+from .names import KnownNames
 
 ConstraintSource: TypeAlias = "Constraints | Field | Mapping[str, Any] | str | os.PathLike[str]"
 """One set of constraints: resolved, a document, a dict, the name of a dataflow or one line, or the path of a file."""
@@ -106,7 +107,7 @@ def resolve(document: Field, problem: Problem, arch: Architecture) -> Constraint
     top = document.members({}, (*_TEXTS, "optional", "memories", "fanouts", "utilization"))
     texts = {key: top[key].text() for key in _TEXTS if key in top}
     optional = top["optional"].elements("a list of names such as [R, S]") if "optional" in top else ()
-    names = Names(problem, arch, frozenset(element.text("a name such as R") for element in optional))
+    names = KnownNames(problem, arch, frozenset(element.text("a name such as R") for element in optional))
     found = Constraints(min_utilization=_share(top["utilization"])) if "utilization" in top else Constraints()
     if "memories" in top:
         for key, member in top["memories"].mapping("memories, such as {GLB: {temporal: {K: 1}}}").items():
@@ -124,7 +125,8 @@ def _document(source: Field | Mapping[str, Any] | str | os.PathLike[str]) -> Fie
         return source
     if isinstance(source, Mapping):
         return field_of(source, "constraints")
-    text = os.fspath(source)
+    expected = "a dataflow's name, the path of a file, a line such as GLB.temporal.K<=16, a dict, or a list of these"
+    text = checks.path(source, "a constraint", expected, ConstraintError)
     if isinstance(source, str) and text in list_dataflows():
         return _read(dataflow_text(text), f"dataflows/{text}.yaml")
     if isinstance(source, str) and not is_path(text):
@@ -147,7 +149,7 @@ def _with(found: Constraints, more: Constraints, place: Field) -> Constraints:
         raise place.error(error.message, hint=error.hint) from None
 
 
-def _memory(field: Field, memory: Memory, names: Names) -> Constraints:
+def _memory(field: Field, memory: Memory, names: KnownNames) -> Constraints:
     members = field.members({}, ("keep", "temporal", "order"))
     keeps: dict[tuple[str, str], bool] = {}
     if "keep" in members:
@@ -162,7 +164,7 @@ def _memory(field: Field, memory: Memory, names: Names) -> Constraints:
         raise field.error(error.message, hint=error.hint) from None
 
 
-def _keeps(field: Field, memory: Memory, names: Names) -> dict[tuple[str, str], bool]:
+def _keeps(field: Field, memory: Memory, names: KnownNames) -> dict[tuple[str, str], bool]:
     given = {"all": field} if isinstance(field.value, str) else field.mapping("a mapping such as {weight: never}")
     beside = {t for key, member in given.items() if key != "others" for t in names.tensors(member, key)}
     found: dict[tuple[str, str], bool] = {}
@@ -180,7 +182,7 @@ def _keeps(field: Field, memory: Memory, names: Names) -> dict[tuple[str, str], 
     return found
 
 
-def _ranges(field: Field, names: Names) -> dict[str, Range]:
+def _ranges(field: Field, names: KnownNames) -> dict[str, Range]:
     """Trips by dimension."""
     given = {"all": field} if isinstance(field.value, str) else field.mapping("a mapping such as {K: 16}")
     beside = {d for key, member in given.items() if key != "others" for d in names.dims(member, [key])}
@@ -208,7 +210,7 @@ def _range(field: Field) -> Range:
     return least, most
 
 
-def _order(field: Field, names: Names) -> tuple[frozenset[str], ...]:
+def _order(field: Field, names: KnownNames) -> tuple[frozenset[str], ...]:
     groups = field.elements(_AN_ORDER)
     if len(groups) < 2:
         raise field.error(f"found one group, expected {_AN_ORDER}")
@@ -226,7 +228,7 @@ def _terms(field: Field) -> list[str]:
     return [element.text(_TERMS) for element in field.elements(_TERMS)]
 
 
-def _fanout(field: Field, fanout: Fanout, names: Names) -> Constraints:
+def _fanout(field: Field, fanout: Fanout, names: KnownNames) -> Constraints:
     members = field.members({}, ("utilization", "x", "y"))
     spatial: dict[tuple[str, int, str], Range] = {}
     for index, key in enumerate(("x", "y")):
@@ -241,7 +243,7 @@ def _fanout(field: Field, fanout: Fanout, names: Names) -> Constraints:
     return Constraints(spatial=spatial, utilization=shares)
 
 
-def _axis(field: Field, names: Names) -> dict[str, Range]:
+def _axis(field: Field, names: KnownNames) -> dict[str, Range]:
     """Trips by dimension on one axis."""
     if not isinstance(field.value, Mapping):
         return _only(names.dims(field, _terms(field)), names)
@@ -254,7 +256,7 @@ def _axis(field: Field, names: Names) -> dict[str, Range]:
     return found
 
 
-def _only(dims: frozenset[str], names: Names) -> dict[str, Range]:
+def _only(dims: frozenset[str], names: KnownNames) -> dict[str, Range]:
     """No trips of any other dimension."""
     return {dim: (1, 1) for dim in names.problem.dim_names if dim not in dims}
 

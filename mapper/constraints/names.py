@@ -36,7 +36,7 @@ _FANOUT_WORDS = ("innermost", "outermost", "all")
 
 
 @dataclass(frozen=True)
-class Names:
+class KnownNames:
     """The names of one problem and one architecture; `optional` ones may be missing.
 
     All methods raise the place's error, with the nearest known name, for a name that does not exist.

@@ -12,9 +12,9 @@ from ...arch import Memory
 from ...ir import Role, ceil_div
 from ...ir.problem import ROLES
 from .integers import common_unit, fraction_of
-from .loops import Loops, Term, Var, checked, highest
+from .loops import LoopVariables, Term, Var, checked, highest
 from .slots import Pattern
-from .words import Service, Words
+from .words import Service, WordVariables
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Costs:
     Both are bounded from below only: an objective that falls with them makes them exact.
     """
 
-    def __init__(self, loops: Loops) -> None:
-        self.loops, self.words = loops, Words(loops)
+    def __init__(self, loops: LoopVariables) -> None:
+        self.loops, self.words = loops, WordVariables(loops)
         self.problem, self.arch, self.places = loops.problem, loops.arch, loops.places
         self._finished: dict[tuple[int, int, int], Var | int] = {}
         self._alone: dict[tuple[int, int], Var] = {}

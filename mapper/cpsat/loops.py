@@ -47,7 +47,7 @@ class States:
     chosen: tuple[Var, ...]
 
 
-class Loops:
+class LoopVariables:
     """Variables and constraints of the even space with perfect tiling: what may be chosen, and what is charged.
 
     A charge is bounded from below only: every objective falls with it, so that an optimum charges what must be.

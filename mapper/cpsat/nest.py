@@ -7,10 +7,10 @@ import math
 from ortools.sat.python import cp_model
 
 from ...ir import Loop, LoopNest, Mapping, Node
-from .loops import Loops
+from .loops import LoopVariables
 
 
-def mapping_of(loops: Loops, values: cp_model.CpSolver) -> Mapping:
+def mapping_of(loops: LoopVariables, values: cp_model.CpSolver) -> Mapping:
     """The mapping that a solution stands for."""
     kept = [next(pattern for pattern, y in options if values.boolean_value(y)) for options in loops.patterns]
     memory_at = {s: m for m, s in enumerate(loops.places.node)}
@@ -26,11 +26,11 @@ def mapping_of(loops: Loops, values: cp_model.CpSolver) -> Mapping:
     return Mapping(loops.problem, LoopNest(tuple(items)))
 
 
-def _outside_in(loops: Loops, values: cp_model.CpSolver, slot: int) -> tuple[str, ...]:
+def _outside_in(loops: LoopVariables, values: cp_model.CpSolver, slot: int) -> tuple[str, ...]:
     chosen = next((each for y, each in loops.orders.get(slot, ()) if values.boolean_value(y)), None)
     inner = chosen.order if chosen else ()
     return (*(dim for dim in loops.dims if dim not in inner), *reversed(inner))
 
 
-def _trips(loops: Loops, values: cp_model.CpSolver, dim: str, slot: int) -> int:
+def _trips(loops: LoopVariables, values: cp_model.CpSolver, dim: str, slot: int) -> int:
     return math.prod(prime ** values.value(loops.exponents[dim, prime, slot]) for prime in loops.primes[dim])

@@ -13,7 +13,7 @@ from ortools.sat.python import cp_model
 from ...arch import Architecture
 from ...ir import Problem
 from .costs import Costs
-from .loops import Loops, Var
+from .loops import LoopVariables, Var
 from .words import refuse_boxes, refuse_exact_halos
 
 TOLERANCE = 1e-9
@@ -29,7 +29,7 @@ GROWTH = 3.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SolverOutcome:
     """What minimizing a figure has come to.
 
     values  the best solution; None: none was found
@@ -53,12 +53,12 @@ class Solver:
         refuse_exact_halos(problem, arch)
         refuse_boxes(problem, arch)
         self.problem, self.arch = problem, arch
-        self.loops = Loops(problem, arch)
+        self.loops = LoopVariables(problem, arch)
         self.model = self.loops.model
         self.costs = Costs(self.loops)
         self._hint_at_one_word_tiles()
 
-    def least(self, figure: Var, turns: int | None = None) -> Outcome:
+    def least(self, figure: Var, turns: int | None = None) -> SolverOutcome:
         """Minimize a variable, in some turns of each relaxation (None: until done, or out of time)."""
         self.model.minimize(figure)
         best: cp_model.CpSolver | None = None
@@ -73,15 +73,15 @@ class Solver:
                 values.parameters.max_time_in_seconds = left
             status = self._run(values)
             if status == "INFEASIBLE":
-                return Outcome(best, bound, proven=True)
+                return SolverOutcome(best, bound, proven=True)
             bound = max(bound, values.response_proto.inner_objective_lower_bound)  # whole; the other one is a float
             self.model.add(figure >= bound)
             if status != "UNKNOWN":
                 best = values
                 self.hint(values)
             if status == "OPTIMAL":
-                return Outcome(best, bound, proven=True)
-        return Outcome(best, bound, proven=False)
+                return SolverOutcome(best, bound, proven=True)
+        return SolverOutcome(best, bound, proven=False)
 
     def any(self) -> cp_model.CpSolver | None:
         """A solution of the model, whatever its figures and however long it takes; None if there is none."""

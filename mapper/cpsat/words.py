@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from ...arch import Architecture
 from ...ir import Problem, Rank, Tensor, TilewrightError, ceil_div
-from .loops import Loops, States, Term, Var, checked
+from .loops import LoopVariables, States, Term, Var, checked
 from .slots import windows
 from .windows import View, kept, tile_words, wanted
 
@@ -61,10 +61,10 @@ def refuse_boxes(problem: Problem, arch: Architecture) -> None:
             )
 
 
-class Words:
+class WordVariables:
     """Variables for words; each is made once."""
 
-    def __init__(self, loops: Loops) -> None:
+    def __init__(self, loops: LoopVariables) -> None:
         self.loops = loops
         self.places = loops.places
         self._made: dict[Service, Var | int] = {}

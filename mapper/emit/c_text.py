@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .loop_program import Affine, Variable
-from .names import Names, printable
+from .names import FreshNames, printable
 
 RESERVED = """
     auto break case char const default do double else enum extern float for goto if inline int long register
@@ -17,9 +17,9 @@ RESERVED = """
 """Keywords of C99 and later ones, macros of the headers that are included, and what the file itself defines."""
 
 
-def c_names() -> Names:
+def c_names() -> FreshNames:
     """Gives out identifiers that mean nothing else in the file."""
-    return Names(RESERVED)
+    return FreshNames(RESERVED)
 
 
 def c_comment(text: str, indent: str = "") -> list[str]:

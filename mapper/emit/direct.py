@@ -6,13 +6,13 @@ import math
 import string
 
 from ...ir import Problem, ProblemError, Rank, Tensor
-from .names import Names, quoted
+from .names import FreshNames, quoted
 
 LARGEST = 4
 """Magnitude of the integers that programs are checked with."""
 
 
-def direct_lines(problem: Problem, names: Names) -> list[str]:
+def direct_lines(problem: Problem, names: FreshNames) -> list[str]:
     """A function `direct(operands)`: loops over all but one dimension of each sum, and one einsum over the rest."""
     looped = {dim: names.unique(dim) for dim in _looped(problem)}
     letters = _letters(problem, looped)

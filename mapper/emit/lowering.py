@@ -39,7 +39,7 @@ from .loop_program import (
     Variable,
     Zero,
 )
-from .numpy_program.plan import Plan, Step, span
+from .numpy_program.plan import NestPlan, Step, span
 
 
 def lower(mapping: Mapping, arch: Architecture, copied: Collection[str] | None = None) -> LoopProgram:
@@ -78,7 +78,7 @@ class _Home:
 class _Lowering:
     def __init__(self, mapping: Mapping, arch: Architecture, copied: frozenset[Node]) -> None:
         self.problem: Problem = mapping.problem
-        self.steps = Plan.of(mapping, arch).steps
+        self.steps = NestPlan.of(mapping, arch).steps
         self.nest = mapping.nest
         self.copied = copied
 

@@ -55,7 +55,7 @@ def emit_mlir(
     something else than memories.
     """
     check_element(element)
-    printer = _Printer(lower(mapping, arch, copied), element)
+    printer = _MlirPrinter(lower(mapping, arch, copied), element)
     lines = [
         *comment("MLIR. Written by tilewright.", mark="//"),
         *comment(heading(mapping, arch), mark="//"),
@@ -64,7 +64,7 @@ def emit_mlir(
     return "\n".join(lines) + "\n"
 
 
-class _Printer:
+class _MlirPrinter:
     def __init__(self, program: LoopProgram, element: Element) -> None:
         self.program = program
         self.offsets = Offsets(program)

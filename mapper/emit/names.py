@@ -23,7 +23,7 @@ def quoted(text: str) -> str:
     return ascii(text)
 
 
-class Names:
+class FreshNames:
     """Gives out identifiers of [a-z0-9_], each once."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

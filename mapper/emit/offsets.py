@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ...arch import Architecture
 from ...ir import Mapping
 from .loop_program import Affine, For, Index, LoopProgram, Variable
-from .names import Names
+from .names import FreshNames
 
 
 class Offsets:
@@ -62,7 +62,7 @@ class Spelling:
     """Names for everything in a program: identifiers of [a-z0-9_], each used once."""
 
     def __init__(self, program: LoopProgram, taken: Iterable[str] = ()) -> None:
-        names = Names(taken)
+        names = FreshNames(taken)
         self.function = names.unique(program.problem.name)
         self.array = {a: names.unique(a.tensor.name) for a in program.arrays}
         self.array |= {b: names.unique(f"{b.memory}_{b.tensor.name}") for b in program.buffers}

@@ -84,7 +84,8 @@ def _refuse(mapping: Mapping, arch: Architecture) -> None:
     for dim, size in mapping.problem.dims:
         covered = math.prod(loop.trips for loop in mapping.nest.loops if loop.dim == dim)
         if covered != size:
-            raise MappingError(f"the last tile of {dim} is ragged: its loops cover {covered} of {size}", where=_FILES)
+            message = f"the last tile of {dim} is ragged: its loops cover {covered} of {size}"
+            raise MappingError(message, where=_FILES, hint="search with --tiling perfect, or --to timeloop")
 
 
 def _refuse_arrays(arch: Architecture) -> None:

@@ -32,7 +32,7 @@ from .loop_program import (
     writes_apart,
 )
 from .lowering import lower
-from .names import Names, comment, printable
+from .names import FreshNames, comment, printable
 from .numpy_program.loops import DEEPEST
 from .offsets import Offsets, Spelling, copied_axes, heading, spelled, tile_index
 
@@ -53,7 +53,7 @@ def emit_tvm(
     something else than memories, or when the nest is deeper than Python's.
     """
     check_element(element)
-    printer = _Printer(lower(mapping, arch, copied), _TYPES[element])
+    printer = _TvmPrinter(lower(mapping, arch, copied), _TYPES[element])
     lines = [
         '"""TVM TensorIR (TVMScript). Written by tilewright."""',
         "",
@@ -74,7 +74,7 @@ def emit_tvm(
     return "\n".join(lines) + "\n"
 
 
-class _Printer:
+class _TvmPrinter:
     def __init__(self, program: LoopProgram, element: str) -> None:
         self.program = program
         self.element = element
@@ -83,7 +83,7 @@ class _Printer:
         self.parallel = parallel_loop(program)
         self.vector = _vector_loop(program)
         self.wide = any(math.prod(array.shape) >= 2**31 for array in program.arrays)
-        scopes = Names()
+        scopes = FreshNames()
         self.scope = {memory: scopes.unique(memory) for memory in dict.fromkeys(b.memory for b in program.buffers)}
 
     def function_lines(self) -> Iterator[str]:

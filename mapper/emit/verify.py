@@ -11,7 +11,7 @@ from ...arch import Architecture
 from ...ir import Mapping
 from .numpy_program import emit_numpy
 
-Words = dict[tuple[str, str], tuple[int, int]]
+WordTable = dict[tuple[str, str], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Verification:
     agrees: bool
     words_agree: bool
     seconds: float
-    moved: Words
-    expected: Words
+    moved: WordTable
+    expected: WordTable
     message: str
     steps: int = 0
     steps_run: int = 0
@@ -82,7 +82,7 @@ def verify_numpy(
     begun = time.perf_counter()
     wrong, moved, (steps, ran) = program["check"](seed, floats)
     seconds = time.perf_counter() - begun
-    expected: Words = program["EXPECTED"]
+    expected: WordTable = program["EXPECTED"]
     differing = [name for name in {**expected, **moved} if expected.get(name) != moved.get(name)]
     return Verification(
         agrees=not wrong,
@@ -96,7 +96,7 @@ def verify_numpy(
     )
 
 
-def _message(wrong: str, differing: list[tuple[str, str]], moved: Words, expected: Words) -> str:
+def _message(wrong: str, differing: list[tuple[str, str]], moved: WordTable, expected: WordTable) -> str:
     parts = [wrong] if wrong else []
     for memory, tensor in differing:
         parts.append(

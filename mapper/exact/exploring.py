@@ -58,6 +58,9 @@ LOOKED_AT_ONCE = 200_000
 DIVES = 3
 """Placements that are dived into before the search proper."""
 
+DECIDED_FIRST = 300
+"""Steps of deciding placements before the first dives: where they are too many, one is decided at a venture."""
+
 FAR_OFF = 2.0
 """Where the first mapping costs more than so many times the lowest bound, these bounds are no guide to a good one, and
 other placements are not dived into."""
@@ -92,13 +95,37 @@ class Exploring:
 
     def dive_first(self) -> None:
         """Dive into the most promising placements."""
-        while any(self._is_partial(item) for item in self.frontier.lowest(DIVES)):
-            self.work_on(self.frontier.take())
-            self.frontier.done()
-        for item in self.frontier.lowest(DIVES):
+        for item in self._first_placements():
             far_off = FAR_OFF * self.frontier.bound < self._cutoff < float("inf")
-            if isinstance(item, OpenPlacement) and not far_off:
+            if not far_off:
                 self._dive_into(self.plans.start(item.chains, self._cutoff))
+
+    def _first_placements(self) -> list[OpenPlacement]:
+        """The most promising placements, as far as that can be said soon; they stay in the queue."""
+        found: list[tuple[float, OpenPlacement]] = []
+        for _ in range(DECIDED_FIRST):
+            if len(found) == DIVES or not self.frontier.is_open:
+                break
+            self.context.means.check()
+            item = self.frontier.take()
+            if self._is_partial(item):
+                self.work_on(item)
+            elif isinstance(item, OpenPlacement):
+                found.append((self.frontier.working_on, item))
+            self.frontier.done()
+        for bound, item in found:
+            self.frontier.push(bound, item)
+        return [item for _, item in found] or self._some_placement()
+
+    def _some_placement(self) -> list[OpenPlacement]:
+        """A placement, decided step by step: each time the way on that has the lowest bound."""
+        choice = self.placements.root()
+        while not self.placements.is_complete(choice):
+            further = list(self.placements.further(choice))
+            if not further:
+                return []
+            choice = min(further, key=lambda way: way[0])[1]
+        return [choice]
 
     def _is_partial(self, item: Open) -> bool:
         """Whether something is a placement that is not decided, or has not the bound that its arrays give it."""

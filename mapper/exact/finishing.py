@@ -36,6 +36,7 @@ class Finishing:
     def finish(self, batch: Batch) -> None:
         """Evaluate complete rows in the order of their bounds, while they may be better."""
         for row, bound in enumerate(batch.bound.tolist()):
+            self.context.means.check()
             if bound >= self.best.cutoff:
                 self.context.leave_aside("bound", len(batch) - row)
                 return

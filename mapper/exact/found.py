@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isclose
@@ -60,11 +61,20 @@ class BestFound:
         self.evaluated += 1
         cost = evaluate(mapping, self.machine)
         value = cost.objective(self.objective)
-        if not value < self.cutoff or any(_same_cost(cost, other.cost) for other in self._kept):
+        if not value < self.cutoff or self._is_known(value, cost):
             return
-        self._kept.append(FoundMapping(value, mapping, cost))
-        self._kept.sort(key=lambda found: found.value)
+        insort(self._kept, FoundMapping(value, mapping, cost), key=_value)
         del self._kept[self.count :]
+
+    def _is_known(self, value: float, cost: Cost) -> bool:
+        """Whether a mapping of the same energy and latency, and so of the same value, is kept already."""
+        first = bisect_left(self._kept, value * (1 - 2 * RELATIVE_TOLERANCE), key=_value)
+        last = bisect_right(self._kept, value * (1 + 2 * RELATIVE_TOLERANCE), key=_value)
+        return any(_same_cost(cost, other.cost) for other in self._kept[first:last])
+
+
+def _value(found: FoundMapping) -> float:
+    return found.value
 
 
 def _same_cost(one: Cost, other: Cost) -> bool:

@@ -37,7 +37,7 @@ class Frontier:
     let_go: float = math.inf
     working_on: float = math.inf
     begun: bool = False
-    _queue: list[tuple[float, int, int, Open]] = field(default_factory=list)
+    _queue: list[tuple[float, float, int, Open]] = field(default_factory=list)
     _tickets: Iterator[int] = field(default_factory=itertools.count)
     _nbytes: int = 0
 
@@ -67,10 +67,6 @@ class Frontier:
         if kept < len(self._queue):
             self.let_go = min(self.let_go, self._queue[kept][0])
         del self._queue[kept:]
-
-    def lowest(self, count: int) -> list[Open]:
-        """The first few, which stay in the queue."""
-        return [item for *_, item in heapq.nsmallest(count, self._queue, key=lambda entry: entry[:3])]
 
     @property
     def is_open(self) -> bool:

@@ -37,8 +37,12 @@ class OpenPlacement:
     costs: Floats
     sharp: bool = False
 
-    depth = 0
-    nbytes = 200
+    nbytes = 500
+
+    @property
+    def depth(self) -> float:
+        """How far it is decided: less than anything in which arrays are."""
+        return sum(map(len, self.chains)) / 1_000 - 1
 
 
 class Placements:
@@ -164,6 +168,7 @@ class Placements:
         if inner == self.hierarchy.outermost:
             return np.zeros(1)
         if (tensor, inner) not in self._least:
+            self.context.means.check()
             ways = [
                 self._once(MemoryBoundary(tensor, inner, outer)) + self._least_from(tensor, outer)
                 for outer in self._next(tensor, inner)

@@ -35,6 +35,7 @@ import math
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...arch import Architecture
 from ...cost_models import EDP, Capped, Cost, Objective, ObjectiveLike, parse_objective
@@ -51,6 +52,7 @@ from ..space.size import count_mappings
 from ..tilings import TILINGS, Tiling, linear_growth
 from .array_choices import ArrayPlans
 from .bounds.bounds import Bounds, cells_for, lattice_of
+from .bounds.loop_charges import LoopCharges
 from .bounds.table_memo import TableBudget
 from .canonical import canonical_problem
 from .context import SearchContext
@@ -220,8 +222,9 @@ class ExactSearch:
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         cost_columns, footprints = CostColumns.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
         room = TABLES_SHARE * self.means.memory_limit
-        lattice = lattice_of(hierarchy, self.tiling, even, cells_for(hierarchy, cost_columns.count, room))
-        bounds = Bounds(hierarchy, footprints, lattice, cost_columns, budget=TableBudget(self.means, room))
+        moves = LoopCharges(hierarchy)
+        lattice = lattice_of(hierarchy, self.tiling, even, cells_for(moves, cost_columns.count, room))
+        bounds = Bounds(hierarchy, footprints, lattice, cost_columns, budget=TableBudget(self.means, room), moves=moves)
         costs = BoundaryCosts(hierarchy, cost_columns, counts_blocks=not rounds_unequally(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         return SearchContext(
@@ -269,6 +272,7 @@ class ExactSearch:
         from ..heuristics.neighbourhood import neighbourhood  # here, since few searches need it
 
         for near in neighbourhood(mapping, self.machine):
+            self.means.check()
             if self.constraints.is_free or not violations(near, self.machine, self.constraints):
                 self.found.evaluate(near)
 
@@ -293,7 +297,7 @@ class ExactSearch:
             tiling=self.tiling,
             value=found.value,
             lower_bound=found.value if open_bound >= found.value * (1 - RELATIVE_TOLERANCE) else open_bound,
-            space_size=self._counted(),
+            space_size=self._counted,
             placements=placements(self.original, self.machine),
             evaluated=self.found.evaluated,
             pruned=dict(sorted(self.pruned.items())),
@@ -303,6 +307,7 @@ class ExactSearch:
             interrupted=self.interrupted,
         )
 
+    @cached_property
     def _counted(self) -> int | None:
         """Mappings of the space; None where counting them takes longer than searching."""
         elapsed = time.perf_counter() - self._started

@@ -1,6 +1,6 @@
 """Heuristic searches of the even space, to compare the exact search with. They prove nothing.
 
-mapping, cost = result.mapping, result.cost       where result = search_heuristic(problem, arch, strategy="anneal")
+mapping, cost = result.mapping, result.cost       where result = search_heuristic(question, "anneal")
 
 search.py           one strategy, one budget
 random_sampling.py  independent draws
@@ -13,7 +13,7 @@ neighbourhood.py    mappings near a given one, for the exact search
 trajectory.py       budget, counts, and the best so far
 """
 
-from .search import DEFAULT_EVALUATIONS, STRATEGIES, search_heuristic
-from .trajectory import HeuristicResult, Improvement
+from .search import DEFAULT_EVALUATIONS, PROPOSALS, search_heuristic
+from .trajectory import HeuristicResult, TrajectoryStep
 
-__all__ = ["DEFAULT_EVALUATIONS", "STRATEGIES", "HeuristicResult", "Improvement", "search_heuristic"]
+__all__ = ["DEFAULT_EVALUATIONS", "PROPOSALS", "HeuristicResult", "TrajectoryStep", "search_heuristic"]

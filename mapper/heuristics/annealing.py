@@ -9,7 +9,7 @@ import math
 import random
 
 from .moves import neighbour
-from .sample import Space
+from .sample import GenomeSpace
 from .trajectory import Proposals
 
 FIRST_ROUND = 1_000
@@ -19,7 +19,7 @@ HOT, COLD = 0.2, 0.01
 """Temperatures at which a round begins and ends: a mapping worse by that fraction is accepted with chance 1/e."""
 
 
-def annealing(space: Space, rng: random.Random) -> Proposals:
+def annealing(space: GenomeSpace, rng: random.Random) -> Proposals:
     """Rounds of annealing, without end, each from another random genome and twice as slow as the one before.
 
     So no round has to know how much time there is, and a longer search begins like a shorter one.
@@ -30,7 +30,7 @@ def annealing(space: Space, rng: random.Random) -> Proposals:
         moves *= 2
 
 
-def _round(space: Space, rng: random.Random, moves: int) -> Proposals:
+def _round(space: GenomeSpace, rng: random.Random, moves: int) -> Proposals:
     value = math.inf
     while value == math.inf:
         genome = space.draw(rng)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ...ir import ceil_div
 from ..tilings import Tiling, factors
 
-Limits = tuple[int, ...]
+MostTrips = tuple[int, ...]
 """The most trips of each slot, innermost first, without the outermost slot, which takes what remains."""
 
 
@@ -41,7 +41,7 @@ class _Choices(NamedTuple):
     up_to: tuple[int, ...]
 
 
-def draw_chain(rng: random.Random, size: int, limits: Limits, tiling: Tiling) -> tuple[int, ...]:
+def draw_chain(rng: random.Random, size: int, limits: MostTrips, tiling: Tiling) -> tuple[int, ...]:
     """Trip counts innermost first, one per limit and then the outermost slot's: a uniform draw among all chains."""
     chain: list[int] = []
     left = size
@@ -58,13 +58,13 @@ def draw_chain(rng: random.Random, size: int, limits: Limits, tiling: Tiling) ->
     return (*chain, left)
 
 
-def count_chains(size: int, limits: Limits, tiling: Tiling) -> int:
+def count_chains(size: int, limits: MostTrips, tiling: Tiling) -> int:
     """How many chains `draw_chain` chooses from."""
     return _choices(size, limits, tiling).up_to[-1] if limits else 1
 
 
 @lru_cache(maxsize=1 << 16)
-def _choices(left: int, limits: Limits, tiling: Tiling) -> _Choices:
+def _choices(left: int, limits: MostTrips, tiling: Tiling) -> _Choices:
     steps = tuple(_steps(left, limits[0], tiling))
     ways = tuple(count_chains(step.left, limits[1:], tiling) for step in steps)
     return _Choices(steps, ways, tuple(accumulate(s.options * w for s, w in zip(steps, ways, strict=True))))

@@ -7,7 +7,7 @@ import random
 from collections.abc import Generator
 
 from .moves import crossover, neighbour
-from .sample import Genome, Space
+from .sample import Genome, GenomeSpace
 from .trajectory import Proposals
 
 POPULATION = 40
@@ -23,7 +23,7 @@ STALE = 25
 Scored = tuple[float, Genome]
 
 
-def genetic(space: Space, rng: random.Random) -> Proposals:
+def genetic(space: GenomeSpace, rng: random.Random) -> Proposals:
     """Populations without end, each from random genomes; one that no longer gets better makes room for the next."""
     while True:
         population = yield from _first(space, rng)
@@ -34,7 +34,7 @@ def genetic(space: Space, rng: random.Random) -> Proposals:
             stale = 0 if population[0][0] < best else stale + 1
 
 
-def _first(space: Space, rng: random.Random) -> Generator[Genome, float, list[Scored]]:
+def _first(space: GenomeSpace, rng: random.Random) -> Generator[Genome, float, list[Scored]]:
     """Random genomes that fit, best first."""
     population: list[Scored] = []
     while len(population) < POPULATION:
@@ -45,7 +45,7 @@ def _first(space: Space, rng: random.Random) -> Generator[Genome, float, list[Sc
     return sorted(population, key=_value)
 
 
-def _next(space: Space, population: list[Scored], rng: random.Random) -> Generator[Genome, float, list[Scored]]:
+def _next(space: GenomeSpace, population: list[Scored], rng: random.Random) -> Generator[Genome, float, list[Scored]]:
     """The next generation, best first: the elite, and children that fit."""
     children = population[:ELITE]
     while len(children) < POPULATION:

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ...ir import ceil_div
-from .sample import Genome, Space
+from .sample import Genome, GenomeSpace
 
-Move = Callable[[Space, Genome, random.Random], Genome]
+NeighbourMove = Callable[[GenomeSpace, Genome, random.Random], Genome]
 
 FURTHER_MOVE = 0.4
 """Chance that a neighbour is one more move away: one move alone seldom gets past a full memory or a full array."""
 
 
-def neighbour(space: Space, genome: Genome, rng: random.Random) -> Genome:
+def neighbour(space: GenomeSpace, genome: Genome, rng: random.Random) -> Genome:
     """A genome one move away, or a few."""
     genome = _one_move(space, genome, rng)
     while rng.random() < FURTHER_MOVE:
@@ -27,7 +27,7 @@ def neighbour(space: Space, genome: Genome, rng: random.Random) -> Genome:
     return genome
 
 
-def crossover(space: Space, first: Genome, second: Genome, rng: random.Random) -> Genome:
+def crossover(space: GenomeSpace, first: Genome, second: Genome, rng: random.Random) -> Genome:
     """A child with each dimension's trips, and each tensor's memories, from either parent; orders from the first."""
     trips = [rng.choice(pair) for pair in zip(first.trips, second.trips, strict=True)]
     columns = [rng.choice(pair) for pair in zip(_by_tensor(first), _by_tensor(second), strict=True)]
@@ -39,12 +39,12 @@ def _by_tensor(genome: Genome) -> list[tuple[bool, ...]]:
     return list(zip(*genome.keeps, strict=True))
 
 
-def _one_move(space: Space, genome: Genome, rng: random.Random) -> Genome:
+def _one_move(space: GenomeSpace, genome: Genome, rng: random.Random) -> Genome:
     moves = _TRIP_MOVES[space.tiling] + (_swap_loops, _toggle_bypass)
     return rng.choice(moves)(space, genome, rng)
 
 
-def _move_factor(space: Space, genome: Genome, rng: random.Random) -> Genome:
+def _move_factor(space: GenomeSpace, genome: Genome, rng: random.Random) -> Genome:
     """A prime factor of one loop's trips goes to another slot."""
     loops = [(d, i) for d, chain in enumerate(genome.trips) for i, trips in enumerate(chain) if trips > 1]
     if not loops:
@@ -60,7 +60,7 @@ def _move_factor(space: Space, genome: Genome, rng: random.Random) -> Genome:
     return _with_chain(space, genome, dim, chain, rng)
 
 
-def _change_trips(space: Space, genome: Genome, rng: random.Random) -> Genome:
+def _change_trips(space: GenomeSpace, genome: Genome, rng: random.Random) -> Genome:
     """One loop gets a trip more or less, or any number of trips; the outermost loop covers what the others leave."""
     dims = [d for d, size in enumerate(space.sizes) if size > 1]
     if not dims:
@@ -76,7 +76,7 @@ def _change_trips(space: Space, genome: Genome, rng: random.Random) -> Genome:
     return _with_chain(space, genome, dim, chain, rng)
 
 
-def _swap_loops(space: Space, genome: Genome, rng: random.Random) -> Genome:
+def _swap_loops(_: GenomeSpace, genome: Genome, rng: random.Random) -> Genome:
     """Two temporal loops of one memory change places."""
     memories = [m for m, order in enumerate(genome.orders) if len(order) > 1]
     if not memories:
@@ -89,7 +89,7 @@ def _swap_loops(space: Space, genome: Genome, rng: random.Random) -> Genome:
     return Genome(genome.keeps, genome.trips, orders)
 
 
-def _toggle_bypass(space: Space, genome: Genome, rng: random.Random) -> Genome:
+def _toggle_bypass(space: GenomeSpace, genome: Genome, rng: random.Random) -> Genome:
     """One memory begins or ceases to keep one tensor."""
     if not space.optional:
         return genome
@@ -99,14 +99,14 @@ def _toggle_bypass(space: Space, genome: Genome, rng: random.Random) -> Genome:
     return space.assemble(tuple(tuple(row) for row in keeps), genome.trips, genome.orders, rng)
 
 
-_TRIP_MOVES: dict[str, tuple[Move, ...]] = {
+_TRIP_MOVES: dict[str, tuple[NeighbourMove, ...]] = {
     "perfect": (_move_factor, _move_factor),
     "ragged": (_move_factor, _change_trips),
 }
 """By tiling; a half of all moves changes trips."""
 
 
-def _open_slots(space: Space, genome: Genome, dim: int) -> list[int]:
+def _open_slots(space: GenomeSpace, genome: Genome, dim: int) -> list[int]:
     """Slots in which a dimension may have a loop."""
     memories = [space.slots[i].memory for i in space.allowed[dim]]
     return [
@@ -114,7 +114,7 @@ def _open_slots(space: Space, genome: Genome, dim: int) -> list[int]:
     ]
 
 
-def _with_chain(space: Space, genome: Genome, dim: int, chain: list[int], rng: random.Random) -> Genome:
+def _with_chain(space: GenomeSpace, genome: Genome, dim: int, chain: list[int], rng: random.Random) -> Genome:
     trips = (*genome.trips[:dim], tuple(chain), *genome.trips[dim + 1 :])
     return space.assemble(genome.keeps, trips, genome.orders, rng)
 

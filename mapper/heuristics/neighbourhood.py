@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...arch import Architecture
 from ...ir import Mapping
 from .moves import neighbour
-from .sample import Space
+from .sample import GenomeSpace
 
 DRAWS = 400
 """Neighbours drawn: enough for a handful of good ones, and done in less time than a search takes."""
@@ -17,7 +17,7 @@ DRAWS = 400
 def neighbourhood(mapping: Mapping, arch: Architecture) -> Iterator[Mapping]:
     """Some mappings a few moves away from one of the even space with perfect tiling, all of which fit; the same ones
     every time."""
-    space, rng = Space(mapping.problem, arch, "perfect"), random.Random(0)
+    space, rng = GenomeSpace(mapping.problem, arch, "perfect"), random.Random(0)
     genome = space.genome(mapping)
     seen = {genome}
     for _ in range(DRAWS):

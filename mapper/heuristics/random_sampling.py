@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
-from .sample import Space
+from .sample import GenomeSpace
 from .trajectory import Proposals
 
 
-def random_sampling(space: Space, rng: random.Random) -> Proposals:
+def random_sampling(space: GenomeSpace, rng: random.Random) -> Proposals:
     """Independent draws, without end. What does not fit is rejected, as by Timeloop's random-pruned mapper."""
     while True:
         yield space.draw(rng)

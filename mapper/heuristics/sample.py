@@ -16,7 +16,7 @@ from ...arch import Architecture, ArrayAxis, Fanout, Memory
 from ...cost_models.cost import capacity_parts, held_width_bits, tensor_tile_words
 from ...ir import Axis, Loop, LoopNest, Mapping, Node, Problem, Tensor, ceil_div
 from ..tilings import Tiling
-from .chains import Limits, draw_chain
+from .chains import MostTrips, draw_chain
 
 Flags = tuple[tuple[bool, ...], ...]
 Numbers = tuple[tuple[int, ...], ...]
@@ -36,7 +36,7 @@ class Genome:
     orders: Numbers
 
 
-class Slot(NamedTuple):
+class GenomeSlot(NamedTuple):
     """A place for one loop of every dimension: below memory number `memory` in time, or on an axis."""
 
     memory: int | None
@@ -52,24 +52,26 @@ class _Capacity(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Space:
+class GenomeSpace:
     """The even space of a problem on an architecture."""
 
     problem: Problem
     arch: Architecture
     tiling: Tiling
-    _known_limits: dict[tuple[bool, ...], tuple[Limits, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _known_limits: dict[tuple[bool, ...], tuple[MostTrips, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @cached_property
-    def slots(self) -> tuple[Slot, ...]:
-        slots: list[Slot] = []
+    def slots(self) -> tuple[GenomeSlot, ...]:
+        slots: list[GenomeSlot] = []
         memories = 0
         for level in self.arch.levels:
             if isinstance(level, Fanout):
                 axes = list(enumerate(level.axes))
-                slots += [Slot(None, Axis(level.name, i), axis) for i, axis in reversed(axes)]
+                slots += [GenomeSlot(None, Axis(level.name, i), axis) for i, axis in reversed(axes)]
             else:
-                slots.append(Slot(memories, None, None))
+                slots.append(GenomeSlot(memories, None, None))
                 memories += 1
         return tuple(slots)
 
@@ -122,7 +124,7 @@ class Space:
             orders.append(tuple(loops))
         return Genome(keeps, trips, tuple(orders))
 
-    def _limits(self, used: tuple[bool, ...]) -> tuple[Limits, ...]:
+    def _limits(self, used: tuple[bool, ...]) -> tuple[MostTrips, ...]:
         """The most trips of each dimension in each slot, innermost first, but for the outermost slot.
 
         used  per memory, whether it keeps anything
@@ -238,8 +240,8 @@ def _drawn(keep: str, rng: random.Random) -> bool:
     return rng.random() < 0.5 if keep == "may" else keep == "must"
 
 
-def _settled(size: int, chain: Sequence[int], closed: Sequence[bool], slots: Sequence[Slot]) -> tuple[int, ...]:
-    """Trips of one dimension that cover it: see `Space.assemble`."""
+def _settled(size: int, chain: Sequence[int], closed: Sequence[bool], slots: Sequence[GenomeSlot]) -> tuple[int, ...]:
+    """Trips of one dimension that cover it: see `GenomeSpace.assemble`."""
     settled = [1] * len(chain)
     left, carried = size, 1
     for i in range(len(chain) - 1, 0, -1):

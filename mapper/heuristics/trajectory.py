@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from ...cost_models import Cost, ObjectiveLike, check_fit, evaluate
+from ...cost_models import Cost, Objective, check_fit, evaluate
 from ...ir import InfeasibleError, Mapping, MappingError
-from .sample import Genome, Space
+from .sample import Genome, GenomeSpace
 
 Proposals: TypeAlias = Generator[Genome, float, None]
 """A strategy: it yields genomes, and is sent the value of each; infinite for one that does not fit."""
@@ -23,7 +23,7 @@ REMEMBERED = 1 << 16
 """Values kept, the latest ones: walks and populations come back to where they were."""
 
 
-class Improvement(NamedTuple):
+class TrajectoryStep(NamedTuple):
     """A mapping better than all before it: seconds and evaluations up to and with it, and its value."""
 
     seconds: float
@@ -44,26 +44,26 @@ class HeuristicResult:
     cost: Cost
     evaluated: int
     rejected: int
-    trajectory: tuple[Improvement, ...]
+    trajectory: tuple[TrajectoryStep, ...]
 
 
 @dataclass
 class Run:
     """One search: its budget, its counts, and the best so far.
 
-    objective    what `Cost.objective` understands, or any function of the cost; less is better
+    objective    to be minimized
     time_limit   seconds, or None; looked at between proposals, and not before something is found or given up
     evaluations  the most costs to compute, or None
     """
 
-    space: Space
-    objective: ObjectiveLike | Callable[[Cost], float]
+    space: GenomeSpace
+    objective: Objective
     time_limit: float | None
     evaluations: int | None
     evaluated: int = 0
     rejected: int = 0
     _best: tuple[float, Mapping, Cost] | None = None
-    _trajectory: list[Improvement] = field(default_factory=list)
+    _trajectory: list[TrajectoryStep] = field(default_factory=list)
     _misfits: deque[Genome] = field(default_factory=lambda: deque(maxlen=3))
     _values: dict[Genome, float] = field(default_factory=dict)
     _nothing_new: int = 0
@@ -102,12 +102,12 @@ class Run:
         """The objective of a genome that fits, by the cost model; the best one is kept."""
         mapping = self.space.mapping(genome)
         cost = evaluate(mapping, self.space.arch)
-        value = self.objective(cost) if callable(self.objective) else cost.objective(self.objective)
+        value = cost.objective(self.objective)
         self.evaluated += 1
         if self._best is None or value < self._best[0]:
             self._best = (value, mapping, cost)
             seconds = time.perf_counter() - self._started
-            self._trajectory.append(Improvement(seconds, self.evaluated, value))
+            self._trajectory.append(TrajectoryStep(seconds, self.evaluated, value))
         return value
 
     def result(self) -> HeuristicResult:

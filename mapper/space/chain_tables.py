@@ -23,7 +23,7 @@ from ...ir import Problem
 from ..means import Means
 from ..tilings import Tiling
 
-Counts = npt.NDArray[Any]
+CountArray = npt.NDArray[Any]
 """Whole numbers: int64 where a bound says that they fit, Python's own otherwise."""
 
 Indices = npt.NDArray[np.int64]
@@ -42,7 +42,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Table:
+class ChainTable:
     """What one dimension does to the room on the axes: from one combination of rooms to another.
 
     counts  per step, and per number of real loops (more than one trip) in time in each region: chains of so many
@@ -51,12 +51,12 @@ class Table:
 
     before: Indices
     after: Indices
-    counts: Counts
+    counts: CountArray
     bound: int
 
-    def only(self, steps: npt.NDArray[np.bool_]) -> Table:
+    def only(self, steps: npt.NDArray[np.bool_]) -> ChainTable:
         """The table with some of its steps."""
-        return Table(self.before[steps], self.after[steps], self.counts[steps], self.bound)
+        return ChainTable(self.before[steps], self.after[steps], self.counts[steps], self.bound)
 
 
 def whole(bound: int) -> type[np.int64] | type[object]:
@@ -69,13 +69,13 @@ def rooms(regions: Sequence[Region]) -> tuple[int, ...]:
     return tuple(len(_quotients(axis.size)) for region in regions for axis in region.axes)
 
 
-def tables(problem: Problem, regions: Sequence[Region], tiling: Tiling, means: Means) -> list[Table]:
+def tables(problem: Problem, regions: Sequence[Region], tiling: Tiling, means: Means) -> list[ChainTable]:
     """The tables of all dimensions that have a loop; those that use the arrays least come first.
 
     Steps from rooms that the tables before them never leave are left out.
     """
     axes = [axis for region in regions for axis in region.axes]
-    made: dict[tuple[int, tuple[bool, ...]], Table] = {}
+    made: dict[tuple[int, tuple[bool, ...]], ChainTable] = {}
     found = []
     for dim, size in problem.dims:
         key = (size, tuple(axis.allows(problem, dim) for axis in axes))
@@ -96,7 +96,7 @@ def count_chains(size: int, places: int, tiling: Tiling) -> int:
     return sum(math.comb(places, loops) * int(ways[0, 0]) for loops, ways in enumerate(by_loops))
 
 
-def _reachable(found: Sequence[Table], states: int) -> list[Table]:
+def _reachable(found: Sequence[ChainTable], states: int) -> list[ChainTable]:
     reached = np.zeros(states, dtype=np.bool_)
     reached[-1] = True
     live = []
@@ -139,7 +139,7 @@ class _Chains:
         self.lefts: Indices = np.array(lefts, dtype=np.int64)
         self.loops = self._loops()
 
-    def _loops(self) -> Counts:
+    def _loops(self) -> CountArray:
         """Real loops that turn one number of tiles left (row) into another (column)."""
         found, left = self.lefts[:, None], self.lefts[None, :]
         fewest = -(-found // left)
@@ -148,14 +148,14 @@ class _Chains:
         else:
             most = np.where(left == 1, found, -(-found // np.maximum(left - 1, 1)) - 1)
             loops = np.maximum(most - np.maximum(fewest, 2) + 1, 0)
-        counts: Counts = loops.astype(self.dtype)
+        counts: CountArray = loops.astype(self.dtype)
         return counts
 
-    def done(self) -> Counts:
+    def done(self) -> CountArray:
         """Ways to cover what is left without any loop."""
         return np.array(self.lefts == 1, dtype=self.dtype)
 
-    def in_time(self, ways: Counts, most: int, innermost: bool) -> list[Counts]:
+    def in_time(self, ways: CountArray, most: int, innermost: bool) -> list[CountArray]:
         """Ways to go on from every number of tiles (`innermost`: from all of them), after 0 to `most` real loops."""
         found = [ways[-1:] if innermost else ways]
         start = np.array(self.lefts[None, :] == self.size, dtype=self.dtype)
@@ -167,23 +167,23 @@ class _Chains:
                 found.append(self._product(self.loops, found[-1]))
         return found
 
-    def _product(self, left: Counts, right: Counts) -> Counts:
+    def _product(self, left: CountArray, right: CountArray) -> CountArray:
         if self.fits_doubles and left.shape[0] * right.size > _LARGE:
             return (left.astype(np.float64) @ right.astype(np.float64)).astype(self.dtype)
-        product: Counts = left @ right
+        product: CountArray = left @ right
         return product
 
-    def on_axis(self, ways: Counts, rows: slice, fewest: int, most: int) -> Counts:
+    def on_axis(self, ways: CountArray, rows: slice, fewest: int, most: int) -> CountArray:
         """Ways to go on from the numbers of tiles in `rows`, if a loop of `fewest` to `most` trips comes first."""
         trips = np.arange(fewest, min(most, self.size) + 1)[:, None]
         found = self.lefts[rows]
         fits = found % trips == 0 if self.perfect else trips <= found
         after = ways[np.searchsorted(self.lefts, -(-found // trips))]
-        counts: Counts = np.where(fits[:, :, None], after, 0).sum(axis=0)
+        counts: CountArray = np.where(fits[:, :, None], after, 0).sum(axis=0)
         return counts
 
 
-def _table(regions: Sequence[Region], size: int, allowed: tuple[bool, ...], tiling: Tiling, means: Means) -> Table:
+def _table(regions: Sequence[Region], size: int, allowed: tuple[bool, ...], tiling: Tiling, means: Means) -> ChainTable:
     """The table of a dimension of some size that may use some of the axes."""
     counts = _chain_counts(regions, size, allowed, tiling, means)
     in_time = counts.shape[len(allowed) :]
@@ -202,12 +202,12 @@ def _table(regions: Sequence[Region], size: int, allowed: tuple[bool, ...], tili
         counts = up_to.take(last, axis=index) - up_to.take(first, axis=index)
     counts = counts.reshape(len(before), *in_time)
     used = (counts.reshape(len(before), -1) != 0).any(axis=1)
-    return Table(before, after, counts, bound).only(used)
+    return ChainTable(before, after, counts, bound).only(used)
 
 
 def _chain_counts(
     regions: Sequence[Region], size: int, allowed: tuple[bool, ...], tiling: Tiling, means: Means
-) -> Counts:
+) -> CountArray:
     """Chains by their trips on each axis (in classes that end at the axis' quotients) and real loops by region."""
     may_use = iter(allowed)
     # From the outside in: axes, and regions by their slots. An axis that may not be used is a region without slots.
@@ -234,7 +234,7 @@ def _chain_counts(
             found = [ways[rows], *(chains.on_axis(ways, rows, below + 1, most) for below, most in classes)]
         shape.append(len(found))
         ways = np.stack(found, axis=-1).reshape(len(found[0]), -1)
-    counts: Counts = ways[-1].reshape(shape).transpose(on_axes + in_time)
+    counts: CountArray = ways[-1].reshape(shape).transpose(on_axes + in_time)
     return counts
 
 

@@ -29,7 +29,7 @@ from ...arch import Architecture
 from ...ir import Problem
 from ..means import UNLIMITED, Means
 from ..tilings import Tiling
-from .chain_tables import Counts, Indices, Table, rooms, tables, whole
+from .chain_tables import ChainTable, CountArray, Indices, rooms, tables, whole
 from .regions import SlotWays, placements, slot_ways
 
 Space = Literal["even", "uneven"]
@@ -126,11 +126,11 @@ class _Merged:
     """
 
     loops: tuple[tuple[Loops, ...], ...]
-    counts: Counts
+    counts: CountArray
     bound: int
 
 
-def _halves(found: Sequence[Table], regions: Sequence[SlotWays], means: Means) -> tuple[_Merged, _Merged]:
+def _halves(found: Sequence[ChainTable], regions: Sequence[SlotWays], means: Means) -> tuple[_Merged, _Merged]:
     """The first and the last dimensions: their product has far more terms than the two together."""
     half = (len(found) + 1) // 2
     states = math.prod(rooms([r.region for r in regions]))
@@ -157,7 +157,7 @@ def _sum(halves: tuple[_Merged, _Merged], regions: Sequence[SlotWays], means: Me
     return sum(a * b for a, b in pairs if a and b)
 
 
-def _merged(found: Sequence[Table], states: int, regions: int, means: Means, forwards: bool) -> _Merged:
+def _merged(found: Sequence[ChainTable], states: int, regions: int, means: Means, forwards: bool) -> _Merged:
     """Multiply the polynomials of the first dimensions (forwards) or of the last ones, room by room."""
     bound = math.prod(table.bound for table in found)
     means.check_numbers(states)
@@ -172,7 +172,7 @@ def _merged(found: Sequence[Table], states: int, regions: int, means: Means, for
     return _Merged(loops, counts, bound)
 
 
-def _most(table: Table, region: int) -> int:
+def _most(table: ChainTable, region: int) -> int:
     """The most real loops that a dimension has in a region."""
     others = tuple(i for i in range(table.counts.ndim) if i != region + 1)
     return int(np.flatnonzero((table.counts != 0).any(axis=others))[-1])
@@ -188,13 +188,13 @@ def _grown(terms: tuple[Loops, ...], most: int) -> tuple[tuple[Loops, ...], Indi
 
 
 def _multiply(
-    counts: Counts,
-    factors: Counts,
+    counts: CountArray,
+    factors: CountArray,
     source: Indices,
     target: Indices,
     grown: Sequence[tuple[tuple[Loops, ...], Indices]],
     means: Means,
-) -> Counts:
+) -> CountArray:
     """Per target, the sum over its steps of the source's polynomial times the step's factor."""
     order = np.argsort(target, kind="stable")
     source, target, factors = source[order], target[order], factors[order]
@@ -202,7 +202,7 @@ def _multiply(
     product = np.zeros((len(counts), *(len(terms) for terms, _ in grown)), dtype=counts.dtype)
     for more in itertools.product(*(range(after.shape[1]) for _, after in grown)):
         one: tuple[slice | int, ...] = (slice(None), *more)
-        factor: Counts = factors[one]
+        factor: CountArray = factors[one]
         means.check()
         steps = np.flatnonzero(factor)
         if not len(steps):
@@ -216,7 +216,7 @@ def _multiply(
 
 def _weights(
     ways: tuple[int, ...], first: tuple[Loops, ...], last: tuple[Loops, ...], means: Means, ordered: bool
-) -> Counts:
+) -> CountArray:
     """What a region does with its loops: a weight for every pair of terms."""
     found = np.empty((len(first), len(last)), dtype=object)
     for i, ours in enumerate(first):

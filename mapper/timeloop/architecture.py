@@ -31,7 +31,7 @@ Actions = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Component:
     """A node that is a component, with its attributes and its energies by action (pJ)."""
 
     field: Field
@@ -50,7 +50,7 @@ def read_architecture(part: Field, ert: Field | None) -> Architecture:
     members = part.members({"nodes": "a list of !Container and !Component"}, ("version",))
     tables = _tables(ert) if ert is not None else {}
     levels: list[Memory | Fanout] = []
-    components: list[_Part] = []
+    components: list[_Component] = []
     cycle_s = 1e-9
     for node in _flat(members["nodes"]):
         known = node.members({"name": "a name such as PE"}, _NODE)
@@ -61,7 +61,7 @@ def read_architecture(part: Field, ert: Field | None) -> Architecture:
         if "global_cycle_seconds" in attributes:
             cycle_s = _number(attributes["global_cycle_seconds"])
         if node.tag == "!Component":
-            components.append(_Part(node, name, attributes, tables.get(name, {})))
+            components.append(_Component(node, name, attributes, tables.get(name, {})))
             levels.append(_memory(components[-1], components[0]))
     if len(components) < 2:
         raise part.error("expected a memory and a compute unit at least")
@@ -101,7 +101,7 @@ def _fanout(name: str, field: Field) -> Fanout:
     return Fanout(name=spatial_name(name), axes=tuple(ArrayAxis(size=size) for size in sizes))
 
 
-def _memory(part: _Part, first: _Part) -> Memory:
+def _memory(part: _Component, first: _Component) -> Memory:
     """Widths in words of the first memory; the compute unit passes through here, too, and needs no attributes."""
     bits, block = _word_bits(first), _block(part)
     depth = part.attributes.get("depth")
@@ -125,11 +125,11 @@ def _memory(part: _Part, first: _Part) -> Memory:
     )
 
 
-def _computes(part: _Part) -> bool:
+def _computes(part: _Component) -> bool:
     return "width" not in part.attributes
 
 
-def _copies(part: _Part) -> int:
+def _copies(part: _Component) -> int:
     field = part.attributes.get("multiple_buffering")
     copies = 1.0 if field is None else _number(field)
     if field is not None and copies not in (1, 2):
@@ -137,14 +137,14 @@ def _copies(part: _Part) -> int:
     return int(copies)
 
 
-def _word_bits(part: _Part) -> int:
+def _word_bits(part: _Component) -> int:
     field = part.attributes.get("datawidth") or part.attributes.get("width")
     if field is None:
         raise part.field.error("missing, expected the width of a word in bits", key="attributes.datawidth")
     return field.whole("a width in bits")
 
 
-def _block(part: _Part) -> int:
+def _block(part: _Component) -> int:
     """Words of an access."""
     if "width" not in part.attributes:
         return 1
@@ -155,7 +155,7 @@ def _block(part: _Part) -> int:
     return words
 
 
-def _energy(part: _Part, actions: tuple[str, ...], attribute: str) -> float:
+def _energy(part: _Component, actions: tuple[str, ...], attribute: str) -> float:
     """pJ per access; actions that are one here must cost alike."""
     found = {action: part.energies[action] for action in actions if action in part.energies}
     if len(set(found.values())) > 1:

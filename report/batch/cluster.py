@@ -47,6 +47,10 @@ class Cluster:
         workers: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
         return sum(worker["nthreads"] for worker in workers.values())
 
+    def on_scheduler(self, function: Callable[[], T]) -> T:
+        """The result of a function that the scheduler's own process calls."""
+        return cast("T", self._client.run_on_scheduler(function))  # type: ignore[no-untyped-call]
+
     def stop(self) -> None:
         """Give up what this batch has submitted; the cluster stays."""
         self._executor.shutdown(wait=False)

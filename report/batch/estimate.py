@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from ...mapper.question import Question
 from ...mapper.tilings import grid, linear_growth
-from ..store import Question
 
 _SECONDS = 0.005
 _TILES_POWER = 0.35

@@ -8,30 +8,20 @@ from typing import TypeAlias
 
 from ...ir import InfeasibleError
 from ...mapper.model_version import MODEL_VERSION
-from ...mapper.strategies import search_by
-from ..store import Answer, NoMapping, Question, Solution
-
-
-@dataclass(frozen=True)
-class Job:
-    """A search to run.
-
-    time_limit  seconds after which the best mapping so far is taken; None: no limit
-    """
-
-    question: Question
-    time_limit: float | None = None
+from ...mapper.question import Question
+from ...mapper.strategies import Exact
+from ..store import NoMapping, Result
 
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a job.
+    """What came of a search.
 
     seconds        that the search took
     model_version  of the worker, which on a cluster may have another tilewright
     """
 
-    answer: Answer
+    result: Result
     seconds: float
     model_version: int
 
@@ -46,25 +36,15 @@ class Failure:
     message: str
 
 
-Outcome: TypeAlias = Answer | Failure
+Outcome: TypeAlias = Result | Failure
 """What a batch knows of a search in the end."""
 
 
-def run_job(job: Job) -> Done:
-    """Search. No mapping is an answer; any other TilewrightError is raised."""
-    asked, started = job.question, time.perf_counter()
+def run_job(question: Question) -> Done:
+    """Search. No mapping is a result; any other TilewrightError is raised."""
+    started = time.perf_counter()
     try:
-        found = search_by(
-            "exact",
-            asked.problem,
-            asked.arch,
-            asked.objective,
-            asked.tiling,
-            asked.space,
-            asked.constraints,
-            job.time_limit,
-        )
-        answer: Answer = Solution(*found)
+        result: Result = Exact().search(question)
     except InfeasibleError as error:
-        answer = NoMapping(asked.problem.name, error.message, error.where, error.hint)
-    return Done(answer, time.perf_counter() - started, MODEL_VERSION)
+        result = NoMapping(question.problem.name, error.message, error.where, error.hint)
+    return Done(result, time.perf_counter() - started, MODEL_VERSION)

@@ -14,10 +14,12 @@ from ...ir import ConstraintError, Problem, TilewrightError
 from ...ir.limits import check_countable
 from ...mapper.constraints import Constraints
 from ...mapper.constraints.files import load_constraints, read_constraints
+from ...mapper.question import Limits, Question
 from ...mapper.space import Space
 from ...mapper.tilings import Tiling
 from ...workloads import Network, NetworkLayer
-from ..store import NoMapping, Question
+from ..store import NoMapping
+from ..units import exact_size
 
 
 @dataclass(frozen=True)
@@ -57,21 +59,24 @@ class Workload:
 class Settings:
     """What all searches of a batch have in common.
 
-    objective, tiling, space, time_limit  as of `search`
+    objective, tiling, space  as of `search`
+    limits  of each search
     """
 
     objective: Objective
-    tiling: Tiling = "perfect"
+    tiling: Tiling
     space: Space = "even"
-    time_limit: float | None = None
+    limits: Limits = Limits()
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Of a command that searches with them; those that are not the default."""
-        words = ["--objective", self.objective.name]
-        words += ["--tiling", self.tiling] if self.tiling != Settings.tiling else []
+        """Of a command that searches with them: objective and tiling, and what is not the default."""
+        limits = self.limits
+        words = ["--objective", self.objective.name, "--tiling", self.tiling]
         words += ["--space", self.space] if self.space != Settings.space else []
-        words += ["--time-limit", f"{self.time_limit:g}"] if self.time_limit is not None else []
+        words += ["--time-limit", f"{limits.time_s:g}"] if limits.time_s is not None else []
+        if limits.memory_bytes != Limits.memory_bytes:
+            words += ["--memory-limit", exact_size(limits.memory_bytes)]
         return tuple(words)
 
 
@@ -165,7 +170,9 @@ class _Resolver:
             return error
         constraints: Constraints = replace(found, name=dataflow.name)
         settings = self._settings
-        return Question(problem, arch, settings.objective, settings.tiling, settings.space, constraints)
+        return Question(
+            problem, arch, settings.objective, settings.tiling, settings.space, constraints, settings.limits
+        )
 
 
 def _check_distinct(what: str, names: Sequence[str]) -> None:

@@ -18,10 +18,11 @@ from typing import Protocol, TypeVar
 
 from ...ir import TilewrightError
 from ...mapper.model_version import MODEL_VERSION
-from ..store import Claims, NoMapping, Question, Solution, Store
+from ...mapper.question import Answer, Question
+from ..store import Claims, NoMapping, Store, stored_key
 from .estimate import estimated_seconds
-from .job import Done, Failure, Job, Outcome, run_job
-from .processes import Processes, WorkerDied
+from .job import Done, Failure, Outcome, run_job
+from .processes import CallFailed, Processes, WorkerDied
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -87,6 +88,14 @@ Each = Callable[[Question, Outcome], None]
 """Called with what came of a question, once for each, as soon as it is known."""
 
 
+def unwatched(_: Progress) -> None:
+    """A `Watch` that does nothing."""
+
+
+def unnoticed(_: Question, __: Outcome) -> None:
+    """An `Each` that does nothing."""
+
+
 @dataclass(frozen=True)
 class BatchResult:
     """What came of every question, by its key, but for those that were cancelled; and which of the answers were in the
@@ -101,16 +110,14 @@ def run_batch(
     questions: Iterable[Question],
     store: Store | None = None,
     workers: Callable[[], Workers] = Processes,
-    time_limit: float | None = None,
-    watch: Watch = lambda progress: None,
-    each: Each = lambda question, outcome: None,
+    watch: Watch = unwatched,
+    each: Each = unnoticed,
     cancel: Callable[[], bool] = lambda: False,
 ) -> BatchResult:
     """Answer every question, from the store where it can.
 
     store       where answers are looked up and kept; None: nowhere
     workers     makes the workers, if any search has to run
-    time_limit  for each search, in seconds
     watch       called with the progress, in this thread
     each        called with the outcome of every question, in this thread
     cancel      asked every half second; from when it says so, no search is begun, and those that run are given up
@@ -120,7 +127,7 @@ def run_batch(
     """
     distinct = list({question.key: question for question in questions}.values())
     progress = Progress(len(distinct))
-    batch = _Batch(store, time_limit, progress, watch, each, cancel)
+    batch = _Batch(store, progress, watch, each, cancel)
     missing = [question for question in distinct if not batch.recall(question)]
     watch(replace(progress))
     if missing and not cancel():
@@ -134,7 +141,6 @@ class _Batch:
     """One run of a batch."""
 
     store: Store | None
-    time_limit: float | None
     progress: Progress
     watch: Watch
     each: Each
@@ -145,19 +151,19 @@ class _Batch:
 
     def recall(self, question: Question) -> bool:
         """Whether the store answers the question."""
-        found = self.store.recall(question, self.time_limit) if self.store else None
+        found = self.store.recall(question) if self.store else None
         if found is None:
             return False
         self.progress.recalled += 1
         self.recalled.add(question.key)
-        self._note(question, found.answer)
+        self._note(question, found.result)
         return True
 
     def run(self, questions: Sequence[Question], workers: Workers) -> None:
         """Search them all."""
         self.workers = workers
         self.forecast = _Forecast(questions)
-        self.pending: dict[Future[Done], Job] = {}
+        self.pending: dict[Future[Done], Question] = {}
         self.attempts: dict[str, int] = {}
         self.finished: SimpleQueue[Future[Done]] = SimpleQueue()
         self.claims = Claims(self.store.path) if self.store is not None else None
@@ -181,7 +187,7 @@ class _Batch:
             self.progress.workers = self.workers.count()
             # They start in the order of submission, which is that of the dict.
             nearest = itertools.islice(self.pending.items(), 2 * self.progress.workers)
-            self.progress.running = tuple(job.question for future, job in nearest if future.running())
+            self.progress.running = tuple(question for future, question in nearest if future.running())
             self.progress.seconds_left = self.forecast.seconds_left(self.progress.workers)
         self.watch(replace(self.progress))
 
@@ -192,22 +198,22 @@ class _Batch:
             if room <= 0:
                 break
             question = self.waiting.popleft()
-            if self.claims is not None and not self.claims.take(question.key):
+            if self.claims is not None and not self.claims.take(stored_key(question)):
                 self.waiting.append(question)
             elif self.claims is not None and self.recall(question):  # another run has answered it meanwhile
                 self._done_with(question)
             else:
-                self._submit(Job(question, self.time_limit))
+                self._submit(question)
                 room -= 1
 
     def _done_with(self, question: Question) -> None:
         self.forecast.finish(question)
         if self.claims is not None:
-            self.claims.release(question.key)
+            self.claims.release(stored_key(question))
 
-    def _submit(self, job: Job) -> None:
-        future = self.workers.submit(run_job, job)
-        self.pending[future] = job
+    def _submit(self, question: Question) -> None:
+        future = self.workers.submit(run_job, question)
+        self.pending[future] = question
         future.add_done_callback(self.finished.put)
 
     def _take_finished(self, wait: float = _TICK) -> None:
@@ -222,9 +228,9 @@ class _Batch:
                 return
             future = self.finished.get()
 
-    def _take(self, future: Future[Done], job: Job) -> None:
+    def _take(self, future: Future[Done], question: Question) -> None:
         """Keep what came of a search; one whose worker died runs once more."""
-        key = job.question.key
+        key = question.key
         try:
             done = future.result()
         except CancelledError:
@@ -235,32 +241,34 @@ class _Batch:
             self.attempts[key] = self.attempts.get(key, 0) + 1
             if self.attempts[key] < _ATTEMPTS:
                 self.progress.retried += 1
-                self._submit(job)
+                self._submit(question)
                 return
-            self._settle(job, Failure(f"its worker died {_ATTEMPTS} times; the last time {error}"))
+            self._settle(question, Failure(f"its worker died {_ATTEMPTS} times; the last time {error}"))
+        except (CallFailed, TilewrightError) as error:
+            self._settle(question, Failure(str(error)))
         except Exception as error:
-            self._settle(job, Failure(f"{type(error).__name__}: {error}"))
+            self._settle(question, Failure(f"{type(error).__name__}: {error}"))
         else:
-            self._keep(job, done)
+            self._keep(question, done)
 
-    def _keep(self, job: Job, done: Done) -> None:
+    def _keep(self, question: Question, done: Done) -> None:
         if done.model_version != MODEL_VERSION:
             message = f"a worker has cost model {done.model_version}, expected {MODEL_VERSION}"
             raise TilewrightError(message, hint="install the same tilewright on all machines of the cluster")
         if self.store is not None:
-            self.store.keep(job.question, done.answer, job.time_limit, done.seconds)
-        self.forecast.learn(job.question, done.seconds)
-        self._settle(job, done.answer)
+            self.store.keep(question, done.result, done.seconds)
+        self.forecast.learn(question, done.seconds)
+        self._settle(question, done.result)
 
-    def _settle(self, job: Job, outcome: Outcome) -> None:
-        self._done_with(job.question)
+    def _settle(self, question: Question, outcome: Outcome) -> None:
+        self._done_with(question)
         self.progress.done += 1
-        self._note(job.question, outcome)
+        self._note(question, outcome)
 
     def _note(self, question: Question, outcome: Outcome) -> None:
         self.outcomes[question.key] = outcome
         self.progress.no_mapping += isinstance(outcome, NoMapping)
-        self.progress.unproven += isinstance(outcome, Solution) and not outcome.certificate.proven
+        self.progress.unproven += isinstance(outcome, Answer) and not outcome.certificate.proven
         self.progress.failed += isinstance(outcome, Failure)
         self.each(question, outcome)
 

@@ -17,6 +17,8 @@ import threading
 from queue import SimpleQueue
 from typing import IO
 
+from ...ir import TilewrightError
+
 _LENGTH_BYTES = 8
 
 
@@ -53,6 +55,8 @@ def main() -> None:
         try:
             function, arguments = pickle.loads(data)
             reply: tuple[bool, object] = (True, function(*arguments))
+        except TilewrightError as error:
+            reply = (False, str(error))
         except Exception as error:
             reply = (False, f"{type(error).__name__}: {error}")
         send(replies, reply)

@@ -8,9 +8,10 @@
     distance.py     how far all of this is from what no mapping can do without
     changes.py      changes of the machine that may help
     ranking.py      what they gain, and their order
-    explanation.py  all of them together
+    facts.py        all of them together
     page.py         the page of text
     picture.py      the picture of the nest (groups.py: its parts, marks.py: what stands at the loops)
+    explanation.py  the facts with their page and picture
 
 Facts are plain data in base units (words, pJ, cycles); `Explanation.as_dict` is what `--json` prints.
 """

@@ -9,11 +9,11 @@ from typing import TypeAlias
 from ...arch import Architecture
 from ...ir import Loop, Mapping, Node
 
-Group: TypeAlias = tuple[str, list[tuple[int, Loop | Node]]]
+LevelItems: TypeAlias = tuple[str, list[tuple[int, Loop | Node]]]
 """What neighbours have in common, `memory GLB`, `fanout array` or `time`; and they, with their places in the nest."""
 
 
-def groups_of(mapping: Mapping, arch: Architecture) -> Iterator[Group]:
+def groups_of(mapping: Mapping, arch: Architecture) -> Iterator[LevelItems]:
     """The nest without loops of one trip; arrays that run nothing have an empty group at their place."""
     items = [(i, x) for i, x in enumerate(mapping.nest) if isinstance(x, Node) or x.trips > 1]
     used = {loop.axis.fanout for _, loop in items if isinstance(loop, Loop) and loop.axis is not None}

@@ -20,7 +20,7 @@ from ...ir import Loop, Mapping, Rank, Tensor, tile_below
 from ..units import count, percent, significant
 
 MAC = "MAC"
-Kind: TypeAlias = Literal["moves", "again", "stays", "split", "shared", "apart"]
+EffectKind: TypeAlias = Literal["moves", "again", "stays", "split", "shared", "apart"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Effect:
 
     tensor: str
     is_output: bool
-    kind: Kind
+    kind: EffectKind
     outer: str
     inner: str
     words: int | None = None
@@ -78,7 +78,7 @@ def _effects(
             continue
         tensor, inner = boundary.tensor, boundary.inner.name if boundary.inner else MAC
         still = Effect(tensor.name, tensor.is_output, "stays", boundary.outer.name, inner)
-        moves: Kind = "moves" if loop.dim in tensor.dims else "again"
+        moves: EffectKind = "moves" if loop.dim in tensor.dims else "again"
         if loop.is_spatial:
             yield replace(still, kind=_space_kind(crossing, position, loop), shares=crossing.shares[position])
         elif boundary.inner is None:
@@ -92,7 +92,7 @@ def _effects(
             yield replace(still, kind=moves, words=words.delivered, kept=float(kept), kept_rows=rows)
 
 
-def _space_kind(crossing: Crossing, position: int, loop: Loop) -> Kind:
+def _space_kind(crossing: Crossing, position: int, loop: Loop) -> EffectKind:
     if loop.dim in crossing.boundary.tensor.dims:
         return "split"
     joined = crossing.boundary.reduced if crossing.boundary.tensor.is_output else crossing.boundary.multicast

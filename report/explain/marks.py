@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..svg import line
-from .loops import Effect, Kind
+from .loops import Effect, EffectKind
 
 STYLE = """
 .plain { fill: #718096; stroke: #718096 }
@@ -24,7 +24,7 @@ STYLE = """
 }
 """
 
-LEGEND: tuple[tuple[Kind, str], ...] = (
+LEGEND: tuple[tuple[EffectKind, str], ...] = (
     ("moves", "next words"),
     ("again", "the same words again"),
     ("stays", "stays"),
@@ -42,7 +42,7 @@ def mark(effect: Effect, x: float, y: float, role: str) -> list[str]:
     return shape(effect.kind, x, y, role, upwards=effect.is_output)
 
 
-def shape(kind: Kind, x: float, y: float, role: str, upwards: bool = False) -> list[str]:
+def shape(kind: EffectKind, x: float, y: float, role: str, upwards: bool = False) -> list[str]:
     """A triangle for words that move, hollow for those that come again, a ring for a tile that stays; in space three
     pieces, three lines from one point, or three lines apart."""
     way = -1.0 if upwards else 1.0

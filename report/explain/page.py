@@ -14,7 +14,7 @@ from ..text import columns, cost_rows, layer_rows, pairs, section
 from ..units import percent
 from .distance import distance_sentences
 from .energy import energy_sentences
-from .explanation import Explanation, Improvement
+from .facts import Facts, Improvement
 from .latency import latency_sentences
 from .loops import loop_sentence
 from .ranking import Tried, best_changes, change_sentence, useless_sentences
@@ -26,7 +26,7 @@ _NARROWEST = 48
 _TOP = 3
 
 
-def explanation_page(e: Explanation) -> Group:
+def explanation_page(e: Facts) -> Group:
     """All of it, the result first."""
     rows = [*layer_rows(e.mapping.problem), ("Architecture", e.arch.name), *cost_rows(e.cost, e.arch)[:3]]
     time = [*latency_sentences(e.latency), *utilization_sentences(e.utilization, e.latency)]
@@ -49,7 +49,7 @@ def _sentences(sentences: Iterable[str]) -> Text:
     return Text("\n".join(lines), no_wrap=True)
 
 
-def _loops(e: Explanation) -> Table:
+def _loops(e: Facts) -> Table:
     """The loops as in the nest, and beside each what it does."""
     table = Table.grid(padding=(0, 3, 0, 0))
     table.add_column(no_wrap=True)
@@ -62,7 +62,7 @@ def _loops(e: Explanation) -> Table:
     return table
 
 
-def _reuse(e: Explanation) -> Group:
+def _reuse(e: Facts) -> Group:
     table = columns(("tensor", "memory"), ("words in", "words out", "each used", "sharing", "halo saves"))
     for row in reuse_rows(e.reuse):
         table.add_row(*row)

@@ -40,7 +40,7 @@ def nest_svg(mapping: Mapping, arch: Architecture, roles: Sequence[LoopRole]) ->
 
     roles  what the loops do (`loops_of`)
     """
-    picture = _Picture(mapping, arch, roles)
+    picture = _NestDrawing(mapping, arch, roles)
     picture.head()
     for kind, items in groups_of(mapping, arch):
         if kind == "time":
@@ -55,7 +55,7 @@ def nest_svg(mapping: Mapping, arch: Architecture, roles: Sequence[LoopRole]) ->
     return picture.text()
 
 
-class _Picture:
+class _NestDrawing:
     """What is drawn so far; `y` is where the next part starts, `depth` how many loops are around it."""
 
     def __init__(self, mapping: Mapping, arch: Architecture, roles: Sequence[LoopRole]) -> None:

@@ -24,7 +24,7 @@ _FULL = 1 - 1e-9
 
 
 @dataclass(frozen=True)
-class AxisUse:
+class AxisShare:
     """One axis of an array.
 
     used     instances along it that the mapping runs
@@ -56,7 +56,7 @@ class Utilization:
     in_use: float
     full_steps: float
     computing: float
-    axes: tuple[AxisUse, ...]
+    axes: tuple[AxisShare, ...]
     ragged: tuple[RaggedDim, ...]
 
 
@@ -80,9 +80,9 @@ def utilization_of(mapping: Mapping, arch: Architecture, cost: Cost) -> Utilizat
     )
 
 
-def _axis_use(mapping: Mapping, axis: Axis, machine: ArrayAxis) -> AxisUse:
+def _axis_use(mapping: Mapping, axis: Axis, machine: ArrayAxis) -> AxisShare:
     loops = [loop for loop in mapping.nest.loops if loop.axis == axis and loop.trips > 1]
-    return AxisUse(
+    return AxisShare(
         axis=str(axis),
         size=machine.size,
         used=math.prod(loop.trips for loop in loops),
@@ -140,7 +140,7 @@ def utilization_sentences(utilization: Utilization, latency: LatencyBound) -> It
         yield f"MACs stand still for {percent(1 - utilization.computing, 1)} of the time, {waits}."
 
 
-def _axis_sentence(axis: AxisUse) -> str:
+def _axis_sentence(axis: AxisShare) -> str:
     runs = ", ".join(axis.loops) or "nothing is spread over it"
     head = f"{axis.axis} uses {axis.used} of {axis.size} ({runs})"
     if axis.fullest == axis.size:

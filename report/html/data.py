@@ -10,8 +10,9 @@ from typing import Any
 
 from ...arch import Architecture
 from ...mapper.certificate import Certificate
-from ..comparison import Comparison, Row
+from ..comparison import Comparison
 from ..comparison_page import best_text
+from ..comparison_rows import Row
 from ..findings import findings
 from ..hybrid import Hybrid
 from ..summaries import Summary, Winner, network_objective

@@ -17,17 +17,18 @@ from types import TracebackType
 from typing import Final, Literal
 
 from ...ir import StoreError, UnwritableStoreError
-from .answer import Answer
-from .question import Question
+from ...mapper.question import Question
+from .key import stored_key
 from .record import COLUMNS, DAMAGED_RECORD, Record, record_of
+from .result import Result
 
-SCHEMA_VERSION: Final = 1
-"""Of the table below; stores of another version are refused."""
+SCHEMA_VERSION: Final = 2
+"""Of the table below; stores of version 1, which had no memory limits, are brought up to it, others are refused."""
 
 _APPLICATION_ID: Final = 0x74_69_6C_65  # "tile": tells a store from other SQLite files
 _PATIENCE = 60.0  # seconds to wait for another process that is writing
 _PAUSE = 0.01  # seconds between attempts to prepare a file that others prepare, too
-_WHOLE_NUMBERS = {"model_version"}
+_WHOLE_NUMBERS = {"model_version", "memory_limit_bytes"}
 _TEXTS = {
     "key",
     "format",
@@ -42,15 +43,25 @@ _TEXTS = {
     "checksum",
 }
 
+_TIME, _MEMORY = (
+    f"ifnull(excluded.{limit}, 9e999) {{0}} ifnull(results.{limit}, 9e999)"
+    for limit in ("time_limit_s", "memory_limit_bytes")
+)
+_BETTER = (
+    "results.status = 'unproven' AND (excluded.status <> 'unproven'"
+    f" OR {_TIME.format('>')} OR {_MEMORY.format('>')} OR ({_TIME.format('=')} AND {_MEMORY.format('=')}))"
+)
+"""When a new record (`excluded`) takes the place of an old one: without a limit is more than with any."""
+
 ELSEWHERE = "name a file that can be written with --store PATH, or use --no-cache"
 GO_ON = "move the file away (results are found again), name another with --store PATH, or use --no-cache"
 
 
 @dataclass(frozen=True)
 class Recalled:
-    """An answer from the store, and the record that it comes from."""
+    """A result from the store, and the record that it comes from."""
 
-    answer: Answer
+    result: Result
     record: Record
 
 
@@ -87,33 +98,29 @@ class Store:
         """Close the file; nothing is pending."""
         self._connection.close()
 
-    def recall(self, question: Question, time_limit: float | None = None) -> Recalled | None:
-        """The stored answer to a question, or None.
-
-        time_limit  of the search that would have to run: a result without proof answers only searches that have no
-                    more time than it had
-        """
-        found = next(iter(self.records({"key": question.key})), None)
-        if found is None or not found.answers_under(time_limit):
+    def recall(self, question: Question) -> Recalled | None:
+        """The stored result of a question, or None: one without proof answers only a question whose limits allow no
+        more time and no more memory than it had."""
+        found = next(iter(self.records({"key": stored_key(question)})), None)
+        if found is None or not found.answers_under(question.limits):
             return None
-        return Recalled(found.answer().of(question.problem), found)
+        return Recalled(found.result().of(question.problem), found)
 
-    def keep(self, question: Question, answer: Answer, time_limit: float | None = None, seconds: float = 0.0) -> Record:
-        """Store an answer that took `seconds` to find; what is stored and proven, or had more time, stays."""
-        record = record_of(question, answer, time_limit, seconds)
+    def keep(self, question: Question, result: Result, seconds: float = 0.0) -> Record:
+        """Store a result that took `seconds` to find; what is stored and proven, or had larger limits, stays."""
+        record = record_of(question, result, seconds)
         self.write(record)
         return record
 
     def write(self, record: Record) -> None:
-        """Store a record; what is stored and proven, or had more time, stays."""
+        """Store a record; what is stored and proven, or had larger limits, stays."""
         marks = ", ".join("?" * len(COLUMNS))
         values = [getattr(record, column) for column in COLUMNS]
-        better = "status = 'unproven' AND (excluded.status <> 'unproven' OR excluded.time_limit_s >= time_limit_s)"
         updates = ", ".join(f"{column} = excluded.{column}" for column in COLUMNS if column != "key")
         with self._explained():
             self._connection.execute(
                 f"INSERT INTO results ({', '.join(COLUMNS)}) VALUES ({marks}) "
-                f"ON CONFLICT (key) DO UPDATE SET {updates} WHERE {better}",
+                f"ON CONFLICT (key) DO UPDATE SET {updates} WHERE {_BETTER}",
                 values,
             )
 
@@ -169,36 +176,39 @@ class Store:
             time.sleep(_PAUSE)
 
     def _prepare(self) -> None:
-        """Make the table in an empty file; refuse what is not a store of this version."""
+        """Make the table in an empty file, or bring it up to this version; refuse what is not a store."""
         with self._transaction("DEFERRED"):  # or what another process writes meanwhile would be seen in part
-            is_ours = self._is_ours()
-        if not is_ours:
+            version = self._version()
+        if version != SCHEMA_VERSION:
             self._connection.execute("PRAGMA journal_mode = WAL")
             with self._transaction():
-                if not self._is_ours():  # another process may have made it meanwhile
+                version = self._version()  # another process may have made it meanwhile
+                if version == 0:
                     self._connection.execute(_schema())
                     self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                    self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                elif version == 1:
+                    self._connection.execute("ALTER TABLE results ADD COLUMN memory_limit_bytes INTEGER")
+                self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         # With a write-ahead log this survives the end of the process; only a power failure may cost the last results.
         self._connection.execute("PRAGMA synchronous = NORMAL")
 
-    def _is_ours(self) -> bool:
-        """Whether the file is a store of this version, rather than empty. Raises StoreError for anything else."""
+    def _version(self) -> int:
+        """Of the store that the file is; 0 for an empty file. Raises StoreError for anything else."""
         ((identity,),) = self._connection.execute("PRAGMA application_id")
         ((version,),) = self._connection.execute("PRAGMA user_version")
         ((tables,),) = self._connection.execute("SELECT count(*) FROM sqlite_master")
         if (identity, version, tables) == (0, 0, 0):
-            return False
+            return 0
         place = str(self.path)
         if identity != _APPLICATION_ID:
             hint = "name another file with --store PATH"
             raise StoreError("this is a database of another program, expected a result store", where=place, hint=hint)
-        if version != SCHEMA_VERSION:
+        if not 1 <= version <= SCHEMA_VERSION:
             writer = "a newer" if version > SCHEMA_VERSION else "an older"
             hint = f"use the version that wrote it, or {GO_ON}"
             message = f"found a result store of version {version}, of {writer} tilewright, expected {SCHEMA_VERSION}"
             raise StoreError(message, where=place, hint=hint)
-        return True
+        return int(version)
 
     @contextmanager
     def _transaction(self, kind: Literal["DEFERRED", "IMMEDIATE"] = "IMMEDIATE") -> Iterator[None]:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ...ir import StoreError, UnwritableStoreError
-from .answer import Answer
+from ...mapper.question import Question
 from .database import Store
 from .location import is_default, store_path
-from .question import Question
 from .record import Record, record_of
+from .result import Result
 
 
 class _Patient(Store):
@@ -23,8 +23,8 @@ class _Patient(Store):
         self._note, self._is_noted = note, False
         self._held: list[Record] = []
 
-    def keep(self, question: Question, answer: Answer, time_limit: float | None = None, seconds: float = 0.0) -> Record:
-        record = record_of(question, answer, time_limit, seconds)
+    def keep(self, question: Question, result: Result, seconds: float = 0.0) -> Record:
+        record = record_of(question, result, seconds)
         self._held.append(record)
         self._try_again()
         return record

@@ -11,9 +11,10 @@ from typing import Literal
 
 from ...ir import MappingError, StoreError
 from ...mapper.model_version import MODEL_VERSION
+from ...mapper.question import Answer, Limits, Question, canonical_json
 from ..documents import document_of, parse_mapping, written_by
-from .answer import Answer, NoMapping, Solution
-from .question import FORMAT, Question, canonical_json
+from .key import FORMAT, stored_key
+from .result import NoMapping, Result
 
 Status = Literal["proven", "unproven", "infeasible"]
 STATUSES: tuple[Status, ...] = ("proven", "unproven", "infeasible")
@@ -25,14 +26,14 @@ DAMAGED_RECORD = "`tilewright results gc --damaged` removes what cannot be read;
 class Record:
     """One stored result.
 
-    key            `Question.key`
-    model_version, format  what it was found with: `MODEL_VERSION`, and `FORMAT` of `question.py`
+    key            `stored_key` of the question
+    model_version, format  what it was found with: `MODEL_VERSION`, and `FORMAT` of `key.py`
     layer, arch, dataflow  names by which it was asked for when it was found
     value, gap     of the certificate; None, like all figures, where there is no mapping
-    time_limit_s   under which it was found; None: none
+    time_limit_s, memory_limit_bytes  under which it was found; None: none
     created_s      when it was stored, in seconds since 1970 (UTC)
     payload        compressed: the mapping.json document, or the diagnosis as {layer, message, where, hint}
-    checksum       of all that stands before it
+    checksum       of all the others
     """
 
     key: str
@@ -56,11 +57,12 @@ class Record:
     written_by: str
     payload: bytes
     checksum: str
+    memory_limit_bytes: int | None = None
 
     @property
     def is_intact(self) -> bool:
         """Whether the row is what was once written."""
-        return self.checksum == _checksum(_values(self))
+        return self.checksum == checksum_of(self)
 
     @property
     def is_current(self) -> bool:
@@ -72,8 +74,8 @@ class Record:
         """The mapping.json document, or the diagnosis as JSON."""
         return zlib.decompress(self.payload).decode()
 
-    def answer(self) -> Answer:
-        """The answer that was stored. Raises StoreError for a record that is not what was once written."""
+    def result(self) -> Result:
+        """What was stored. Raises StoreError for a record that is not what was once written."""
         if not self.is_intact:
             raise StoreError("the record does not match its checksum", where=f"result {self.key[:12]}")
         if self.status == "infeasible":
@@ -84,31 +86,35 @@ class Record:
             hint = "it is of another version: `tilewright results gc` removes it"
             raise StoreError(error.message, where=error.where, hint=hint) from None
         assert loaded.recorded.certificate is not None
-        return Solution(loaded.mapping, loaded.recorded.cost, loaded.recorded.certificate)
+        return Answer(loaded.mapping, loaded.recorded.cost, loaded.recorded.certificate)
 
-    def answers_under(self, time_limit: float | None) -> bool:
-        """Whether a search with this time limit need not be run: it could find nothing better, or has no more time."""
+    def answers_under(self, limits: Limits) -> bool:
+        """Whether a search with these limits need not be run: it could find nothing better, or has no more time and no
+        more memory."""
         if self.status != "unproven":
             return True
-        return time_limit is not None and self.time_limit_s is not None and time_limit <= self.time_limit_s
+        if self.memory_limit_bytes is not None and limits.memory_bytes > self.memory_limit_bytes:
+            return False
+        return self.time_limit_s is None or (limits.time_s is not None and limits.time_s <= self.time_limit_s)
 
 
 COLUMNS = tuple(field.name for field in fields(Record))
 
 
-def record_of(question: Question, answer: Answer, time_limit: float | None, seconds: float) -> Record:
-    """The record of an answer that took `seconds` to find."""
-    if isinstance(answer, NoMapping):
-        status, text = "infeasible", canonical_json(answer.__dict__)
+def record_of(question: Question, result: Result, seconds: float) -> Record:
+    """The record of a result that took `seconds` to find."""
+    if isinstance(result, NoMapping):
+        status, text = "infeasible", canonical_json(result.__dict__)
         figures: tuple[float | None, ...] = (None,) * 5
     else:
-        cost, proof = answer.cost, answer.certificate
+        cost, proof = result.cost, result.certificate
         status = "proven" if proof.proven else "unproven"
-        text = document_of(answer.mapping, question.arch, cost, proof).model_dump_json()
+        text = document_of(result.mapping, question.arch, cost, proof).model_dump_json()
         figures = (cost.energy_pj, cost.latency_cycles, cost.utilization, proof.value, proof.gap)
     energy_pj, latency_cycles, utilization, value, gap = figures
+    limits = question.limits
     unsigned = Record(
-        key=question.key,
+        key=stored_key(question),
         model_version=MODEL_VERSION,
         format=FORMAT,
         layer=question.problem.name,
@@ -124,24 +130,26 @@ def record_of(question: Question, answer: Answer, time_limit: float | None, seco
         value=value,
         gap=gap,
         seconds=float(seconds),
-        time_limit_s=float(time_limit) if time_limit is not None else None,
+        time_limit_s=float(limits.time_s) if limits.time_s is not None else None,
         created_s=time.time(),
         written_by=written_by(),
         payload=zlib.compress(text.encode()),
         checksum="",
+        memory_limit_bytes=limits.memory_bytes,
     )
-    return replace(unsigned, checksum=_checksum(_values(unsigned)))
+    return replace(unsigned, checksum=checksum_of(unsigned))
 
 
-def _values(record: Record) -> tuple[object, ...]:
-    """All but the checksum."""
-    return tuple(getattr(record, column) for column in COLUMNS[:-1])
+def checksum_of(record: Record) -> str:
+    """Of all values but the checksum, as the database gives them back: texts, whole numbers, floats, bytes and None.
 
-
-def _checksum(parts: tuple[object, ...]) -> str:
-    """Of the values as the database gives them back: texts, whole numbers, floats, bytes and None."""
+    A memory limit counts where there is one: records of stores of version 1 have none.
+    """
+    without = {"checksum"} if record.memory_limit_bytes is not None else {"checksum", "memory_limit_bytes"}
     digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        data = part if isinstance(part, bytes) else repr(part).encode()
-        digest.update(len(data).to_bytes(8, "little") + data)
+    for column in COLUMNS:
+        if column not in without:
+            part = getattr(record, column)
+            data = part if isinstance(part, bytes) else repr(part).encode()
+            digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()

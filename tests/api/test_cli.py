@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import signal
@@ -16,10 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 import tilewright as tw
-from tilewright import results
 from tilewright.cli import app
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.constraints.files import list_dataflows, load_constraints
+from tilewright.mapper.question import Question
+from tilewright.mapper.strategies import Exact
 
 GEMM = ("--gemm", "M=16,N=16,K=16")
 PROGRAM = [sys.executable, "-c", "from tilewright.cli import main; main()"]
@@ -97,7 +97,7 @@ def test_search_prints_the_whole_page(tmp_path: Path) -> None:
     ],
 )
 def test_every_objective_is_printed_and_read_back(objective: str, name: str, value: str, tmp_path: Path) -> None:
-    done = run("search", *GEMM, "--arch", "eyeriss", "--objective", objective, "--out", tmp_path)
+    done = run("search", *GEMM, "--arch", "eyeriss", "--objective", objective, "--tiling", "perfect", "--out", tmp_path)
     assert done.exit_code == 0, done.output
     rows = {line.split("  ")[1].strip(): line for line in done.stdout.splitlines() if line.startswith("  ")}
     assert f"{name}: proven optimal" in rows["Objective"]
@@ -284,14 +284,11 @@ def test_show_dataflow(name: str, tmp_path: Path) -> None:
 def test_constraints_are_passed_on_to_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
-    signature = inspect.signature(results.search)
-
-    def remember(*given: Any, **named: Any) -> None:
-        passed = signature.bind(*given, **named).arguments
-        asked.append(load_constraints(passed.get("constraints"), passed["problem"], passed["arch"]))
+    def remember(_: Exact, question: Question) -> None:
+        asked.append(question.constraints)
         raise tw.TilewrightError("enough")
 
-    monkeypatch.setattr(results, "search", remember)
+    monkeypatch.setattr(Exact, "search", remember)
     path = tmp_path / "mine.yaml"
     path.write_text("memories: {GLB: {temporal: {K: 1}}}")
     lines = ("--constraint", "array.utilization>=0.5", "--constraint", "utilization>=0.25")
@@ -418,7 +415,7 @@ def test_an_unwritable_folder_is_found_before_the_search(tmp_path: Path, monkeyp
     def never(*_: object, **__: object) -> None:
         raise AssertionError("searched")
 
-    monkeypatch.setattr(results, "search", never)
+    monkeypatch.setattr(Exact, "search", never)
     (tmp_path / "file").write_text("")
     assert "not a directory" in refused("search", *GEMM, "--arch", "eyeriss", "--out", tmp_path / "file")
     assert "not a directory" in refused("search", *GEMM, "--arch", "eyeriss", "--out", tmp_path / "file" / "below")
@@ -445,7 +442,7 @@ def test_an_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(results, "search", interrupted)
+    monkeypatch.setattr(Exact, "search", interrupted)
     done = run("search", *GEMM, "--arch", "eyeriss", "--no-cache")
     assert done.exit_code == 130
     assert done.stderr == "interrupted\n"
@@ -455,9 +452,9 @@ def test_an_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_interrupt_from_a_shell_is_one_line(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     code = (
-        "import pathlib, time\nfrom tilewright import results\n"
+        "import pathlib, time\nfrom tilewright.mapper.strategies import Exact\n"
         f"def slow(*_, **__):\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(60)\n"
-        "results.search = slow\nfrom tilewright.cli import main\nmain()"
+        "Exact.search = slow\nfrom tilewright.cli import main\nmain()"
     )
     words = [sys.executable, "-c", code, "search", *GEMM, "--arch", "eyeriss", "--no-cache"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:

@@ -70,18 +70,24 @@ def test_a_comparison_is_printed_written_and_repeated(tiny: Path, tmp_path: Path
 def test_python_gives_the_same(tiny: Path) -> None:
     seen: list[int] = []
     comparison = tw.compare(
-        [tiny], ["eyeriss"], ["free", "weight-stationary"], workers=1, watch=lambda p: seen.append(p.done)
+        [tiny],
+        ["eyeriss"],
+        ["free", "weight-stationary"],
+        tiling="perfect",
+        workers=1,
+        watch=lambda p: seen.append(p.done),
     )
     assert seen[-1] == 6
     assert len(comparison.rows) == 8
     assert not any(row.recalled for row in comparison.rows)
     assert comparison.command == (
         f"tilewright compare --networks {tiny} --archs eyeriss --dataflows free,weight-stationary --objective edp"
+        " --tiling perfect"
     )
     network, arch = tw.load_network(tiny), tw.load_arch("eyeriss")
-    again = tw.compare([network], [arch], ["free", "weight-stationary"], workers=1)
+    again = tw.compare([network], [arch], ["free", "weight-stationary"], tiling="perfect", workers=1)
     assert all(row.recalled for row in again.rows)
-    fresh = tw.compare([network], [arch], ["free"], workers=1, cache=False)
+    fresh = tw.compare([network], [arch], ["free"], tiling="perfect", workers=1, cache=False)
     assert not any(row.recalled for row in fresh.rows)
     assert [row.cost for row in fresh.rows] == [row.cost for row in again.rows if row.dataflow == "free"]
 

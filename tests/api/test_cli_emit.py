@@ -63,7 +63,7 @@ def test_a_mapping_of_ones_own(result: tw.SearchResult) -> None:
         (["--to", "cc"], "unknown form 'cc'"),
         (["--to", "c", "--element", "half"], "unknown kind of element 'half', expected float or double or int32"),
         (["--to", "c", "--copied", "GLB,spat"], "cannot copy into 'spat', which is no memory"),
-        (["--to", "yaml", "--element", "float"], "can be chosen for c, mlir and tvm, and not for yaml"),
+        (["--to", "yaml", "--element", "float"], "can be chosen in c or mlir or tvm, and not in yaml"),
         (["--to", "c", "--out", "/dev/null/x.c"], "/dev/null/x.c: its folder cannot be made"),
     ],
 )

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tilewright import network_roofline, results
 from tilewright.cli import app
 from tilewright.cli.terminal import progress
 from tilewright.cost_models.gpu import Gemm, best_plan, load_gpu
+from tilewright.mapper.question import Answer, Question
+from tilewright.mapper.strategies import Exact
 
 
 def run(*arguments: object) -> Any:
@@ -166,13 +167,15 @@ def test_an_interrupt_ends_all_searches(monkeypatch: pytest.MonkeyPatch, tmp_pat
     """The search of a layer takes a Ctrl-C for a time limit; the command must not go on to the next layer."""
     searched = []
 
-    def interrupted(problem: Any, *arguments: Any, **options: Any) -> Any:
-        searched.append(problem.name)
+    search = Exact.search
+
+    def interrupted(self: Exact, question: Question) -> Answer:
+        searched.append(question.problem.name)
         with suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        return results.search(problem, *arguments, **options)
+        return search(self, question)
 
-    monkeypatch.setattr(network_roofline, "search", interrupted)
+    monkeypatch.setattr(Exact, "search", interrupted)
     done = run("roofline", "--network", "bert_base", "--arch", "tpu_v1")
     assert done.exit_code == 130
     assert len(searched) == 1

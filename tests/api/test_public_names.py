@@ -81,7 +81,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_names_are_those_of_the_folders() -> None:
     from tilewright.ir import Problem
-    from tilewright.results import search
+    from tilewright.searches import search
 
     assert tilewright.Problem is Problem
     assert tilewright.search is search

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import tilewright as tw
-from tilewright.workloads.networks import Widths
+from tilewright.workloads.network import Widths
 from tilewright.workloads.onnx import load_onnx
 
 INPUTS = {

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tilewright.cost_models.gpu import (
     DTYPES,
     TILES,
+    BlockTile,
     Choice,
     Gemm,
     Gpu,
     Plan,
-    Tile,
     advise,
     best_plan,
     evaluate_gemm,
@@ -38,7 +38,7 @@ from tilewright.cost_models.gpu.tiles import INSTRUCTION, INSTRUCTION_K_BYTES, S
 from tilewright.ir import TilewrightError
 
 A100 = load_gpu("a100")
-LARGE, SQUARE = Tile(256, 128), Tile(128, 128)
+LARGE, SQUARE = BlockTile(256, 128), BlockTile(128, 128)
 DATA_PARALLEL = Choice(split_k=False)
 
 gpus = st.sampled_from([load_gpu(name) for name in list_gpus()])
@@ -199,7 +199,7 @@ def test_waves_are_those_of_a_queue(tiles: int, sms: int) -> None:
 
 
 @given(sizes, sizes, st.sampled_from(TILES))
-def test_tiles_cover_the_product(m: int, n: int, tile: Tile) -> None:
+def test_tiles_cover_the_product(m: int, n: int, tile: BlockTile) -> None:
     gemm = Gemm(m, n, 64)
     rows, columns = grid(gemm, tile)
     assert (rows - 1) * tile.rows < m <= rows * tile.rows
@@ -278,7 +278,7 @@ def test_the_search_equals_brute_force(
     found = best_plan(gpu, gemm, Choice(split_k=split_k, stream_k=stream_k))
     shapes = [(rows, columns) for rows, columns in product((64, 128, 256), repeat=2) if rows * columns <= 256 * 128]
     ways = [(split, False) for split in (1, 2, 4, 8, 16) if split_k or split == 1] + [(1, True)] * stream_k
-    every = [evaluate_gemm(gpu, gemm, Plan(Tile(*shape), *way)).seconds for shape in shapes for way in ways]
+    every = [evaluate_gemm(gpu, gemm, Plan(BlockTile(*shape), *way)).seconds for shape in shapes for way in ways]
     assert found.seconds == min(every)
 
 

@@ -15,8 +15,9 @@ import pytest
 import brute_force
 from generators import random_architecture, random_problem
 from tilewright.arch import Architecture
-from tilewright.cost_models import ENERGY, evaluate, parse_objective
+from tilewright.cost_models import evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError, Problem
+from tilewright.mapper.question import Question
 from tilewright.mapper.several import search_best, search_front, search_in_turn
 
 PAIRS = 24
@@ -72,6 +73,10 @@ def front(points: list[Point]) -> list[Point]:
     return kept
 
 
+def asked(problem: Problem, arch: Architecture, objective: str = "edp") -> Question:
+    return Question(problem, arch, parse_objective(objective), "perfect")
+
+
 @pytest.mark.parametrize("objective", ["energy", "edp"])
 @pytest.mark.parametrize("start", range(0, PAIRS, 8))
 def test_the_best_few_of_brute_force(start: int, objective: str) -> None:
@@ -80,18 +85,18 @@ def test_the_best_few_of_brute_force(start: int, objective: str) -> None:
         expected = sorted(distinct(costs_of(number)), key=value)
         if not expected:
             with pytest.raises(InfeasibleError):
-                search_best(problem, arch, COUNT, parse_objective(objective))
+                search_best(asked(problem, arch, objective), COUNT)
             continue
-        answers = search_best(problem, arch, COUNT, parse_objective(objective))
-        found = [(cost.energy_pj, cost.latency_cycles) for _, cost, _ in answers]
+        answers = search_best(asked(problem, arch, objective), COUNT)
+        found = [(answer.cost.energy_pj, answer.cost.latency_cycles) for answer in answers]
         assert list(map(value, found)) == pytest.approx(list(map(value, expected[:COUNT])), rel=1e-9), number
         # Of points with one value, any may be among the best few, but each must be there, and once.
         assert all(any(p == pytest.approx(e, rel=1e-9, abs=0) for e in expected) for p in found)
         assert len(distinct(found)) == len(found)
-        for mapping, cost, proof in answers:
-            assert evaluate(mapping, arch) == cost
-            assert proof.proven
-            assert proof.value == cost.objective(objective)
+        for answer in answers:
+            assert evaluate(answer.mapping, arch) == answer.cost
+            assert answer.certificate.proven
+            assert answer.certificate.value == answer.cost.objective(objective)
 
 
 @pytest.mark.parametrize("start", range(0, PAIRS, 8))
@@ -100,11 +105,11 @@ def test_the_front_of_brute_force(start: int) -> None:
         expected = front(costs_of(number))
         if not expected:
             with pytest.raises(InfeasibleError):
-                list(search_front(problem, arch))
+                list(search_front(asked(problem, arch)))
             continue
-        answers = list(search_front(problem, arch))
-        assert all(proof.proven for _, _, proof in answers)
-        found = [(cost.energy_pj, cost.latency_cycles) for _, cost, _ in answers]
+        answers = list(search_front(asked(problem, arch)))
+        assert all(answer.certificate.proven for answer in answers)
+        found = [(answer.cost.energy_pj, answer.cost.latency_cycles) for answer in answers]
         assert found == [pytest.approx(point, rel=1e-9, abs=0) for point in expected], number
 
 
@@ -115,10 +120,10 @@ def test_one_objective_after_another(start: int) -> None:
         for text, first in (("energy,latency", 0), ("latency,energy", 1)) if points else ():
             least = min(point[first] for point in points)
             then = min(p[1 - first] for p in points if p[first] <= least * (1 + 1e-9))
-            _, cost, proof = search_in_turn(problem, arch, parse_objective(text))
-            found = (cost.energy_pj, cost.latency_cycles)
+            best = search_in_turn(asked(problem, arch, text))
+            found = (best.cost.energy_pj, best.cost.latency_cycles)
             assert (found[first], found[1 - first]) == pytest.approx((least, then), rel=1e-9, abs=0), (number, text)
-            assert proof.proven
+            assert best.certificate.proven
 
 
 def test_pairs_have_something_to_choose() -> None:
@@ -131,7 +136,7 @@ def test_pairs_have_something_to_choose() -> None:
 def test_fewer_are_returned_where_there_are_no_more() -> None:
     number = min((n for n in range(PAIRS) if costs_of(n)), key=lambda n: len(distinct(costs_of(n))))
     expected = len(distinct(costs_of(number)))
-    assert len(search_best(*pairs()[number], expected + 5, ENERGY)) == expected
+    assert len(search_best(asked(*pairs()[number], "energy"), expected + 5)) == expected
 
 
 def test_a_mapping_does_not_depend_on_the_order_of_hashes() -> None:
@@ -170,5 +175,5 @@ def test_the_best_few_where_first_tiles_take_time(number: int) -> None:
             cost = evaluate(mapping, arch)
             costs.append((cost.energy_pj, cost.latency_cycles))
     expected = sorted(energy * latency for energy, latency in distinct(costs))[:COUNT]
-    found = search_best(problem, arch, COUNT, parse_objective("edp"))
-    assert [cost.edp for _, cost, _ in found] == pytest.approx(expected, rel=1e-9)
+    found = search_best(asked(problem, arch), COUNT)
+    assert [answer.cost.edp for answer in found] == pytest.approx(expected, rel=1e-9)

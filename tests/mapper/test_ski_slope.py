@@ -7,6 +7,7 @@ import math
 import pytest
 
 from tilewright.cost_models import count_words
+from tilewright.mapper.question import Limits
 from tilewright.mapper.ski_slope import least_traffic, one_buffer, ski_slope
 from tilewright.mapper.space import SPACES, Space
 from tilewright.workloads import conv2d, gemm
@@ -80,6 +81,6 @@ def test_ragged_tiles_move_less() -> None:
 
 
 def test_a_time_limit_leaves_a_bound() -> None:
-    point = least_traffic(conv2d(K=64, C=64, P=28, Q=28, R=3, S=3), 1000, time_limit=0)
+    point = least_traffic(conv2d(K=64, C=64, P=28, Q=28, R=3, S=3), 1000, limits=Limits(0.0))
     assert point.traffic is not None
     assert point.least <= point.traffic

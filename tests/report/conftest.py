@@ -9,7 +9,8 @@ import pytest
 from batches import DATAFLOWS, Here, cells, settings
 from tilewright.report.batch.plan import distinct_questions
 from tilewright.report.batch.run import run_batch
-from tilewright.report.comparison import Comparison, Row, comparison_of
+from tilewright.report.comparison import Comparison, comparison_of
+from tilewright.report.comparison_rows import Row
 from tilewright.report.store import NoMapping
 
 

@@ -19,9 +19,10 @@ import tilewright as tw
 from batches import DATAFLOWS
 from tilewright.cost_models import count_words, parse_objective
 from tilewright.ir import TilewrightError
-from tilewright.report.comparison import FREE, Comparison, Row
+from tilewright.report.comparison import Comparison
 from tilewright.report.comparison_files import write_comparison
 from tilewright.report.comparison_page import comparison_page
+from tilewright.report.comparison_rows import FREE, Row
 from tilewright.report.comparison_tables import all_tables, layer_table
 from tilewright.report.costs import outer_bytes
 from tilewright.report.hybrid import best_choice
@@ -157,12 +158,12 @@ def test_the_choice_for_each_layer_is_the_best_of_all_choices(
     comparison: Comparison, objective: str, seed: int
 ) -> None:
     rng, row, goal = random.Random(seed), comparison.rows[0], parse_objective(objective)
-    assert row.solution is not None
+    assert row.answer is not None
 
     def option() -> Row:
-        assert row.solution is not None
-        cost = replace(row.solution.cost, energy_pj=rng.randint(1, 50) * 1.0, latency_cycles=rng.randint(1, 50) * 1.0)
-        return replace(row, repeat=rng.randint(1, 3), outcome=replace(row.solution, cost=cost))
+        assert row.answer is not None
+        cost = replace(row.answer.cost, energy_pj=rng.randint(1, 50) * 1.0, latency_cycles=rng.randint(1, 50) * 1.0)
+        return replace(row, repeat=rng.randint(1, 3), outcome=replace(row.answer, cost=cost))
 
     options = [[option() for _ in range(rng.randint(1, 4))] for _ in range(5)]
 
@@ -195,7 +196,9 @@ def test_kinds_of_layers(layer: str, kind: str) -> None:
 def test_commands_reproduce_their_rows(comparison: Comparison) -> None:
     row = comparison.rows[-1]
     assert row.command.startswith("tilewright search ")
-    assert row.command.endswith("tiny.yaml:attention --arch tpu_v1 --dataflow output-stationary --objective edp")
+    assert row.command.endswith(
+        "tiny.yaml:attention --arch tpu_v1 --dataflow output-stationary --objective edp --tiling perfect"
+    )
 
 
 # ---- tables ------------------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from tilewright.report.comparison import FREE, Comparison, Row
+from tilewright.report.comparison import Comparison
 from tilewright.report.comparison_pictures import dataflow_picture, energy_picture, write_pictures
+from tilewright.report.comparison_rows import FREE, Row
 from tilewright.report.figures import figure_style
 
 

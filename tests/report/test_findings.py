@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright.report.comparison import FREE, Comparison, Row
+from tilewright.report.comparison import Comparison
 from tilewright.report.comparison_page import best_text, comparison_page
+from tilewright.report.comparison_rows import FREE, Row
 from tilewright.report.findings import findings
 from tilewright.report.summaries import tied_best
 from tilewright.report.text import plain_text

@@ -10,7 +10,7 @@ import pytest
 from tilewright import gemm, load_arch, load_network, search
 from tilewright.cost_models.intensity import arithmetic_intensity, ridge_point
 from tilewright.ir import TilewrightError
-from tilewright.network_roofline import distinct_layers, searched_roofline
+from tilewright.network_roofline import RooflineSearches, distinct_layers, searched_roofline
 from tilewright.report.figures import check_pictures, save_figure
 from tilewright.report.roofline import Dot, RooflineChart, draw_roofline, rate, roofline_chart, roofline_page
 from tilewright.report.text import plain_text
@@ -29,7 +29,7 @@ def test_ridge_points(tflops: float, terabytes: float, ridge: float) -> None:
 @pytest.fixture(scope="module")
 def small() -> RooflineChart:
     layers = [("first", 1, gemm(M=64, N=64, K=64)), ("second", 2, gemm(M=8, N=8, K=8)), ("third", 1, gemm(64, 64, 64))]
-    return searched_roofline("small", EYERISS, layers)[0]
+    return searched_roofline("small", RooflineSearches(EYERISS), layers)[0]
 
 
 def test_a_dot_is_where_its_mapping_puts_it(small: RooflineChart) -> None:
@@ -66,7 +66,7 @@ def test_layers_that_are_alike_are_searched_once(small: RooflineChart) -> None:
 def test_searches_are_announced() -> None:
     seen: list[tuple[str, int, int]] = []
     layers = [("a", 1, gemm(M=8, N=8, K=8)), ("b", 1, gemm(M=8, N=8, K=16))]
-    searched_roofline("", EYERISS, layers, before=lambda *now: seen.append(now))
+    searched_roofline("", RooflineSearches(EYERISS), layers, before=lambda *now: seen.append(now))
     assert seen == [("a", 1, 2), ("b", 2, 2)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir import ProblemError
-from .nodes import Dense, Node, Part, Value, widths
+from .nodes import Dense, OnnxNode, OnnxValue, Repeated, widths
 from .passed import SOFTMAX
 from .products import product
 
@@ -11,7 +11,7 @@ Heads = tuple[int, int, int, int]
 """Batch, heads, positions and width of a head."""
 
 
-def attention(node: Node) -> Dense:
+def attention(node: OnnxNode) -> Dense:
     """Inputs Q, K, V, and optionally a mask, and keys and values of the past.
 
     Queries of a group of heads that share their keys (grouped-query attention) are rows of one product. Every query
@@ -33,15 +33,15 @@ def attention(node: Node) -> Dense:
         return Dense((), others)
     runs, rows = [("both", batch * shared)] if batch * shared > 1 else [], heads // shared * queries
     # The scores are as wide as the queries.
-    inner = Value("scores", None, q.bits)
+    inner = OnnxValue("scores", None, q.bits)
     parts = (
-        Part(product(runs, rows, keys, width, widths(q, k, inner)), k.parameter),
-        Part(product(runs, rows, value_width, keys, widths(inner, v, node.output)), v.parameter),
+        Repeated(product(runs, rows, keys, width, widths(q, k, inner)), k.parameter),
+        Repeated(product(runs, rows, value_width, keys, widths(inner, v, node.output)), v.parameter),
     )
     return Dense(parts, others)
 
 
-def _heads(node: Node, position: int, attribute: str) -> Heads:
+def _heads(node: OnnxNode, position: int, attribute: str) -> Heads:
     """The axes of a tensor; with three, heads stand side by side in the last one."""
     shape = node.shape(position)
     if len(shape) == 4:

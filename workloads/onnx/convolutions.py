@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...ir import ProblemError
 from ..layers import convolution
-from .nodes import Dense, Node, Part, widths
+from .nodes import Dense, OnnxNode, Repeated, widths
 
 _POOLS = ("AveragePool", "LpPool", "MaxPool")
 
@@ -27,19 +27,19 @@ class Window:
         return tuple(d * (k - 1) + 1 for k, d in zip(self.size, self.dilation, strict=True))
 
 
-def conv(node: Node) -> Dense:
+def conv(node: OnnxNode) -> Dense:
     """Conv: inputs X, W and optionally a bias."""
     return _convolved(node, image=0, weight=1, others={"Conv bias": node.output_elements if node.has(2) else 0})
 
 
-def conv_integer(node: Node) -> Dense:
+def conv_integer(node: OnnxNode) -> Dense:
     """ConvInteger: inputs x, w and optionally their zero points, which are subtracted first."""
     image, weight = math.prod(node.shape(0)), math.prod(node.shape(1))
     subtractions = image * node.has(2) + weight * (node.has(3) and not node.input(1).constant)
     return _convolved(node, image=0, weight=1, others={"ConvInteger zero points": subtractions})
 
 
-def qlinear_conv(node: Node) -> Dense:
+def qlinear_conv(node: OnnxNode) -> Dense:
     """QLinearConv: x, its scale and zero point, w, its scale and zero point, those of y, and optionally a bias."""
     outputs = node.output_elements
     scaling = math.prod(node.shape(0)) + 2 * outputs  # zero point of x; scale and zero point of y
@@ -47,7 +47,7 @@ def qlinear_conv(node: Node) -> Dense:
     return _convolved(node, image=0, weight=3, others=others)
 
 
-def _convolved(node: Node, image: int, weight: int, others: dict[str, int]) -> Dense:
+def _convolved(node: OnnxNode, image: int, weight: int, others: dict[str, int]) -> Dense:
     (batch, channels, *sizes), (filters, per_group, *_) = spatial_shapes(node, image, weight)
     window = window_of(node, node.shape(weight))
     groups = node.integer("group", 1, minimum=1)
@@ -61,10 +61,10 @@ def _convolved(node: Node, image: int, weight: int, others: dict[str, int]) -> D
     problem = convolution(
         filters, channels, output, window.size, batch, groups, window.stride, window.dilation, bits=bits
     )
-    return Dense((Part(problem, kept.parameter),), others)
+    return Dense((Repeated(problem, kept.parameter),), others)
 
 
-def spatial_shapes(node: Node, image: int, weight: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def spatial_shapes(node: OnnxNode, image: int, weight: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Shapes of image and filter: as many axes, two of them channels."""
     seen, kernel = node.shape(image), node.shape(weight)
     if len(seen) != len(kernel) or len(seen) < 3:
@@ -72,7 +72,7 @@ def spatial_shapes(node: Node, image: int, weight: int) -> tuple[tuple[int, ...]
     return seen, kernel
 
 
-def window_of(node: Node, kernel: Sequence[int]) -> Window:
+def window_of(node: OnnxNode, kernel: Sequence[int]) -> Window:
     """The filter's size, from its shape; stride and dilation from the attributes, 1 where they are left out."""
     size = tuple(kernel[2:])
     stated = node.attributes.get("kernel_shape")
@@ -83,13 +83,13 @@ def window_of(node: Node, kernel: Sequence[int]) -> Window:
     return Window(size, node.integers("strides", count, 1, 1), node.integers("dilations", count, 1, 1))
 
 
-def pads_of(node: Node, axes: int) -> tuple[tuple[int, int], ...]:
+def pads_of(node: OnnxNode, axes: int) -> tuple[tuple[int, int], ...]:
     """(begin, end) of every axis; the attribute has all begins first."""
     both = node.integers("pads", 2 * axes, 0)
     return tuple(zip(both[:axes], both[axes:], strict=True))
 
 
-def auto_pad_of(node: Node) -> str:
+def auto_pad_of(node: OnnxNode) -> str:
     """How padding is chosen: NOTSET, VALID, SAME_UPPER or SAME_LOWER."""
     mode = str(node.attributes.get("auto_pad", "NOTSET"))
     if mode not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
@@ -97,7 +97,7 @@ def auto_pad_of(node: Node) -> str:
     return mode
 
 
-def _outputs(node: Node, axis: int, size: int, window: Window) -> int:
+def _outputs(node: OnnxNode, axis: int, size: int, window: Window) -> int:
     """Output positions along one axis (the formulas of the ONNX operator specification of Conv)."""
     mode, stride = auto_pad_of(node), window.stride[axis]
     if mode.startswith("SAME"):
@@ -106,7 +106,7 @@ def _outputs(node: Node, axis: int, size: int, window: Window) -> int:
     return positions(node, axis, size, padding, window)
 
 
-def positions(node: Node, axis: int, size: int, padding: int, window: Window) -> int:
+def positions(node: OnnxNode, axis: int, size: int, padding: int, window: Window) -> int:
     """How often a filter fits along an axis; ProblemError for one that is larger than what it steps over.
 
     An axis without elements has none.
@@ -119,7 +119,7 @@ def positions(node: Node, axis: int, size: int, padding: int, window: Window) ->
     return max(0, (size + padding - reach) // window.stride[axis] + 1)
 
 
-def check_windows(nodes: Iterable[Node]) -> None:
+def check_windows(nodes: Iterable[OnnxNode]) -> None:
     """ProblemError for a pooling that leaves nothing of what it reads."""
     for node in nodes:
         if node.op not in _POOLS or node.domain or not node.outputs or not node.has(0):

@@ -11,12 +11,12 @@ import math
 from ...ir import ProblemError, Rank, Role
 from ..arguments import axes, build
 from .convolutions import pads_of, positions, spatial_shapes, window_of
-from .nodes import Dense, Node, Part, widths
+from .nodes import Dense, OnnxNode, Repeated, widths
 
 _OUTPUTS, _TAPS = ("P", "Q"), ("R", "S")
 
 
-def deform_conv(node: Node) -> Dense:
+def deform_conv(node: OnnxNode) -> Dense:
     """Inputs X, W, offsets, and optionally a bias and a mask of the samples; two spatial axes."""
     (batch, channels, *sizes), (filters, per_group, *taps) = spatial_shapes(node, 0, 1)
     if len(sizes) != 2:
@@ -46,4 +46,4 @@ def deform_conv(node: Node) -> Dense:
         ("O", "output", axes("N", *group, "K", *_OUTPUTS)),
     ]
     problem = build("deform_conv", dims, tensors, widths(node.input(0), node.input(1), node.output))
-    return Dense((Part(problem, node.input(1).parameter),), others)
+    return Dense((Repeated(problem, node.input(1).parameter),), others)

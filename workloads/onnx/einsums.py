@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from ...ir import ProblemError
 from ..einsum import einsum
-from .nodes import Dense, Node, Part, widths
+from .nodes import Dense, OnnxNode, Repeated, widths
 
 
-def einsum_node(node: Node) -> Dense:
+def einsum_node(node: OnnxNode) -> Dense:
     """Einsum of two operands or more. A diagonal (`ii`) is extracted before, and moves data alone.
 
     Einsum of one operand multiplies nothing: its additions, one an element, are no problem to search.
@@ -38,7 +38,7 @@ def einsum_node(node: Node) -> Dense:
     problem = einsum(spec, used, bits=widths(values[0], values[1], node.output))
     scalars = {"Einsum with scalars": len(operands) - len(factors)}
     stored = all(value.constant for value in values[1:])
-    return Dense((Part(problem, values[1].name if stored else None),), scalars)
+    return Dense((Repeated(problem, values[1].name if stored else None),), scalars)
 
 
 def einsum_shape(equation: str, shapes: Sequence[Sequence[int]], where: str) -> tuple[int, ...]:

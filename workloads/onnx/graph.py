@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .nodes import Node, Value
+from .nodes import OnnxNode, OnnxValue
 from .shapes import RANDOM, TypeAndShape, infer, type_bits
 
 if TYPE_CHECKING:
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import onnx
 
 
-def nodes_of(model: onnx.ModelProto) -> tuple[Node, ...]:
+def nodes_of(model: onnx.ModelProto) -> tuple[OnnxNode, ...]:
     """All nodes in order, each with a name of its own. Raises ProblemError for a model that onnx finds malformed."""
     values = _values(model, infer(model))
     used: set[str] = set()
     return tuple(_node(node, values, used) for node in model.graph.node)
 
 
-def _values(model: onnx.ModelProto, known: Mapping[str, TypeAndShape]) -> dict[str, Value]:
+def _values(model: onnx.ModelProto, known: Mapping[str, TypeAndShape]) -> dict[str, OnnxValue]:
     """Every tensor by name."""
     constants = {tensor.name for tensor in model.graph.initializer}
     constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
@@ -34,11 +34,11 @@ def _values(model: onnx.ModelProto, known: Mapping[str, TypeAndShape]) -> dict[s
     values = {}
     for name in dict.fromkeys(names):
         data_type, shape = known.get(name, (0, None))
-        values[name] = Value(name, shape, type_bits(data_type), name in constants)
+        values[name] = OnnxValue(name, shape, type_bits(data_type), name in constants)
     return values
 
 
-def _node(node: onnx.NodeProto, values: Mapping[str, Value], used: set[str]) -> Node:
+def _node(node: onnx.NodeProto, values: Mapping[str, OnnxValue], used: set[str]) -> OnnxNode:
     from onnx.helper import get_attribute_value
 
     attributes = {
@@ -46,7 +46,7 @@ def _node(node: onnx.NodeProto, values: Mapping[str, Value], used: set[str]) -> 
         for attribute in node.attribute
         if not _subgraphs(attribute)
     }
-    return Node(
+    return OnnxNode(
         name=_unique(node.name or next(filter(None, node.output), node.op_type), used),
         op=node.op_type,
         domain="" if node.domain == "ai.onnx" else node.domain,
@@ -82,7 +82,7 @@ def _unique(name: str, used: set[str]) -> str:
     return found
 
 
-def with_quantized_widths(nodes: Sequence[Node], results: Collection[str]) -> tuple[Node, ...]:
+def with_quantized_widths(nodes: Sequence[OnnxNode], results: Collection[str]) -> tuple[OnnxNode, ...]:
     """The nodes, with the widths that tensors have in memory where a model is quantized by surrounding nodes.
 
     results  names of the graph's outputs, which are stored as they are
@@ -91,7 +91,7 @@ def with_quantized_widths(nodes: Sequence[Node], results: Collection[str]) -> tu
     at once or after a Relu or Clip (part of its saturation), is written as what that node writes.
     """
     narrow = {node.output.name: node.input(0).bits for node in nodes if node.op == "DequantizeLinear"}
-    readers: dict[str, list[Node]] = {}
+    readers: dict[str, list[OnnxNode]] = {}
     for node in nodes:
         for value in filter(None, node.inputs):
             readers.setdefault(value.name, []).append(node)
@@ -101,7 +101,7 @@ def with_quantized_widths(nodes: Sequence[Node], results: Collection[str]) -> tu
         if len(after) == 1 and None not in after:
             narrow[value.name] = after.pop()
 
-    def held(value: Value) -> Value:
+    def held(value: OnnxValue) -> OnnxValue:
         return replace(value, bits=narrow.get(value.name) or value.bits)
 
     return tuple(
@@ -114,14 +114,14 @@ def with_quantized_widths(nodes: Sequence[Node], results: Collection[str]) -> tu
     )
 
 
-def _quantized_to(reader: Node, narrow: Mapping[str, int | None]) -> int | None:
+def _quantized_to(reader: OnnxNode, narrow: Mapping[str, int | None]) -> int | None:
     """Width of what a reader writes, if it quantizes; None otherwise."""
     if reader.op == "QuantizeLinear":
         return reader.output.bits
     return narrow.get(reader.output.name) if reader.op in ("Clip", "Relu") else None
 
 
-def graph_of(model: onnx.ModelProto, nodes: Iterable[Node]) -> nx.MultiDiGraph[str]:
+def graph_of(model: onnx.ModelProto, nodes: Iterable[OnnxNode]) -> nx.MultiDiGraph[str]:
     """Producers and consumers: an edge for each tensor and reader, from the node that makes it.
 
     Vertices are node names with `op`, and the tensors that come from outside or go there: `input NAME`,
@@ -136,7 +136,7 @@ def graph_of(model: onnx.ModelProto, nodes: Iterable[Node]) -> nx.MultiDiGraph[s
         made[tensor.name] = f"parameter {tensor.name}"
     for value in model.graph.input:
         made.setdefault(value.name, f"input {value.name}")
-    seen: dict[str, Value] = {}
+    seen: dict[str, OnnxValue] = {}
     for node in nodes:
         graph.add_node(node.name, op=node.op)
         for operand in filter(None, node.inputs):
@@ -144,11 +144,11 @@ def graph_of(model: onnx.ModelProto, nodes: Iterable[Node]) -> nx.MultiDiGraph[s
         made.update((value.name, node.name) for value in node.outputs)
         seen.update((value.name, value) for value in (*node.outputs, *filter(None, node.inputs)))
     for result in model.graph.output:
-        _connect(graph, made, seen.get(result.name, Value(result.name)), f"output {result.name}")
+        _connect(graph, made, seen.get(result.name, OnnxValue(result.name)), f"output {result.name}")
     return graph
 
 
-def _connect(graph: nx.MultiDiGraph[str], made: Mapping[str, str], value: Value, reader: str) -> None:
+def _connect(graph: nx.MultiDiGraph[str], made: Mapping[str, str], value: OnnxValue, reader: str) -> None:
     source = made.get(value.name, f"input {value.name}")
     for vertex in (source, reader):
         if vertex not in graph:

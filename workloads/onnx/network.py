@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...ir import ProblemError, did_you_mean
-from ..networks import Network, NetworkLayer, Widths
+from ..network import Network, NetworkLayer, Widths
 from .attention import attention
 from .convolutions import check_windows, conv, conv_integer, qlinear_conv
 from .deformed import deform_conv
 from .einsums import einsum_node
 from .files import read_model
 from .graph import graph_of, nodes_of, with_quantized_widths
-from .nodes import Dense, Node, Operator, Part, read_by
+from .nodes import Dense, OnnxNode, Operator, Repeated, read_by
 from .passed import PassedThrough, passed_node, summed
 from .products import gemm_node, matmul, matmul_integer, qlinear_matmul
 from .recurrent import recurrent
@@ -99,7 +99,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
         narrowed = with_quantized_widths(nodes, [result.name for result in model.graph.output])
     except ProblemError as error:
         raise error.located(str(path)) from None
-    found: list[tuple[str, Part]] = []
+    found: list[tuple[str, Repeated]] = []
     passed: list[PassedThrough] = []
     for node in narrowed:
         operator = OPERATORS.get(node.op) if not node.domain else None
@@ -117,7 +117,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     )
 
 
-def _dense(operator: Operator, node: Node, nodes: Sequence[Node], model: onnx.ModelProto, where: str) -> Dense:
+def _dense(operator: Operator, node: OnnxNode, nodes: Sequence[OnnxNode], model: onnx.ModelProto, where: str) -> Dense:
     try:
         for value in (*node.inputs, *node.outputs):
             if value is not None and value.shape is None:
@@ -127,21 +127,21 @@ def _dense(operator: Operator, node: Node, nodes: Sequence[Node], model: onnx.Mo
         raise error.located(where) from None
 
 
-def _named(name: str, parts: tuple[Part, ...]) -> list[tuple[str, Part]]:
+def _named(name: str, parts: tuple[Repeated, ...]) -> list[tuple[str, Repeated]]:
     if len(parts) == 1:
         return [(name, parts[0])]
     return [(f"{name}#{number}", part) for number, part in enumerate(parts, 1)]
 
 
-def _of_any_width(part: Part) -> Part:
+def _of_any_width(part: Repeated) -> Repeated:
     """The part with the architecture's widths: its tensors state none."""
     tensors = tuple(replace(tensor, bits=None, partial_bits=None) for tensor in part.problem.tensors)
     return replace(part, problem=replace(part.problem, tensors=tensors))
 
 
-def _layers(network: str, found: Iterable[tuple[str, Part]]) -> Iterable[NetworkLayer]:
+def _layers(network: str, found: Iterable[tuple[str, Repeated]]) -> Iterable[NetworkLayer]:
     """Equal problems as one layer, in the order of their first nodes."""
-    equal: dict[object, list[tuple[str, Part]]] = {}
+    equal: dict[object, list[tuple[str, Repeated]]] = {}
     for name, part in found:
         key = (part.problem.dims, part.problem.tensors, part.weights is not None)
         equal.setdefault(key, []).append((name, part))

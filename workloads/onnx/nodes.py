@@ -17,7 +17,7 @@ nothing, and 32 is what BLAS libraries and tensor cores accumulate half precisio
 
 
 @dataclass(frozen=True)
-class Value:
+class OnnxValue:
     """A tensor of the graph.
 
     shape     None where it is not known before the model runs
@@ -48,7 +48,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Node:
+class OnnxNode:
     """One operation.
 
     inputs  those that are left out are None
@@ -58,8 +58,8 @@ class Node:
     name: str
     op: str
     domain: str
-    inputs: tuple[Value | None, ...]
-    outputs: tuple[Value, ...]
+    inputs: tuple[OnnxValue | None, ...]
+    outputs: tuple[OnnxValue, ...]
     attributes: Mapping[str, Any]
     inner: tuple[str, ...] = ()
 
@@ -67,7 +67,7 @@ class Node:
         """Whether an optional input is given."""
         return position < len(self.inputs) and self.inputs[position] is not None
 
-    def input(self, position: int) -> Value:
+    def input(self, position: int) -> OnnxValue:
         """An input that must be there; ProblemError otherwise."""
         value = self.inputs[position] if position < len(self.inputs) else None
         if value is None:
@@ -95,7 +95,7 @@ class Node:
         return tuple(whole(attribute, number, self.where, minimum) for number in given)
 
     @property
-    def output(self) -> Value:
+    def output(self) -> OnnxValue:
         """The first output; ProblemError where there is none."""
         if not self.outputs:
             raise ProblemError("it has no output", where=self.where)
@@ -114,7 +114,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Part:
+class Repeated:
     """A problem that a node asks for `times` times.
 
     weights  the parameter that it reads; None where its operands are activations
@@ -131,14 +131,14 @@ class Part:
 class Dense:
     """What a node is made of: problems to search, and other operations beside them, by what they are."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Repeated, ...]
     others: Mapping[str, int]
 
 
-Operator = Callable[[Node], Dense]
+Operator = Callable[[OnnxNode], Dense]
 
 
-def read_by(operator: Operator, node: Node) -> Dense:
+def read_by(operator: Operator, node: OnnxNode) -> Dense:
     """What an operator makes of a node; a ProblemError says at which."""
     try:
         return operator(node)
@@ -155,9 +155,9 @@ def element_bits(type_name: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def widths(input: Value, weight: Value, output: Value) -> Bits:
+def widths(moving: OnnxValue, weight: OnnxValue, output: OnnxValue) -> Bits:
     """Widths by role, those that the element types say."""
-    known = {"input": input.bits, "weight": weight.bits, "output": output.bits}
+    known = {"input": moving.bits, "weight": weight.bits, "output": output.bits}
     bits = {role: width for role, width in known.items() if width is not None}
     if "output" in bits:
         bits["partial"] = max(PARTIAL_BITS, bits["output"])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from ...ir import ProblemError
-from .nodes import Node
+from .nodes import OnnxNode
 
 NOT_COUNTED = "not counted: what runs depends on data"
 MOVES = "moves data"
@@ -85,28 +85,28 @@ _BY_INPUT: Mapping[str, int] = {
 }
 
 
-def _window(node: Node) -> int:
+def _window(node: OnnxNode) -> int:
     return node.output_elements * math.prod(node.integers("kernel_shape", len(node.shape(0)) - 2, 1))
 
 
-def _fold(node: Node) -> int:
+def _fold(node: OnnxNode) -> int:
     """Sum, Max, Min and Mean of any number of tensors: a chain of two-operand ones."""
     return node.output_elements * max(1, len(node.inputs) - 1)
 
 
-def _resize(node: Node) -> int:
+def _resize(node: OnnxNode) -> int:
     """Multiply-accumulates of an interpolation along all axes of the image; the nearest element is a copy."""
     taps = {"linear": 2, "cubic": 4}.get(str(node.attributes.get("mode", "nearest")), 0)
     axes = max(1, len(node.shape(0)) - 2)
     return node.output_elements * int(taps**axes)
 
 
-def _local_response(node: Node) -> int:
+def _local_response(node: OnnxNode) -> int:
     """Squares of `size` channels, and then scale, power and division."""
     return node.output_elements * (node.integer("size", 1) + 3)
 
 
-_SPECIAL: Mapping[str, tuple[Callable[[Node], int], str]] = {
+_SPECIAL: Mapping[str, tuple[Callable[[OnnxNode], int], str]] = {
     **dict.fromkeys(("AveragePool", "MaxPool", "LpPool"), (_window, "1 an element of each window")),
     **dict.fromkeys(("Sum", "Max", "Min", "Mean"), (_fold, "1 an element of each operand but the first")),
     **dict.fromkeys(("Resize", "Upsample"), (_resize, "taps of the interpolation")),
@@ -115,13 +115,13 @@ _SPECIAL: Mapping[str, tuple[Callable[[Node], int], str]] = {
 _UNCOUNTED = frozenset(("If", "Loop", "Scan", "SequenceMap"))
 
 
-def passed_node(node: Node) -> PassedThrough:
+def passed_node(node: OnnxNode) -> PassedThrough:
     """What one node that is not searched comes to."""
     operations, how = _counted(node)
     return PassedThrough(node.op, 1, operations, sum(value.bytes or 0 for value in node.outputs), how)
 
 
-def _counted(node: Node) -> tuple[int | None, str]:
+def _counted(node: OnnxNode) -> tuple[int | None, str]:
     if node.op in _UNCOUNTED and not node.domain:
         return None, f"{NOT_COUNTED}; it holds {', '.join(dict.fromkeys(node.inner))}" if node.inner else NOT_COUNTED
     if node.outputs and all(value.constant for value in node.outputs):
@@ -136,7 +136,7 @@ def _counted(node: Node) -> tuple[int | None, str]:
         return None, "not counted: its shape is known only at run time"
 
 
-def _known_count(node: Node) -> tuple[int | None, str]:
+def _known_count(node: OnnxNode) -> tuple[int | None, str]:
     if node.op in _BY_OUTPUT:
         return _BY_OUTPUT[node.op] * node.output_elements, f"{_BY_OUTPUT[node.op]} an element of the output"
     if node.op in _BY_INPUT:

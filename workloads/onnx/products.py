@@ -13,31 +13,31 @@ from collections.abc import Sequence
 from ...ir import Problem, ProblemError, Rank, Role
 from ..arguments import Bits, axes, build
 from ..layers import batched_gemm, gemm
-from .nodes import Dense, Node, Part, Value, widths
+from .nodes import Dense, OnnxNode, OnnxValue, Repeated, widths
 
-Run = tuple[str, int]
+DimRun = tuple[str, int]
 """Neighbouring batch axes that move the same operands, "left", "right" or "both", and their size."""
 
 
-def matmul(node: Node) -> Dense:
+def matmul(node: OnnxNode) -> Dense:
     """MatMul: inputs A and B of any rank."""
     return _product(node, 0, 1, {})
 
 
-def matmul_integer(node: Node) -> Dense:
+def matmul_integer(node: OnnxNode) -> Dense:
     """MatMulInteger: inputs A and B, and optionally their zero points, which are subtracted first."""
     moving = [(position, point) for position, point in ((0, 2), (1, 3)) if node.has(point)]
     subtractions = sum(math.prod(node.shape(operand)) for operand, _ in moving if not node.input(operand).constant)
     return _product(node, 0, 1, {"MatMulInteger zero points": subtractions})
 
 
-def qlinear_matmul(node: Node) -> Dense:
+def qlinear_matmul(node: OnnxNode) -> Dense:
     """QLinearMatMul: a, its scale and zero point, b, its scale and zero point, and those of y."""
     operands = sum(math.prod(node.shape(operand)) for operand in (0, 3) if not node.input(operand).constant)
     return _product(node, 0, 3, {"QLinearMatMul scaling": operands + 2 * node.output_elements})
 
 
-def gemm_node(node: Node) -> Dense:
+def gemm_node(node: OnnxNode) -> Dense:
     """Gemm: alpha * A * B + beta * C, with A and B transposed if so said."""
     left, right = node.shape(0), node.shape(1)
     for shape in (left, right):
@@ -54,11 +54,13 @@ def gemm_node(node: Node) -> Dense:
     return Dense(parts, others)
 
 
-def _product(node: Node, left: int, right: int, others: dict[str, int]) -> Dense:
+def _product(node: OnnxNode, left: int, right: int, others: dict[str, int]) -> Dense:
     return Dense(_parts(node, node.shape(left), node.shape(right), node.input(left), node.input(right)), others)
 
 
-def _parts(node: Node, left: Sequence[int], right: Sequence[int], a: Value, b: Value) -> tuple[Part, ...]:
+def _parts(
+    node: OnnxNode, left: Sequence[int], right: Sequence[int], a: OnnxValue, b: OnnxValue
+) -> tuple[Repeated, ...]:
     if not left or not right:
         raise ProblemError("an operand is a scalar, expected a vector or more", where=node.where)
     # numpy: a vector on the left is a row, one on the right a column.
@@ -73,16 +75,16 @@ def _parts(node: Node, left: Sequence[int], right: Sequence[int], a: Value, b: V
         return ()
     runs = _runs(rows[:-2], columns[:-2], node.where)
     problem = product(runs, rows[-2], columns[-1], rows[-1], widths(a, b, node.output))
-    return (Part(problem, b.parameter),)
+    return (Repeated(problem, b.parameter),)
 
 
 def _transposed(shape: Sequence[int]) -> list[int]:
     return [*shape[:-2], shape[-1], shape[-2]]
 
 
-def _runs(left: Sequence[int], right: Sequence[int], where: str) -> list[Run]:
+def _runs(left: Sequence[int], right: Sequence[int], where: str) -> list[DimRun]:
     """The batch axes, outermost first, without those of size 1; neighbours of a kind are one axis."""
-    kinds: list[Run] = []
+    kinds: list[DimRun] = []
     for m, n in itertools.zip_longest(reversed(left), reversed(right), fillvalue=1):
         if m != n and 1 not in (m, n):
             raise ProblemError(f"batches of {list(left)} and {list(right)} cannot be broadcast", where=where)
@@ -92,7 +94,7 @@ def _runs(left: Sequence[int], right: Sequence[int], where: str) -> list[Run]:
     return [(kind, math.prod(size for _, size in group)) for kind, group in grouped]
 
 
-def product(runs: Sequence[Run], M: int, N: int, K: int, bits: Bits) -> Problem:
+def product(runs: Sequence[DimRun], M: int, N: int, K: int, bits: Bits) -> Problem:
     """O[.., m, n] += A[.., m, k] * W[.., k, n] over batch axes that both operands have, or one of them."""
     runs = list(runs)
     if runs and runs[-1][0] == "left":

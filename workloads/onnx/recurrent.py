@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from ...ir import ProblemError
 from ..layers import gemm
-from .nodes import Dense, Node, Part, widths
+from .nodes import Dense, OnnxNode, Repeated, widths
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 # Operations of one element of a state beside the products: sums of both products, activations, updates.
 _ELEMENTWISE = {"LSTM": 4 + 5 + 4, "GRU": 3 + 3 + 4, "RNN": 1 + 1}
 
 
-def recurrent(node: Node) -> Dense:
+def recurrent(node: OnnxNode) -> Dense:
     """Inputs X (steps x batch x features), W, R (directions x gates * hidden x ..) and optionally biases, lengths, ...
 
     Sequences are taken to be as long as X; lengths that differ by batch (input 5) are data.
@@ -34,11 +34,11 @@ def recurrent(node: Node) -> Dense:
     for weights, problem_rows, read, times in ((1, steps * batch, features, 1), (2, batch, hidden, steps)):
         kept = node.input(weights)
         problem = gemm(problem_rows, rows, read, bits=widths(node.input(0), kept, node.output))
-        parts.append(Part(problem, kept.parameter, directions * times, times))
+        parts.append(Repeated(problem, kept.parameter, directions * times, times))
     return Dense(tuple(parts), others)
 
 
-def _three_axes(node: Node, position: int) -> tuple[int, int, int]:
+def _three_axes(node: OnnxNode, position: int) -> tuple[int, int, int]:
     shape = node.shape(position)
     if len(shape) != 3:
         raise ProblemError(f"input {position + 1} has {len(shape)} axes, expected 3", where=node.where)

@@ -16,13 +16,13 @@ from collections import Counter
 from ...ir import ProblemError
 from ..layers import convolution
 from .convolutions import Window, auto_pad_of, pads_of, spatial_shapes, window_of
-from .nodes import Dense, Node, Part, widths
+from .nodes import Dense, OnnxNode, Repeated, widths
 
 Phase = tuple[int, int]
 """Outputs and taps of one phase along one axis."""
 
 
-def conv_transpose(node: Node) -> Dense:
+def conv_transpose(node: OnnxNode) -> Dense:
     """ConvTranspose: inputs X, W (C x K/groups x taps) and optionally a bias."""
     (batch, channels, *sizes), (read, per_group, *_) = spatial_shapes(node, 0, 1)
     window, groups = window_of(node, node.shape(1)), node.integer("group", 1, minimum=1)
@@ -40,7 +40,7 @@ def conv_transpose(node: Node) -> Dense:
         dilation = [1 if count == 1 else step for count, step in zip(taps, spread, strict=True)]
         if batch and channels and per_group:
             problem = convolution(per_group * groups, channels, outputs, taps, batch, groups, (), dilation, bits=bits)
-            parts.append(Part(problem, stored, times))
+            parts.append(Repeated(problem, stored, times))
     return Dense(tuple(parts), {"ConvTranspose bias": node.output_elements if node.has(2) else 0})
 
 
@@ -56,7 +56,7 @@ def phases(outputs: int, begin: int, window: Window, axis: int) -> list[Phase]:
     return found
 
 
-def _extent(node: Node, axis: int, size: int, window: Window) -> tuple[int, int]:
+def _extent(node: OnnxNode, axis: int, size: int, window: Window) -> tuple[int, int]:
     """Output positions of an axis, and what is cut off at its front (the specification of ConvTranspose).
 
     With auto_pad and output padding together, or filters shorter than the stride, the specification's text and ONNX's

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...ir import ProblemError
-from .nodes import Node, Operator, read_by
+from .nodes import OnnxNode, Operator, read_by
 
 if TYPE_CHECKING:
     import onnx
 
 
 def unknown_shape(
-    name: str, node: Node, nodes: Sequence[Node], model: onnx.ModelProto, operators: Mapping[str, Operator]
+    name: str, node: OnnxNode, nodes: Sequence[OnnxNode], model: onnx.ModelProto, operators: Mapping[str, Operator]
 ) -> ProblemError:
     """The error for a tensor without a shape that a dense operation reads or writes.
 
@@ -43,7 +43,7 @@ def unknown_shape(
     return ProblemError(message, where=node.where, hint=hint)
 
 
-def _first_lost(name: str, nodes: Sequence[Node]) -> Node | None:
+def _first_lost(name: str, nodes: Sequence[OnnxNode]) -> OnnxNode | None:
     """The node that makes a tensor without a shape, or the first on the way there; None for one that none makes."""
     makers = {value.name: maker for maker in nodes for value in maker.outputs}
     if name not in makers:
@@ -56,7 +56,7 @@ def _first_lost(name: str, nodes: Sequence[Node]) -> Node | None:
         first = makers[lost]
 
 
-def _wrong(node: Node, model: onnx.ModelProto) -> str | None:
+def _wrong(node: OnnxNode, model: onnx.ModelProto) -> str | None:
     """What ONNX finds wrong with a node; None where it only cannot know."""
     from onnx import shape_inference
 

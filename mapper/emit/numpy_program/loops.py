@@ -9,16 +9,16 @@ from ..names import comment, printable
 from .contraction import Factor, contraction
 from .passes import pass_ends, pass_repeats
 from .plan import Step
-from .schedule import Contracted, Schedule, bare, place_of
+from .schedule import Contracted, ProgramText, bare, place_of
 
 DEEPEST = 20
 """Python allows as many blocks inside each other; in nests with more loops, neighbouring ones share one."""
 
 
-class Loops:
+class LoopText:
     """The text of the nest: loops, the transfers at every node, and contractions."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: ProgramText) -> None:
         self.schedule, self.plan, self.problem = schedule, schedule.plan, schedule.problem
         self.items = self.plan.mapping.nest.items
         self.indent = ""

@@ -8,11 +8,11 @@ from ....cost_models.boundaries import Boundary
 from ....ir import Tensor
 from ..names import printable, quoted
 from .plan import Step
-from .schedule import Schedule, place_of
+from .schedule import ProgramText, place_of
 
 
-def meter_lines(schedule: Schedule) -> Iterator[str]:
-    """A function that makes one `Fills` or `Sums` per buffer, and `macs` for what is read and updated at the bottom."""
+def meter_lines(schedule: ProgramText) -> Iterator[str]:
+    """A function that makes `Fills` or `PartialSums` for each buffer, and `macs` for what happens at the bottom."""
     names = [*schedule.meter.values(), "macs"]
     yield "def meters() -> tuple[Any, ...]:"
     yield '    """Fresh meters: they compare what every instance holds with what it wants, and count the difference."""'
@@ -21,7 +21,7 @@ def meter_lines(schedule: Schedule) -> Iterator[str]:
     yield f"    return {', '.join(names)}{',' * (len(names) == 1)}"
 
 
-def _statements(schedule: Schedule) -> Iterator[str]:
+def _statements(schedule: ProgramText) -> Iterator[str]:
     arch = schedule.arch
     for position, name in schedule.meter.items():
         buffer = schedule.plan.buffers[position]
@@ -30,9 +30,10 @@ def _statements(schedule: Schedule) -> Iterator[str]:
         assert boundary.inner is not None
         outer, inner = _account(boundary.outer.name, buffer.tensor), _account(boundary.inner.name, buffer.tensor)
         if buffer.tensor.is_output:
-            yield f"{name} = Sums({outer}, {inner}, {arch.inner_drain_read}, {not arch.first_read_elision}, Tensor("
+            switches = f"{arch.inner_drain_read}, {not arch.first_read_elision}"
+            yield f"{name} = PartialSums({outer}, {inner}, {switches}, TensorPlace("
         else:
-            yield f"{name} = Fills({outer}, {inner}, {quoted(boundary.inner.halo)}, Tensor("
+            yield f"{name} = Fills({outer}, {inner}, {quoted(boundary.inner.halo)}, TensorPlace("
         yield from _tensor_lines(schedule, boundary, buffer.below)
         yield "))"
     yield "macs = Macs(["
@@ -45,23 +46,23 @@ def _account(memory: str, tensor: Tensor) -> str:
     return f"({quoted(memory)}, {quoted(tensor.name)})"
 
 
-def _mac_lines(schedule: Schedule, tensor: Tensor) -> Iterator[str]:
+def _mac_lines(schedule: ProgramText, tensor: Tensor) -> Iterator[str]:
     boundary = next(b for b in schedule.plan.boundaries if b.inner is None and b.tensor is tensor)
     dims = (*place_of(tensor), *_mac_others(schedule, tensor))
     edges = [schedule.edges.index(dim) if dim in schedule.edges else None for dim in dims]
-    yield f"    ({_account(boundary.outer.name, tensor)}, Tensor("
+    yield f"    ({_account(boundary.outer.name, tensor)}, TensorPlace("
     yield from ("    " + line for line in _tensor_lines(schedule, boundary, None))
     yield f"    ), {edges}),"
 
 
-def _mac_others(schedule: Schedule, tensor: Tensor) -> tuple[str, ...]:
+def _mac_others(schedule: ProgramText, tensor: Tensor) -> tuple[str, ...]:
     """Dimensions that do not move the tensor, with loops at the bottom or over instances."""
     inner = {s.dim for s in (*schedule.plan.spatial, *schedule.plan.inner_time)}
     return tuple(dim for dim in schedule.problem.dim_names if dim in inner and dim not in tensor.dims)
 
 
-def _tensor_lines(schedule: Schedule, boundary: Boundary, tile: dict[str, int] | None) -> Iterator[str]:
-    """Arguments of `Tensor`. At the MAC (tile None) the loops of the innermost tile deal out single elements."""
+def _tensor_lines(schedule: ProgramText, boundary: Boundary, tile: dict[str, int] | None) -> Iterator[str]:
+    """Arguments of `TensorPlace`. At the MAC (tile None) the loops of the innermost tile deal out single elements."""
     tensor = boundary.tensor
     place = place_of(tensor)
     remember = tile is not None and not tensor.is_output
@@ -86,7 +87,7 @@ def _list_lines(items: list[tuple[str, str]]) -> Iterator[str]:
     yield "    ],"
 
 
-def _along(schedule: Schedule, boundary: Boundary, dim: str, tile: dict[str, int] | None, remember: bool) -> str:
+def _along(schedule: ProgramText, boundary: Boundary, dim: str, tile: dict[str, int] | None, remember: bool) -> str:
     plan = schedule.plan
     steps = [s for s in plan.spatial if s.position < boundary.inner_position]
     if boundary.inner is None:

@@ -22,8 +22,8 @@ import math
 from collections.abc import Collection, Iterator
 
 from ....ir import Tensor
-from .plan import Buffer, Plan, Step
-from .schedule import Contracted, Schedule, place_of, tuple_text
+from .plan import Buffer, NestPlan, Step
+from .schedule import Contracted, ProgramText, place_of, tuple_text
 
 MANY_STEPS = 20_000
 """Of programs with more steps, passes are made. A step takes tens of microseconds and more."""
@@ -34,7 +34,7 @@ ELEMENTS_PER_STEP = 50_000
 """Elements that a contraction fetches in the time that a step takes."""
 
 
-def pass_depths(plan: Plan) -> tuple[int, ...]:
+def pass_depths(plan: NestPlan) -> tuple[int, ...]:
     """The numbers of Python loops that stand outside a pass, such that steps and passes take the least time."""
     trips = [step.trips for step in plan.python_loops]
     elements = {depth: plan.core(depth).elements for depth in range(1, len(trips))}
@@ -49,12 +49,12 @@ def pass_depths(plan: Plan) -> tuple[int, ...]:
     return min(choices, key=time)
 
 
-def steps_one_by_one(plan: Plan, depths: tuple[int, ...]) -> int:
+def steps_one_by_one(plan: NestPlan, depths: tuple[int, ...]) -> int:
     """About how many steps are run one by one, and passes at once."""
     return sum(_numbers(plan, depths))
 
 
-def _numbers(plan: Plan, depths: tuple[int, ...]) -> list[int]:
+def _numbers(plan: NestPlan, depths: tuple[int, ...]) -> list[int]:
     """About how many passes of each depth are begun, and steps in the innermost ones.
 
     Passes of one depth are of few kinds: a kind for every loop outside that may have stepped last, one for the sums
@@ -71,7 +71,7 @@ def _numbers(plan: Plan, depths: tuple[int, ...]) -> list[int]:
     return found
 
 
-def checked_depths(plan: Plan, depths: Collection[int]) -> tuple[int, ...]:
+def checked_depths(plan: NestPlan, depths: Collection[int]) -> tuple[int, ...]:
     """Depths in order, those that leave a loop outside and one inside."""
     return tuple(sorted({depth for depth in depths if 0 < depth < len(plan.python_loops)}))
 
@@ -79,7 +79,7 @@ def checked_depths(plan: Plan, depths: Collection[int]) -> tuple[int, ...]:
 # ---- text ------------------------------------------------------------------------------------------------------------
 
 
-def pass_lines(schedule: Schedule) -> Iterator[str]:
+def pass_lines(schedule: ProgramText) -> Iterator[str]:
     """One `Pass` for each, those inside first."""
     if not schedule.passes:
         return
@@ -98,7 +98,7 @@ def pass_lines(schedule: Schedule) -> Iterator[str]:
         inner = f"[{contracted.name}]"
 
 
-def pass_repeats(schedule: Schedule, contracted: Contracted) -> Iterator[str]:
+def pass_repeats(schedule: ProgramText, contracted: Contracted) -> Iterator[str]:
     """The head of the branch that runs a pass at once."""
     position = contracted.core.position
     starts = schedule.starts(schedule.problem.dim_names, position)
@@ -107,7 +107,7 @@ def pass_repeats(schedule: Schedule, contracted: Contracted) -> Iterator[str]:
     yield f"if {contracted.name}.repeats({starts}, {tuple_text(outside)}):"
 
 
-def pass_ends(schedule: Schedule, contracted: Contracted) -> Iterator[str]:
+def pass_ends(schedule: ProgramText, contracted: Contracted) -> Iterator[str]:
     """The end of a pass that was run step by step: sums that are inside leave, so that others may be run at once."""
     for buffer in reversed(_inside(schedule, contracted)):
         if buffer.tensor.is_output:
@@ -116,24 +116,24 @@ def pass_ends(schedule: Schedule, contracted: Contracted) -> Iterator[str]:
     yield f"    {contracted.name}.ends()"
 
 
-def _indexes(schedule: Schedule, tensor: Tensor) -> list[int]:
+def _indexes(schedule: ProgramText, tensor: Tensor) -> list[int]:
     return [schedule.problem.dim_names.index(dim) for dim in place_of(tensor)]
 
 
-def _metered(schedule: Schedule, contracted: Contracted) -> list[Buffer]:
+def _metered(schedule: ProgramText, contracted: Contracted) -> list[Buffer]:
     """Buffers that are served inside a pass, operands first."""
     found = [b for b in schedule.plan.buffers.values() if b.boundary and b.position > contracted.core.position]
     return sorted(found, key=lambda b: b.tensor.is_output)
 
 
-def _inside(schedule: Schedule, contracted: Contracted) -> list[Buffer]:
+def _inside(schedule: ProgramText, contracted: Contracted) -> list[Buffer]:
     """Of these, the ones that are not inside a further pass."""
     deeper = [c.core.position for c in schedule.passes if c.core.position > contracted.core.position]
     limit = min(deeper, default=math.inf)
     return [b for b in _metered(schedule, contracted) if b.position < limit]
 
 
-def _edges(schedule: Schedule, contracted: Contracted) -> str:
+def _edges(schedule: ProgramText, contracted: Contracted) -> str:
     """(which start, size, extent of a pass, offsets of the instances outside) of every ragged dimension."""
     plan, position = schedule.plan, contracted.core.position
     extents = plan.extents(s for s in plan.steps if s.position >= position)

@@ -112,7 +112,7 @@ def span(rank: Rank, extents: dict[str, int]) -> int:
 
 
 @dataclass(frozen=True)
-class Plan:
+class NestPlan:
     """A mapping, sorted into what each part of the program needs."""
 
     mapping: Mapping
@@ -121,7 +121,7 @@ class Plan:
     boundaries: tuple[Boundary, ...]
 
     @classmethod
-    def of(cls, mapping: Mapping, arch: Architecture) -> Plan:
+    def of(cls, mapping: Mapping, arch: Architecture) -> NestPlan:
         """Raises MappingError when a node or loop stands where the architecture has no place for it."""
         digits = digits_by_dimension(mapping.problem, mapping.nest)
         steps = [_step(dim, digit) for dim, found in digits.items() for digit in found if digit.trips > 1]

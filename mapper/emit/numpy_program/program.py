@@ -14,13 +14,13 @@ from ....arch import Architecture
 from ....cost_models import count_words
 from ....ir import Mapping
 from ..direct import direct_lines, operand_shapes
-from ..names import Names, comment, quoted
+from ..names import FreshNames, comment, quoted
 from . import runtime, runtime_check, runtime_meters, runtime_passes
-from .loops import Loops
+from .loops import LoopText
 from .meters import meter_lines
 from .passes import MANY_STEPS, checked_depths, pass_depths, pass_lines, steps_one_by_one
-from .plan import Plan
-from .schedule import Schedule
+from .plan import NestPlan
+from .schedule import ProgramText
 
 TITLE = '''"""One layer on one accelerator, executed by the schedule below, with the words that it moves counted.
 
@@ -51,7 +51,7 @@ MAIN = '''
 # ---- main ------------------------------------------------------------------------------------------------------------
 
 
-def check(seed: int = 0, floats: bool = False, every_step: bool = False) -> tuple[str, Words, tuple[int, int]]:
+def check(seed: int = 0, floats: bool = False, every_step: bool = False) -> tuple[str, WordTable, tuple[int, int]]:
     """Run on random operands: what is wrong with the output (nothing if all is well), the words moved, and the steps of
     the schedule: all, and those that were run one by one."""
     operands = random_floats(OPERANDS, seed) if floats else random_operands(OPERANDS, seed)
@@ -85,7 +85,7 @@ if __name__ == "__main__":
 
 RUN_HEAD = '''def run(
     operands: dict[str, np.ndarray], every_step: bool = False, counted: tuple[Any, ...] | None = None
-) -> tuple[np.ndarray, Words]:
+) -> tuple[np.ndarray, WordTable]:
     """Execute the schedule: the output, and the words (read, written) by (memory, tensor).
 
     every_step  run each step on its own; in a program without passes they are anyway
@@ -132,8 +132,8 @@ def emit_numpy(
     deeper than Python and numpy can express.
     """
     taken = [*MODULE_NAMES, *(name for module in RUNTIME for name in vars(module))]
-    schedule = Schedule(mapping, arch, taken, _depths(mapping, arch, fast, depths))
-    direct_names = Names((*taken, "operands", "kind", "result", "np", "itertools"))
+    schedule = ProgramText(mapping, arch, taken, _depths(mapping, arch, fast, depths))
+    direct_names = FreshNames((*taken, "operands", "kind", "result", "np", "itertools"))
     parts = [
         [TITLE],
         PASSES_NOTE if schedule.passes else [],
@@ -160,12 +160,12 @@ def program_steps(mapping: Mapping, arch: Architecture, fast: bool | None = Fals
     Raises MappingError when a node or loop stands where the architecture has no place for it.
     """
     depths = _depths(mapping, arch, fast, None)
-    plan = Plan.of(mapping, arch)
+    plan = NestPlan.of(mapping, arch)
     return steps_one_by_one(plan, depths) if depths else plan.steps_at_most
 
 
 def _depths(mapping: Mapping, arch: Architecture, fast: bool | None, depths: Collection[int] | None) -> tuple[int, ...]:
-    plan = Plan.of(mapping, arch)
+    plan = NestPlan.of(mapping, arch)
     if depths is not None:
         return checked_depths(plan, depths)
     if fast is None:
@@ -191,7 +191,7 @@ def _header_lines(mapping: Mapping, arch: Architecture) -> Iterator[str]:
         yield from comment(f"    {line}")
 
 
-def _table_lines(schedule: Schedule) -> Iterator[str]:
+def _table_lines(schedule: ProgramText) -> Iterator[str]:
     """Constants of the module: shapes, roundings, and the words that the cost model expects."""
     mapping, arch = schedule.plan.mapping, schedule.arch
     yield from comment("Shape of every operand: one axis per rank.")
@@ -207,7 +207,7 @@ def _table_lines(schedule: Schedule) -> Iterator[str]:
     yield "}"
 
 
-def _run_lines(schedule: Schedule) -> Iterator[str]:
+def _run_lines(schedule: ProgramText) -> Iterator[str]:
     output = schedule.problem.output
     buffer = next(b for b in schedule.plan.buffers.values() if b.tensor is output and b.boundary is None)
     yield f"    kind, output_kind = number_types(operands, {schedule.plan.reductions()})"
@@ -222,7 +222,7 @@ def _run_lines(schedule: Schedule) -> Iterator[str]:
     yield from _indented(schedule.drain_lines())
     yield ""
     yield from _indented(pass_lines(schedule))
-    yield from _indented(Loops(schedule).lines())
+    yield from _indented(LoopText(schedule).lines())
     yield ""
     yield from _indented(_final_drains(schedule))
     sizes = [f":{schedule.problem.sizes[rank[0][0]]}" for rank in output.ranks]
@@ -231,7 +231,7 @@ def _run_lines(schedule: Schedule) -> Iterator[str]:
     yield "    return np.asarray(result), words_moved(counted)"
 
 
-def _final_drains(schedule: Schedule) -> Iterator[str]:
+def _final_drains(schedule: ProgramText) -> Iterator[str]:
     """Partial sums that are still inside leave, innermost first."""
     for position, buffer in reversed(schedule.plan.buffers.items()):
         if buffer.tensor.is_output and buffer.boundary:

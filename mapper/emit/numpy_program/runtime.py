@@ -70,7 +70,7 @@ def tiles(
 # and looked up from then on.
 
 
-class Move(NamedTuple):
+class HeldRange(NamedTuple):
     """One instance, one dimension: the range that it wants, and the range that it held when it last worked.
 
     shift is None if it holds nothing yet.
@@ -82,7 +82,7 @@ class Move(NamedTuple):
     held: int
 
 
-Group = tuple[Move, ...]
+RangeGroup = tuple[HeldRange, ...]
 
 
 class Along:
@@ -106,13 +106,13 @@ class Along:
             "transfer": _grouped(places, loops, ("outer", "apart")),
             "outer": _grouped(places, loops, ("outer",)),
         }
-        self.moves: list[tuple[Move | None, ...]] = []
+        self.moves: list[tuple[HeldRange | None, ...]] = []
         self._states: list[tuple[int | None, ...]] = [(None,) * len(places)]
         self._state = 0
         self._known: dict[tuple[int, int], tuple[int, int]] = {}
-        self._move_ids: dict[tuple[Move | None, ...], int] = {}
+        self._move_ids: dict[tuple[HeldRange | None, ...], int] = {}
         self._state_ids = {self._states[0]: 0}
-        self._groups: dict[tuple[int, str], dict[Group, int]] = {}
+        self._groups: dict[tuple[int, str], dict[RangeGroup, int]] = {}
 
     def move_to(self, start: int) -> int:
         """All instances move, the first one to `start`; returns a number that equal moves share."""
@@ -125,7 +125,7 @@ class Along:
         return found[1]
 
     def _move(self, start: int) -> tuple[int, int]:
-        moves: list[Move | None] = []
+        moves: list[HeldRange | None] = []
         after: list[int | None] = []
         for offset, old in zip(self.offsets, self._states[self._state], strict=True):
             extent = min(self.tile, self.size - start - offset)
@@ -133,9 +133,9 @@ class Along:
             if idle:
                 moves.append(None)
             elif old is None:
-                moves.append(Move(offset, extent, None, 0))
+                moves.append(HeldRange(offset, extent, None, 0))
             else:
-                moves.append(Move(offset, extent, start - old, min(self.tile, self.size - old - offset)))
+                moves.append(HeldRange(offset, extent, start - old, min(self.tile, self.size - old - offset)))
             after.append(old if idle else start)
         state = _number(tuple(after), self._state_ids, self._states)
         return state, _number(tuple(moves), self._move_ids, self.moves)
@@ -150,10 +150,10 @@ class Along:
         state = tuple([None if place is None else place[0] + start for place in held])
         self._state = _number(state, self._state_ids, self._states)
 
-    def groups(self, move: int, by: str) -> dict[Group, int]:
+    def groups(self, move: int, by: str) -> dict[RangeGroup, int]:
         """Instances at work that share a transfer (or a buffer), and how many groups look like that."""
         if (move, by) not in self._groups:
-            found: dict[Group, int] = {}
+            found: dict[RangeGroup, int] = {}
             for members in self.members[by]:
                 working = [m for m in (self.moves[move][i] for i in members) if m is not None]
                 if working:
@@ -196,7 +196,7 @@ def _sums(coefficients: tuple[int, ...], extents: tuple[int, ...], box: bool) ->
     return reached
 
 
-def _wanted_and_held(coefficients: tuple[int, ...], groups: tuple[Group, ...], box: bool) -> tuple[int, int]:
+def _wanted_and_held(coefficients: tuple[int, ...], groups: tuple[RangeGroup, ...], box: bool) -> tuple[int, int]:
     """Along one tensor axis: elements that the group wants, and those that all who want them hold already."""
     last = sum(c * max(m.offset + m.extent - 1 for m in g) for c, g in zip(coefficients, groups, strict=True))
     wanting, holding = np.zeros(last + 1, np.int64), np.zeros(last + 1, np.int64)
@@ -212,7 +212,7 @@ def _wanted_and_held(coefficients: tuple[int, ...], groups: tuple[Group, ...], b
     return int(np.count_nonzero(wanting)), int(np.count_nonzero((wanting > 0) & (wanting == holding)))
 
 
-class Tensor:
+class TensorPlace:
     """One tensor at one place of the schedule.
 
     place   its dimensions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .runtime_meters import Words
+from .runtime_meters import WordTable
 
 # ---- the check -------------------------------------------------------------------------------------------------------
 
@@ -45,7 +45,7 @@ def difference(output: np.ndarray, reference: np.ndarray, bound: np.ndarray | in
     return f"{len(wrong)} of {output.size} outputs differ; at {first}: {output[first]}, expected {reference[first]}"
 
 
-def words_table(moved: Words, expected: Words) -> list[str]:
+def words_table(moved: WordTable, expected: WordTable) -> list[str]:
     """One line per memory and tensor: words moved beside words expected."""
     heads = ("memory", "tensor", "reads", "expected", "writes", "expected")
     rows: list[tuple[str, ...]] = [heads]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .runtime import Tensor
+from .runtime import TensorPlace
 
 # ---- meters ----------------------------------------------------------------------------------------------------------
 
@@ -37,7 +37,7 @@ class Fills:
     stale  whether the buffers do not have what they hold by the count, so that they have to be filled at once
     """
 
-    def __init__(self, outer: tuple[str, str], inner: tuple[str, str], halo: str, tensor: Tensor) -> None:
+    def __init__(self, outer: tuple[str, str], inner: tuple[str, str], halo: str, tensor: TensorPlace) -> None:
         self.outer, self.inner, self.halo, self.tensor = outer, inner, halo, tensor
         self.now: tuple[tuple[int, ...], tuple[int, ...]] | None = None
         self.stale = False
@@ -81,7 +81,7 @@ class Fills:
         return [(self.outer, self.reads, 0), (self.inner, 0, self.writes)]
 
 
-class Sums:
+class PartialSums:
     """Counts what enters and leaves the buffers of partial sums: `inner` are drained to `outer`, and come back.
 
     drain_read  whether the inner read of a drain counts
@@ -89,7 +89,7 @@ class Sums:
     """
 
     def __init__(
-        self, outer: tuple[str, str], inner: tuple[str, str], drain_read: bool, first_read: bool, tensor: Tensor
+        self, outer: tuple[str, str], inner: tuple[str, str], drain_read: bool, first_read: bool, tensor: TensorPlace
     ) -> None:
         self.outer, self.inner, self.tensor = outer, inner, tensor
         self.drain_read, self.first_read = drain_read, first_read
@@ -155,7 +155,7 @@ class Macs:
     ran         steps that were run one by one
     """
 
-    def __init__(self, tensors: list[tuple[tuple[str, str], Tensor, list[int | None]]], first_read: bool) -> None:
+    def __init__(self, tensors: list[tuple[tuple[str, str], TensorPlace, list[int | None]]], first_read: bool) -> None:
         self.operands, self.sums, self.first_read = tensors[:-1], tensors[-1], first_read
         self.steps: dict[tuple[int, ...], int] = {}
         self.first: dict[tuple[int, ...], int] = {}
@@ -194,7 +194,7 @@ class Macs:
         return [*found, (self.sums[0], updates - (0 if self.first_read else first), updates)]
 
 
-def _accesses(tensor: Tensor, edges: list[int | None], steps: dict[tuple[int, ...], int], by: str) -> int:
+def _accesses(tensor: TensorPlace, edges: list[int | None], steps: dict[tuple[int, ...], int], by: str) -> int:
     """Words over all steps: alike steps are counted once and multiplied."""
     alike: dict[tuple[int, ...], int] = {}
     for starts, times in steps.items():
@@ -203,12 +203,12 @@ def _accesses(tensor: Tensor, edges: list[int | None], steps: dict[tuple[int, ..
     return sum(times * tensor.words(moves, by) for moves, times in alike.items())
 
 
-Words = dict[tuple[str, str], tuple[int, int]]
+WordTable = dict[tuple[str, str], tuple[int, int]]
 
 
-def words_moved(meters: tuple[Fills | Sums | Macs, ...]) -> Words:
+def words_moved(meters: tuple[Fills | PartialSums | Macs, ...]) -> WordTable:
     """Words read and written, by memory and tensor."""
-    moved: Words = {}
+    moved: WordTable = {}
     for meter in meters:
         for name, reads, writes in meter.totals():
             before = moved.get(name, (0, 0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from .runtime_meters import Fills, Macs, Sums, Visits
+from .runtime_meters import Fills, Macs, PartialSums, Visits
 
 # ---- passes ----------------------------------------------------------------------------------------------------------
 #
@@ -27,14 +27,14 @@ class Pass:
     def __init__(
         self,
         fills: list[tuple[Fills, list[int]]],
-        sums: list[tuple[Sums, list[int]]],
+        sums: list[tuple[PartialSums, list[int]]],
         macs: Macs,
         place: list[int],
         inner: list[Pass],
         edges: list[tuple[int, int, int, list[int]]],
         every_step: bool,
     ) -> None:
-        self.meters: list[tuple[Fills | Sums, list[int]]] = [*fills, *sums]
+        self.meters: list[tuple[Fills | PartialSums, list[int]]] = [*fills, *sums]
         self.fills = [meter for meter, _ in fills]
         self.macs, self.place, self.edges, self.every_step = macs, place, edges, every_step
         self.counting = [*(meter for meter, _ in self.meters), macs]
@@ -91,20 +91,22 @@ class Pass:
         return tuple(itertools.chain(*left))
 
 
-def _state(meter: Fills | Sums, place: tuple[int, ...], outside: tuple[int, ...]) -> tuple[Any, Any, Any]:
+def _state(meter: Fills | PartialSums, place: tuple[int, ...], outside: tuple[int, ...]) -> tuple[Any, Any, Any]:
     """What a meter compares the next arrival with, as seen from the first arrival of a pass."""
     now = None if meter.now is None else (_less(meter.now[0], place), _less(meter.now[1], outside))
-    if isinstance(meter, Sums):
+    if isinstance(meter, PartialSums):
         return now, meter.holding, None
     held = [along.held(start) for along, start in zip(meter.tensor.place, place, strict=True)]
     return now, None, tuple(held)
 
 
-def _resume(meter: Fills | Sums, state: tuple[Any, Any, Any], place: tuple[int, ...], outside: tuple[int, ...]) -> None:
+def _resume(
+    meter: Fills | PartialSums, state: tuple[Any, Any, Any], place: tuple[int, ...], outside: tuple[int, ...]
+) -> None:
     """Go on from a state that another pass has left behind."""
     now, holding, held = state
     meter.now = None if now is None else (_plus(now[0], place), _plus(now[1], outside))
-    if isinstance(meter, Sums):
+    if isinstance(meter, PartialSums):
         meter.holding = holding
         return
     for along, holds, start in zip(meter.tensor.place, held, place, strict=True):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ....arch import Architecture
 from ....ir import Mapping, Rank, Tensor
 from ..direct import operand_shapes
-from ..names import Names, comment, quoted
-from .plan import Buffer, Core, Plan, Step
+from ..names import FreshNames, comment, quoted
+from .plan import Buffer, Core, NestPlan, Step
 
 LOCALS = (
     "operands",
@@ -38,16 +38,16 @@ class Contracted:
     masks: dict[str, str]
 
 
-class Schedule:
+class ProgramText:
     """Names for everything in `run`, and the text of its parts."""
 
     def __init__(
         self, mapping: Mapping, arch: Architecture, taken: Sequence[str] = (), depths: Collection[int] = ()
     ) -> None:
-        self.plan = Plan.of(mapping, arch)
+        self.plan = NestPlan.of(mapping, arch)
         self.problem = mapping.problem
         self.arch = arch
-        names = Names((*taken, *LOCALS))
+        names = FreshNames((*taken, *LOCALS))
         self.loop = self._loop_names(names)
         self.buffer = {p: names.unique(f"{b.memory}_{b.tensor.name}") for p, b in self.plan.buffers.items()}
         inner = [p for p, b in self.plan.buffers.items() if b.boundary]
@@ -58,12 +58,12 @@ class Schedule:
         self.mac = self._at("mac", self.plan.core(len(self.plan.python_loops)), names)
         self.passes = [self._at(f"pass{i}", self.plan.core(depth), names) for i, depth in enumerate(sorted(depths), 1)]
 
-    def _at(self, what: str, core: Core, names: Names) -> Contracted:
+    def _at(self, what: str, core: Core, names: FreshNames) -> Contracted:
         views = {tensor: names.unique(f"{what}_{tensor}") for tensor in core.buffers}
         masks = {dim: names.unique(f"{what}_valid_{dim}") for dim in self.mask}
         return Contracted(names.unique(what), core, views, masks)
 
-    def _loop_names(self, names: Names) -> dict[Step, str]:
+    def _loop_names(self, names: FreshNames) -> dict[Step, str]:
         count = dict.fromkeys(self.problem.dim_names, 0)
         found = {}
         for step in self.plan.python_loops:

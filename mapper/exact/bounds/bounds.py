@@ -49,7 +49,7 @@ without losing what is perfect about them."""
 FEWEST_CELLS = 500
 """Cells that a lattice has at least, however little memory there is: fewer would say nothing."""
 
-MOST_STATES = 3_000
+MOST_STATES = 600
 """States of a placement that are counted."""
 
 
@@ -90,13 +90,14 @@ class Bounds:
         alike: Bounds | None = None,
         outside: Bounds | None = None,
         budget: TableBudget | None = None,
+        moves: LoopCharges | None = None,
     ) -> None:
         self.hierarchy = hierarchy
         self.footprints = footprints
         self.lattice = lattice
         self.cost_columns = cost_columns
         self.arrays = arrays or any_arrays(hierarchy)
-        self.moves: LoopCharges = LoopCharges(hierarchy) if alike is None else alike.moves
+        self.moves: LoopCharges = (moves or LoopCharges(hierarchy)) if alike is None else alike.moves
         self.memo: TableMemo = (budget or TableBudget()).memo() if alike is None else alike.memo.budget.memo()
         known = None if alike is None else alike.boundaries
         self.boundaries: BoundaryBounds = BoundaryBounds(
@@ -290,9 +291,9 @@ def lattice_of(hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], mos
     return Lattice(sizes, tiling, linear, most_cells)
 
 
-def cells_for(hierarchy: Hierarchy, columns: int, nbytes: float) -> int:
+def cells_for(moves: LoopCharges, columns: int, nbytes: float) -> int:
     """How many cells a lattice may have, so that all tables of a placement take about so much memory."""
-    tables = 3 * states_above(LoopCharges(hierarchy), hierarchy.start(hierarchy.fullest_placement), MOST_STATES)
+    tables = 3 * states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
     return int(min(MOST_CELLS, max(FEWEST_CELLS, nbytes / (8 * columns * tables))))
 
 

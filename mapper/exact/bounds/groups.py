@@ -109,4 +109,5 @@ class GroupBounds:
             alike,
             outside,
             root.memo.budget,
+            root.moves,
         )

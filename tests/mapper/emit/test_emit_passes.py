@@ -14,7 +14,7 @@ from tilewright.cost_models import simulate
 from tilewright.ir import LoopNest, Mapping
 from tilewright.mapper.emit import emit_numpy, program_steps, verify_numpy
 from tilewright.mapper.emit.numpy_program.passes import LARGEST_ARRAY, pass_depths
-from tilewright.mapper.emit.numpy_program.plan import Plan
+from tilewright.mapper.emit.numpy_program.plan import NestPlan
 from tilewright.workloads import batched_gemm, conv2d, gemm
 
 MAY = Keeps(input="may", weight="may", output="may")
@@ -26,7 +26,7 @@ def simulated(mapping: Mapping, arch: Architecture) -> dict[tuple[str, str], tup
 
 def choices_of_depths(mapping: Mapping, arch: Architecture, seed: int) -> list[list[int]]:
     """Passes of every depth, of all depths, and of some."""
-    depths = list(range(1, len(Plan.of(mapping, arch).python_loops)))
+    depths = list(range(1, len(NestPlan.of(mapping, arch).python_loops)))
     some = random.Random(seed).sample(depths, len(depths) // 2)
     return [*([depth] for depth in depths), depths, some]
 
@@ -227,6 +227,6 @@ def test_contractions_of_passes_fit_the_memory() -> None:
             for N in 4096
               spad keeps A W O
         """
-    plan = Plan.of(Mapping(gemm(M=65536, N=4096, K=4), LoopNest.parse(text)), load_arch("eyeriss"))
+    plan = NestPlan.of(Mapping(gemm(M=65536, N=4096, K=4), LoopNest.parse(text)), load_arch("eyeriss"))
     assert max(plan.core(1).elements) > LARGEST_ARRAY
     assert pass_depths(plan) == (2,)

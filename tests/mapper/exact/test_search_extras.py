@@ -17,8 +17,9 @@ from tilewright.ir import ConstraintError, InfeasibleError, Problem, TilewrightE
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.constraints.violations import violations
 from tilewright.mapper.exact.search import search_exact
+from tilewright.mapper.question import Question
 from tilewright.mapper.space import Space
-from tilewright.mapper.strategies import search_by
+from tilewright.mapper.strategies import ConstraintModel
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import gemm
 
@@ -106,4 +107,4 @@ def test_cpsat_refuses_what_it_does_not_know(extra: str) -> None:
     while special == arch:
         special = with_extras(rng, arch, extra)
     with pytest.raises(TilewrightError, match=r"^strategy cpsat: it does not know"):
-        search_by("cpsat", gemm(2, 2, 2), special, parse_objective("energy"))
+        ConstraintModel().search(Question(gemm(2, 2, 2), special, parse_objective("energy"), "perfect"))

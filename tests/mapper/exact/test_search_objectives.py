@@ -18,6 +18,7 @@ from tilewright.ir import InfeasibleError, MappingError, Problem
 from tilewright.ir.problem import ROLES
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.heuristics import search_heuristic
+from tilewright.mapper.question import Question
 from tilewright.mapper.tilings import Tiling
 from tilewright.workloads import gemm
 
@@ -113,7 +114,8 @@ def test_limits_that_nothing_keeps() -> None:
 
 def test_heuristics_take_every_objective_with_one_value() -> None:
     problem, arch = gemm(M=4, N=4, K=4), load_arch("three_level")
-    found = search_heuristic(problem, arch, "energy + 3*latency", evaluations=50)
+    question = Question(problem, arch, parse_objective("energy + 3*latency"), "perfect")
+    found = search_heuristic(question, evaluations=50)
     assert found.trajectory[-1].value == found.cost.energy_pj + 3 * found.cost.latency_cycles
 
 

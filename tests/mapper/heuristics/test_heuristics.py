@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from brute_force import all_mappings, count
 from generators import memory, random_architecture, random_problem
 from tilewright import load_arch, search
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
-from tilewright.cost_models import check_fit, evaluate
+from tilewright.cost_models import Cost, check_fit, evaluate, parse_objective
 from tilewright.ir import (
     InfeasibleError,
     Loop,
@@ -25,24 +26,25 @@ from tilewright.ir import (
     TilewrightError,
     ceil_div,
 )
-from tilewright.mapper.heuristics import STRATEGIES, search_heuristic
+from tilewright.mapper.heuristics import PROPOSALS, search_heuristic, trajectory
 from tilewright.mapper.heuristics.chains import count_chains, draw_chain
 from tilewright.mapper.heuristics.moves import crossover, neighbour, prime_factors
 from tilewright.mapper.heuristics.neighbourhood import neighbourhood
-from tilewright.mapper.heuristics.sample import Genome, Space
+from tilewright.mapper.heuristics.sample import Genome, GenomeSpace
+from tilewright.mapper.question import DEFAULT_LIMITS, Limits, Question
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import conv2d, gemm
 
 MAY = Keeps(input="may", weight="may", output="may")
 
 
-def random_space(seed: int, capacity: int | None = None, largest: int = 9) -> tuple[Space, random.Random]:
+def random_space(seed: int, capacity: int | None = None, largest: int = 9) -> tuple[GenomeSpace, random.Random]:
     rng = random.Random(seed)
     problem = random_problem(rng, largest)
-    return Space(problem, random_architecture(rng, capacity=capacity), rng.choice(TILINGS)), rng
+    return GenomeSpace(problem, random_architecture(rng, capacity=capacity), rng.choice(TILINGS)), rng
 
 
-def genomes(space: Space, rng: random.Random) -> list[Genome]:
+def genomes(space: GenomeSpace, rng: random.Random) -> list[Genome]:
     """Draws, and what moves and crossovers make of them."""
     drawn = [space.draw(rng) for _ in range(8)]
     walked = drawn[:1]
@@ -58,7 +60,7 @@ def genomes(space: Space, rng: random.Random) -> list[Genome]:
 @pytest.mark.parametrize("seed", range(40))
 def test_every_genome_is_a_mapping_and_fits_when_it_says_so(seed: int) -> None:
     space, rng = random_space(seed, capacity=(None, 40, 400)[seed % 3])
-    space = Space(space.problem, varied(space.arch, rng), space.tiling)
+    space = GenomeSpace(space.problem, varied(space.arch, rng), space.tiling)
     for genome in genomes(space, rng):
         mapping = space.mapping(genome)  # raises where a dimension is not covered
         try:
@@ -112,7 +114,7 @@ def test_loops_of_a_memory_that_keeps_nothing_join_those_further_out() -> None:
     levels = (memory("DRAM"), memory("L1", keeps=MAY), memory("L2", keeps=MAY))
     arch = Architecture(name="three", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
     nothing, everything = (False,) * 3, (True,) * 3
-    space = Space(gemm(12, 12, 1), arch, "ragged")
+    space = GenomeSpace(gemm(12, 12, 1), arch, "ragged")
     keeps, trips = (everything, everything, nothing), [(2, 3, 2), (1, 5, 4), (1, 1, 1)]
     assert space.assemble(keeps, trips, [()] * 3, random.Random(0)).trips == ((2, 6, 1), (1, 12, 1), (1, 1, 1))
 
@@ -186,14 +188,14 @@ def fitting(problem: Problem, arch: Architecture, tiling: Tiling) -> set[str]:
 def test_random_sampling_reaches_every_mapping_and_no_other(
     problem: Problem, arch: Architecture, tiling: Tiling
 ) -> None:
-    space, rng = Space(problem, arch, tiling), random.Random(0)
+    space, rng = GenomeSpace(problem, arch, tiling), random.Random(0)
     draws = (space.draw(rng) for _ in range(25_000))
     assert {str(space.mapping(genome)) for genome in set(draws) if space.fits(genome)} == fitting(problem, arch, tiling)
 
 
 @pytest.mark.parametrize(("problem", "arch", "tiling"), BLIND_SPOTS)
 def test_moves_reach_every_mapping(problem: Problem, arch: Architecture, tiling: Tiling) -> None:
-    space, rng = Space(problem, arch, tiling), random.Random(0)
+    space, rng = GenomeSpace(problem, arch, tiling), random.Random(0)
     genome = space.draw(rng)
     walk = {genome}
     for _ in range(25_000):
@@ -205,7 +207,17 @@ def test_moves_reach_every_mapping(problem: Problem, arch: Architecture, tiling:
 # ---- the searches ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+def asked(
+    problem: Problem,
+    arch: Architecture,
+    objective: str = "edp",
+    tiling: Tiling = "perfect",
+    limits: Limits = DEFAULT_LIMITS,
+) -> Question:
+    return Question(problem, arch, parse_objective(objective), tiling, limits=limits)
+
+
+@pytest.mark.parametrize("strategy", PROPOSALS)
 @pytest.mark.parametrize("seed", range(5))
 def test_never_better_than_the_proven_best(strategy: str, seed: int) -> None:
     rng = random.Random(1000 + seed)
@@ -214,7 +226,7 @@ def test_never_better_than_the_proven_best(strategy: str, seed: int) -> None:
     objective = ("energy", "latency", "edp")[seed % 3]
     proven = search(problem, arch, objective, tiling).certificate
     assert proven.proven
-    result = search_heuristic(problem, arch, objective, tiling, strategy, seed, evaluations=90)
+    result = search_heuristic(asked(problem, arch, objective, tiling), strategy, seed, evaluations=90)
     assert evaluate(result.mapping, arch) == result.cost
     assert result.cost.objective(objective) >= proven.value * (1 - 1e-9)
     values = [step.value for step in result.trajectory]
@@ -233,20 +245,21 @@ def test_never_better_than_the_proven_best(strategy: str, seed: int) -> None:
 def test_finds_the_optimum_of_small_problems(problem: Problem, arch: str, tiling: Tiling, strategy: str) -> None:
     machine = load_arch(arch)
     proven = search(problem, machine, "energy", tiling).certificate.value
-    found = search_heuristic(problem, machine, "energy", tiling, strategy, seed=0, evaluations=800)
+    found = search_heuristic(asked(problem, machine, "energy", tiling), strategy, seed=0, evaluations=800)
     assert found.cost.energy_pj == pytest.approx(proven, rel=1e-9)
 
 
 LAYER = conv2d(K=8, C=6, P=6, Q=5, R=3, S=3)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", PROPOSALS)
 @pytest.mark.parametrize("tiling", TILINGS)
 def test_same_seed_same_mapping(strategy: str, tiling: Tiling) -> None:
     first, again = (
-        search_heuristic(LAYER, load_arch("eyeriss"), "edp", tiling, strategy, seed=7, evaluations=30) for _ in range(2)
+        search_heuristic(asked(LAYER, load_arch("eyeriss"), "edp", tiling), strategy, seed=7, evaluations=30)
+        for _ in range(2)
     )
-    other = search_heuristic(LAYER, load_arch("eyeriss"), "edp", tiling, strategy, seed=8, evaluations=30)
+    other = search_heuristic(asked(LAYER, load_arch("eyeriss"), "edp", tiling), strategy, seed=8, evaluations=30)
     assert (str(first.mapping), first.evaluated, first.rejected) == (
         str(again.mapping),
         again.evaluated,
@@ -259,9 +272,11 @@ def test_same_seed_same_mapping(strategy: str, tiling: Tiling) -> None:
 
 def test_same_seed_same_mapping_under_any_hash_seed() -> None:
     program = (
-        "import tilewright as tw; from tilewright.mapper.heuristics import STRATEGIES, search_heuristic as find\n"
+        "import tilewright as tw; from tilewright.mapper.heuristics import PROPOSALS, search_heuristic\n"
+        "from tilewright.cost_models import EDP; from tilewright.mapper.question import Question\n"
         "problem, arch = tw.conv2d(K=8, C=6, P=6, Q=5, R=3, S=3), tw.load_arch('three_level')\n"
-        "for s in STRATEGIES: print(find(problem, arch, strategy=s, tiling='ragged', seed=5, evaluations=25).mapping)\n"
+        "question = Question(problem, arch, EDP, 'ragged')\n"
+        "for name in PROPOSALS: print(search_heuristic(question, name, seed=5, evaluations=25).mapping)\n"
     )
     printed = [
         subprocess.run(
@@ -273,75 +288,65 @@ def test_same_seed_same_mapping_under_any_hash_seed() -> None:
     assert printed[0].count("DRAM keeps") == 3
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", PROPOSALS)
 def test_a_larger_budget_begins_like_a_smaller_one(strategy: str) -> None:
     small, large = (
-        search_heuristic(LAYER, load_arch("eyeriss"), strategy=strategy, evaluations=budget) for budget in (30, 75)
+        search_heuristic(asked(LAYER, load_arch("eyeriss")), strategy, evaluations=budget) for budget in (30, 75)
     )
     steps = [[step[1:] for step in result.trajectory] for result in (small, large)]
     assert steps[1][: len(steps[0])] == steps[0]
     assert large.cost.edp <= small.cost.edp
 
 
-def test_any_function_of_the_cost_may_be_minimized() -> None:
-    arch = load_arch("three_level")
-    found = search_heuristic(LAYER, arch, lambda cost: cost.latency_cycles, "perfect", "anneal", evaluations=60)
-    named = search_heuristic(LAYER, arch, "latency", "perfect", "anneal", evaluations=60)
-    assert found.mapping == named.mapping
-    assert found.trajectory[-1].value == found.cost.latency_cycles
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", PROPOSALS)
 def test_a_time_limit_ends_the_search_but_not_before_something_is_found(strategy: str) -> None:
-    result = search_heuristic(LAYER, load_arch("eyeriss"), strategy=strategy, time_limit=0.0)
+    result = search_heuristic(asked(LAYER, load_arch("eyeriss"), limits=Limits(0.0)), strategy)
     assert result.evaluated == 1
-    result = search_heuristic(LAYER, load_arch("eyeriss"), strategy=strategy, time_limit=0.2)
+    result = search_heuristic(asked(LAYER, load_arch("eyeriss"), limits=Limits(0.2)), strategy)
     assert result.evaluated > 1
     assert result.trajectory[-1].seconds < 2
 
 
 def test_a_space_smaller_than_the_budget_is_exhausted() -> None:
     problem, arch, tiling = BLIND_SPOTS[3]
-    result = search_heuristic(problem, arch, "edp", tiling, "random", evaluations=100_000)
+    result = search_heuristic(asked(problem, arch, "edp", tiling), "random", evaluations=100_000)
     assert result.evaluated == len(fitting(problem, arch, tiling))
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", PROPOSALS)
 def test_nothing_fits(strategy: str) -> None:
     levels = (memory("DRAM"), memory("buffer", keeps=Keeps(), size_bits=16))
     arch = Architecture(name="narrow", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
     with pytest.raises(InfeasibleError, match=r"none of 20,000 mappings tried fits(.|\n)*buffer: tiles of .* need"):
-        search_heuristic(gemm(2, 2, 2), arch, strategy=strategy)
+        search_heuristic(asked(gemm(2, 2, 2), arch), strategy)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("limit", "options", "message"),
     [
-        ({"strategy": "aneal"}, "did you mean 'anneal'"),
-        ({"time_limit": -1.0}, "expected seconds, 0 or more"),
-        ({"evaluations": 0}, "expected 1 or more"),
+        (None, {"heuristic": "aneal"}, "did you mean 'anneal'"),
+        (-1.0, {}, "expected seconds, 0 or more"),
+        (None, {"evaluations": 0}, "expected 1 or more"),
     ],
 )
-def test_wrong_options(options: dict[str, object], message: str) -> None:
+def test_wrong_options(limit: float | None, options: dict[str, Any], message: str) -> None:
     with pytest.raises(TilewrightError, match=message):
-        search_heuristic(gemm(2, 2, 2), load_arch("three_level"), **options)  # type: ignore[arg-type]
+        search_heuristic(asked(gemm(2, 2, 2), load_arch("three_level"), limits=Limits(limit)), **options)
 
 
-def interrupted_after(calls: int) -> object:
-    """An objective during which the user presses Ctrl-C."""
+@pytest.mark.parametrize("calls", [5, 0])
+def test_an_interrupted_search_returns_what_it_has(calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     counter = itertools.count(1)
 
-    def objective(cost: object) -> float:
+    def interrupted(mapping: Mapping, arch: Architecture) -> Cost:
         if next(counter) > calls:
             raise KeyboardInterrupt
-        return 1.0
+        return evaluate(mapping, arch)
 
-    return objective
-
-
-def test_an_interrupted_search_returns_what_it_has() -> None:
-    arch = load_arch("three_level")
-    result = search_heuristic(LAYER, arch, interrupted_after(5), evaluations=50)  # type: ignore[arg-type]
-    assert (result.evaluated, len(result.trajectory)) == (5, 1)
+    monkeypatch.setattr(trajectory, "evaluate", interrupted)
+    question = asked(LAYER, load_arch("three_level"))
+    if calls:
+        assert search_heuristic(question, evaluations=50).evaluated == calls
+        return
     with pytest.raises(KeyboardInterrupt):
-        search_heuristic(LAYER, arch, interrupted_after(0), evaluations=50)  # type: ignore[arg-type]
+        search_heuristic(question, evaluations=50)

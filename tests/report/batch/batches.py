@@ -10,6 +10,8 @@ from typing import Any
 
 import tilewright as tw
 from tilewright.cost_models import parse_objective
+from tilewright.ir import UndecidedError
+from tilewright.mapper.question import Question
 from tilewright.report.batch.job import run_job
 from tilewright.report.batch.plan import (
     Cell,
@@ -20,7 +22,6 @@ from tilewright.report.batch.plan import (
     plan_comparison,
     read_dataflows,
 )
-from tilewright.report.store import Question
 from tilewright.workloads import Network, load_network
 
 DATAFLOWS = ("free", "weight-stationary", "output-stationary")
@@ -42,7 +43,7 @@ def network(folder: Path, name: str = "tiny") -> Network:
 
 
 def settings(objective: str = "edp", **changes: Any) -> Settings:
-    return Settings(parse_objective(objective), **changes)
+    return Settings(parse_objective(objective), **{"tiling": "perfect", **changes})
 
 
 def cells(
@@ -65,7 +66,7 @@ class Here:
         self.stopped = False
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> Future[Any]:
-        self.ran.append(argument.question)
+        self.ran.append(argument)
         future: Future[Any] = Future()
         try:
             future.set_result(function(argument))
@@ -80,10 +81,15 @@ class Here:
         self.stopped = True
 
 
-def killing_job(job: Any) -> Any:
+def killing_job(question: Any) -> Any:
     """As `run_job`, but the worker is killed by the first search of a convolution; a file remembers that."""
     mark = Path(os.environ["TILEWRIGHT_TEST_MARK"])
-    if "R" in job.question.problem.sizes and (not mark.exists() or "always" in mark.name):
+    if "R" in question.problem.sizes and (not mark.exists() or "always" in mark.name):
         mark.touch()
         os.kill(os.getpid(), 9)
-    return run_job(job)
+    return run_job(question)
+
+
+def undecided_job(_: Any) -> Any:
+    """A search whose time was over before it had found anything."""
+    raise UndecidedError("time ran out", where="gemm", hint="wait longer")

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import tilewright as tw
 from tilewright.cost_models import parse_objective
+from tilewright.mapper.question import Question
 from tilewright.report.batch.estimate import estimated_seconds
-from tilewright.report.store import Question
 
 
 def test_more_takes_longer() -> None:
-    asked = Question(tw.gemm(M=64, N=64, K=64), tw.load_arch("eyeriss"), parse_objective("edp"))
+    asked = Question(tw.gemm(M=64, N=64, K=64), tw.load_arch("eyeriss"), parse_objective("edp"), "perfect")
     seconds = estimated_seconds(asked)
     assert 0.001 < seconds < 60
     for more in (

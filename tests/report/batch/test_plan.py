@@ -9,8 +9,9 @@ import pytest
 import tilewright as tw
 from batches import cells, network, questions, settings
 from tilewright.ir import ConstraintError, ProblemError, TilewrightError
+from tilewright.mapper.question import Question
 from tilewright.report.batch.plan import Machine, Workload, distinct_questions, plan_comparison, read_dataflows
-from tilewright.report.store import NoMapping, Question
+from tilewright.report.store import NoMapping
 
 ONLY_CONVOLUTIONS = "memories:\n  GLB:\n    temporal: {R: 1}\n"
 

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from batches import Here, killing_job, questions
+from batches import Here, killing_job, questions, undecided_job
 from tilewright.ir import TilewrightError, UnwritableStoreError
+from tilewright.mapper.question import Answer
 from tilewright.report.batch import run as run_module
 from tilewright.report.batch.job import Failure, Job, run_job
 from tilewright.report.batch.processes import Processes
 from tilewright.report.batch.run import Progress, run_batch
-from tilewright.report.store import Claims, NoMapping, Solution, Store
+from tilewright.report.store import Claims, NoMapping, Store
 
 
 @pytest.fixture
@@ -46,10 +47,8 @@ def run_job_again(question: Any, outcome: Any) -> Any:
     """The same search in this process; only its time may differ."""
     from dataclasses import replace
 
-    from tilewright.report.batch.job import Job
-
-    answer = run_job(Job(question)).answer
-    assert isinstance(answer, Solution)
+    answer = run_job(question).result
+    assert isinstance(answer, Answer)
     return replace(answer, certificate=replace(answer.certificate, seconds=outcome.certificate.seconds))
 
 
@@ -85,7 +84,7 @@ def test_a_search_whose_worker_dies_once_runs_again(
     found = with_killed_worker(tmp_path, path, monkeypatch, "once")
     assert found.progress.retried == 1
     assert found.progress.failed == 0
-    assert all(isinstance(outcome, Solution) for outcome in found.outcomes.values())
+    assert all(isinstance(outcome, Answer) for outcome in found.outcomes.values())
 
 
 def test_a_search_whose_worker_always_dies_is_marked(
@@ -109,9 +108,9 @@ def with_killed_worker(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_error_of_the_program_is_one_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(job: Any) -> Any:
-        assert "R" not in job.question.problem.sizes, "a defect"
-        return run_job(job)
+    def broken(question: Any) -> Any:
+        assert "R" not in question.problem.sizes, "a defect"
+        return run_job(question)
 
     monkeypatch.setattr(run_module, "run_job", broken)
     found = run_batch(questions(tmp_path), None, Here)
@@ -206,3 +205,16 @@ def test_a_batch_that_is_stopped_goes_on(tmp_path: Path, path: Path, how: signal
         found = run_batch(asked, store, Here)
         assert (found.progress.recalled, found.progress.done) == (kept, len(asked) - kept)
         assert len(list(store.records())) == len(asked) == len(found.outcomes)
+
+
+@pytest.mark.parametrize("workers", [Here, partial(Processes, 1)])
+def test_a_search_that_ends_undecided_is_a_failure_that_says_so(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch, workers: Any
+) -> None:
+    """No mapping was found in its time: that is not to say that there is none, and nothing to be kept."""
+    monkeypatch.setattr(run_module, "run_job", undecided_job)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    with Store(path) as store:
+        outcomes = run_batch(questions(tmp_path), store, workers).outcomes.values()
+        assert {str(outcome) for outcome in outcomes} == {str(Failure("gemm: time ran out\nhint: wait longer"))}
+        assert not list(store.records())

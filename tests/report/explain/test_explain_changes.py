@@ -9,11 +9,12 @@ import pytest
 
 import tilewright as tw
 from generators import memory
-from tilewright import explanations
 from tilewright.arch import Architecture, Keeps, Mac, list_archs, load_arch
 from tilewright.explanations import explain
+from tilewright.mapper.question import Answer, Question
+from tilewright.mapper.strategies import Exact
 from tilewright.report.explain.changes import Change, changes_of
-from tilewright.report.explain.explanation import Improvement
+from tilewright.report.explain.facts import Improvement
 from tilewright.report.explain.ranking import STOPPED, best_changes, try_changes
 
 CONV = tw.conv2d(K=4, C=4, P=4, Q=4, R=3, S=1)
@@ -174,13 +175,15 @@ def test_an_interrupt_hands_over_what_is_known(monkeypatch: pytest.MonkeyPatch) 
     result = tw.search(tw.gemm(2, 2, 2), tiny(), "energy")
     asked: list[str] = []
 
-    def search(problem: tw.Problem, arch: Architecture, *kind: object, **more: object) -> tw.SearchResult:
-        asked.append(arch.name)
+    search = Exact.search
+
+    def interrupted(self: Exact, question: Question) -> Answer:
+        asked.append(question.arch.name)
         if len(asked) == 3:
             raise KeyboardInterrupt
-        return tw.search(problem, arch, *kind, **more)  # type: ignore[arg-type]
+        return search(self, question)
 
-    monkeypatch.setattr(explanations, "search", search)
+    monkeypatch.setattr(Exact, "search", interrupted)
     e = explain(result, cache=False)
     found = e.improvement
     assert found is not None
@@ -208,7 +211,7 @@ def test_the_kind_of_search_follows_the_mapping() -> None:
     assert found is not None
     assert (found.kind, found.objective.name) == ("uneven space, ragged tilings", "edp")
     assert found.notes == ()
-    constrained = tw.search(tw.gemm(2, 2, 2), tiny(), "energy", constraints="L1.temporal.K<=1")
+    constrained = tw.search(tw.gemm(2, 2, 2), tiny(), "energy", "perfect", constraints="L1.temporal.K<=1")
     told = explain(constrained).improvement
     assert told is not None
     assert (told.kind, told.objective.name) == ("even space, perfect tilings", "energy")

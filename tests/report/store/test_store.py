@@ -21,26 +21,30 @@ import tilewright as tw
 from tilewright.arch import Memory
 from tilewright.cost_models import parse_objective
 from tilewright.ir import InfeasibleError, StoreError, UnwritableStoreError
+from tilewright.mapper import question as question_module
 from tilewright.mapper.constraints import Constraints
-from tilewright.report.store import NoMapping, Question, Solution, Store
-from tilewright.report.store import question as question_module
+from tilewright.mapper.question import Answer, Limits, Question
+from tilewright.report.store import NoMapping, Store, stored_key
+from tilewright.report.store import key as key_module
 from tilewright.report.store import record as record_module
 from tilewright.report.store.database import SCHEMA_VERSION
 
 
 def question(size: int = 4, name: str = "gemm", **changes: Any) -> Question:
-    asked = Question(tw.gemm(M=size, N=4, K=4, name=name), tw.load_arch("three_level"), parse_objective("edp"))
+    asked = Question(
+        tw.gemm(M=size, N=4, K=4, name=name), tw.load_arch("three_level"), parse_objective("edp"), "perfect"
+    )
     return replace(asked, **changes)
 
 
 @cache
-def solution(size: int = 4) -> Solution:
+def solution(size: int = 4) -> Answer:
     asked = question(size)
-    found = tw.search(asked.problem, asked.arch)
-    return Solution(found.mapping, found.cost, found.certificate)
+    found = tw.search(asked.problem, asked.arch, tiling="perfect")
+    return Answer(found.mapping, found.cost, found.certificate)
 
 
-def unproven(lower_bound: float = 1.0) -> Solution:
+def unproven(lower_bound: float = 1.0) -> Answer:
     found = solution()
     return replace(found, certificate=replace(found.certificate, lower_bound=lower_bound))
 
@@ -121,7 +125,7 @@ def test_an_answer_comes_back_whole(path: Path) -> None:
     with Store(path) as store:
         recalled = store.recall(question())
         assert recalled is not None
-        assert recalled.answer == solution()
+        assert recalled.result == solution()
         assert recalled.record.seconds == 1.5
         assert recalled.record.written_by == f"tilewright {tw.__version__}"
         assert store.recall(question(8)) is None
@@ -133,49 +137,78 @@ def test_an_equal_layer_gets_it_under_its_own_name(path: Path) -> None:
         store.keep(question(8), NOTHING)
         recalled = store.recall(question(name="net:other"))
         assert recalled is not None
-        assert isinstance(recalled.answer, Solution)
-        assert recalled.answer.mapping.problem.name == "net:other"
-        assert recalled.answer.mapping.nest == solution().mapping.nest
+        assert isinstance(recalled.result, Answer)
+        assert recalled.result.mapping.problem.name == "net:other"
+        assert recalled.result.mapping.nest == solution().mapping.nest
         missing = store.recall(question(8, name="net:other"))
         assert missing is not None
-        assert isinstance(missing.answer, NoMapping)
-        assert isinstance(missing.answer.error, InfeasibleError)
-        assert "no mapping of net:other fits" in str(missing.answer.error)
+        assert isinstance(missing.result, NoMapping)
+        assert isinstance(missing.result.error, InfeasibleError)
+        assert "no mapping of net:other fits" in str(missing.result.error)
 
 
 @pytest.mark.parametrize(
     ("kept_under", "asked_under", "answered"),
-    [(10.0, 10.0, True), (10.0, 5.0, True), (10.0, 20.0, False), (10.0, None, False)],
+    [
+        *[(10.0, 10.0, True), (10.0, 5.0, True), (10.0, 20.0, False), (10.0, None, False), (None, 10.0, True)],
+        *[((10.0, 64), (10.0, 64), True), ((10.0, 64), (10.0, 32), True), ((10.0, 64), (10.0, 65), False)],
+        *[((None, 64), (None, 64), True), ((None, 64), (1.0, 65), False), ((10.0, 64), (11.0, 32), False)],
+    ],
 )
-def test_a_result_without_proof_answers_no_longer_search(
-    path: Path, kept_under: float, asked_under: float | None, answered: bool
+def test_a_result_without_proof_answers_no_search_with_larger_limits(
+    path: Path, kept_under: Any, asked_under: Any, answered: bool
 ) -> None:
     with Store(path) as store:
-        store.keep(question(), unproven(), kept_under)
-        assert (store.recall(question(), asked_under) is not None) == answered
+        store.keep(question(limits=limits(kept_under)), unproven())
+        assert (store.recall(question(limits=limits(asked_under))) is not None) == answered
+
+
+def limits(given: Any) -> Limits:
+    """Seconds, or seconds and bytes."""
+    return Limits(*given) if isinstance(given, tuple) else Limits(given)
 
 
 def test_a_proven_result_answers_every_search(path: Path) -> None:
     with Store(path) as store:
-        store.keep(question(), solution(), 10.0)
-        assert store.recall(question(), None) is not None
-        assert store.recall(question(), 100.0) is not None
+        store.keep(question(limits=Limits(10.0, 64)), solution())
+        assert store.recall(question(limits=Limits(None))) is not None
+        assert store.recall(question(limits=Limits(100.0, 2**40))) is not None
 
 
 def test_the_better_result_stays(path: Path) -> None:
-    def status_and_limit(store: Store) -> tuple[str, float | None]:
+    def kept(store: Store) -> tuple[str, float | None, int | None]:
         (record,) = store.records()
-        return record.status, record.time_limit_s
+        return record.status, record.time_limit_s, record.memory_limit_bytes
 
     with Store(path) as store:
-        store.keep(question(), unproven(), 10.0)
-        store.keep(question(), unproven(2.0), 5.0)
-        assert status_and_limit(store) == ("unproven", 10.0)
-        store.keep(question(), unproven(3.0), 20.0)
-        assert status_and_limit(store) == ("unproven", 20.0)
-        store.keep(question(), solution(), 1.0)
-        store.keep(question(), unproven(), 50.0)
-        assert status_and_limit(store) == ("proven", 1.0)
+        for limits, stays in [
+            (Limits(10.0, 64), Limits(10.0, 64)),
+            (Limits(5.0, 64), Limits(10.0, 64)),
+            (Limits(10.0, 32), Limits(10.0, 64)),
+            (Limits(20.0, 64), Limits(20.0, 64)),
+            (Limits(20.0, 128), Limits(20.0, 128)),
+            (Limits(None, 128), Limits(None, 128)),
+            (Limits(50.0, 128), Limits(None, 128)),
+        ]:
+            store.keep(question(limits=limits), unproven())
+            assert kept(store) == ("unproven", stays.time_s, stays.memory_bytes)
+        store.keep(question(limits=Limits(1.0, 64)), solution())
+        store.keep(question(limits=Limits(None, 2**40)), unproven())
+        assert kept(store) == ("proven", 1.0, 64)
+
+
+def test_a_store_without_memory_limits_goes_on_being_used(path: Path) -> None:
+    with Store(path) as store:
+        record = store.keep(question(), unproven())
+    without = replace(record, memory_limit_bytes=None)
+    change(path, "UPDATE results SET checksum = ?", record_module.checksum_of(without))
+    change(path, "ALTER TABLE results DROP COLUMN memory_limit_bytes")
+    change(path, "PRAGMA user_version = 1")
+    with Store(path) as store:
+        assert list(store.records()) == [replace(without, checksum=record_module.checksum_of(without))]
+        assert store.recall(question(limits=Limits(None, 2**40))) is not None
+        store.keep(question(8), solution(8))
+        assert len(list(store.records(only="intact"))) == 2
 
 
 def test_another_cost_model_has_results_of_its_own(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +224,7 @@ def test_another_cost_model_has_results_of_its_own(path: Path, monkeypatch: pyte
 def test_another_format_has_results_of_its_own(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store(path) as store:
         store.keep(question(), solution())
-        monkeypatch.setattr(question_module, "FORMAT", "other")
+        monkeypatch.setattr(key_module, "FORMAT", "other")
         assert store.recall(question()) is None
 
 
@@ -202,7 +235,7 @@ def test_records_are_filtered(path: Path) -> None:
         assert [r.layer for r in store.records()] == ["net:one", "net:two", "other:one"]
         assert [r.layer for r in store.records({"layer": "net:*"})] == ["net:one", "net:two"]
         assert [r.layer for r in store.records({"layer": "*:one", "status": "proven"})] == ["net:one"]
-        assert store.remove([question(4).key, question(8).key, "no such key"]) == 2
+        assert store.remove([stored_key(question(4)), stored_key(question(8)), "no such key"]) == 2
         store.compact()
         assert [r.layer for r in store.records()] == ["other:one"]
 
@@ -225,7 +258,7 @@ def test_a_changed_record_is_an_error(path: Path, statement: str) -> None:
     with Store(path) as store:
         store.keep(question(), solution())
         store.keep(question(8), solution(8))
-        change(path, f"{statement} WHERE key = ?", question().key)
+        change(path, f"{statement} WHERE key = ?", stored_key(question()))
         with pytest.raises(StoreError, match="gc --damaged"):
             store.recall(question())
         with pytest.raises(StoreError, match="checksum"):
@@ -299,7 +332,7 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
     def keep_many(store: Store) -> None:
         for size in range(1, 100):
             store.keep(question(size), solution())
-            kept.append(question(size).key)
+            kept.append(stored_key(question(size)))
 
     with Store(path) as store:
         store._connection.execute("PRAGMA max_page_count = 12")
@@ -355,12 +388,12 @@ def test_what_was_kept_survives_a_kill(path: Path) -> None:
 
 def test_ten_thousand_results_are_listed_and_filtered_in_two_seconds(path: Path) -> None:
     with Store(path) as store:
-        record = record_module.record_of(question(), solution(), None, 0.1)
+        record = record_module.record_of(question(), solution(), 0.1)
         with store._transaction():
             for number in range(10_000):
-                parts = [getattr(record, column) for column in record_module.COLUMNS]
-                parts[0], parts[3] = f"{number:064x}", f"net{number % 10}:layer{number}"
-                parts[-1] = record_module._checksum(tuple(parts[:-1]))
+                one = replace(record, key=f"{number:064x}", layer=f"net{number % 10}:layer{number}")
+                one = replace(one, checksum=record_module.checksum_of(one))
+                parts = [getattr(one, column) for column in record_module.COLUMNS]
                 store._connection.execute(f"INSERT INTO results VALUES ({', '.join('?' * len(parts))})", parts)
         started = time.process_time()
         assert len(list(store.records())) == 10_000

@@ -1,31 +1,12 @@
-"""What an exact search came to: a mapping with its cost and certificate, or the reason why there is none."""
+"""What an exact search came to: an answer, or the reason why there is no mapping."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ...cost_models import Cost
-from ...ir import InfeasibleError, Mapping, Problem
-from ...mapper.certificate import Certificate
-
-
-@dataclass(frozen=True)
-class Solution:
-    """The best mapping that was found.
-
-    mapping, cost, certificate  as of a `SearchResult`
-    """
-
-    mapping: Mapping
-    cost: Cost
-    certificate: Certificate
-
-    def of(self, problem: Problem) -> Solution:
-        """The same for a problem that differs in its name alone."""
-        if problem.name == self.mapping.problem.name:
-            return self
-        return Solution(Mapping(problem, self.mapping.nest), self.cost, self.certificate)
+from ...ir import InfeasibleError, Problem
+from ...mapper.question import Answer
 
 
 @dataclass(frozen=True)
@@ -51,4 +32,5 @@ class NoMapping:
         return InfeasibleError(self.message, where=self.where, hint=self.hint)
 
 
-Answer: TypeAlias = Solution | NoMapping
+Result: TypeAlias = Answer | NoMapping
+"""What a search came to."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from .errors import TilewrightError
+from ..ir import TilewrightError
 
 LARGEST_FILE = 2**20
 """Bytes of the largest YAML file; a specification takes a few thousand."""

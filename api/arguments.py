@@ -1,0 +1,103 @@
+"""The arguments of the public calls: checked, and made into what the other folders take.
+
+A search is described by the arguments of `search`; all calls that search take them through `question_of`. What is
+wrong with one of them is a TilewrightError that names it (`ir/checks.py`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from typing import TypeAlias
+
+from .arch import Architecture, load_arch
+from .arch.units import size_bits
+from .cost_models import ObjectiveLike, parse_objective
+from .inputs import checks
+from .ir import ArchitectureError, Problem, ProblemError, TilewrightError, did_you_mean
+from .ir.limits import check_countable
+from .mapper.constraints.files import ConstraintSource, load_constraints
+from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.question import Limits, Question
+from .mapper.space import SPACES, Space
+from .mapper.tilings import TILINGS, Tiling, tiling_for
+from .workloads import load_layer
+
+ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
+ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | None"
+StoreLike: TypeAlias = str | os.PathLike[str]
+SizeLike: TypeAlias = int | str
+"""A number of bytes, or a size such as "2 GiB"."""
+
+
+def question_of(
+    problem: Problem | str,
+    arch: ArchitectureLike,
+    objective: ObjectiveLike,
+    tiling: Tiling,
+    space: Space,
+    constraints: ConstraintsLike,
+    limits: Limits,
+) -> Question:
+    """The question that arguments of `search` ask; all of them checked."""
+    check_choice("tiling", tiling, TILINGS)
+    check_choice("space", space, SPACES)
+    wanted = parse_objective(objective)
+    layer, machine = as_problem(problem), as_architecture(arch)
+    return Question(layer, machine, wanted, tiling, space, load_constraints(constraints, layer, machine), limits)
+
+
+def as_problem(problem: Problem | str) -> Problem:
+    """The problem itself, or the layer of that name; not larger than can be counted."""
+    if isinstance(problem, str):
+        layer = load_layer(problem)
+    elif isinstance(problem, Problem):
+        layer = problem
+    else:
+        hint = "write gemm(M=64, N=64, K=64), or resnet50:conv1"
+        raise ProblemError(f"the problem is {checks.shown(problem)}, expected a Problem or a layer's name", hint=hint)
+    check_countable(layer)
+    return layer
+
+
+def as_architecture(arch: ArchitectureLike) -> Architecture:
+    """The architecture itself, or the one of that name or path."""
+    return arch if isinstance(arch, Architecture) else load_arch(arch)
+
+
+def tiling_or_default(tiling: Tiling | None, known: Sequence[Tiling] = TILINGS) -> Tiling:
+    """The tiling that is asked for; where none is, the default, or what a strategy or a form knows instead of it."""
+    if tiling is None:
+        return tiling_for(known)
+    check_choice("tiling", tiling, TILINGS)
+    return tiling
+
+
+def limits_of(time_limit: float | None = None, memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT) -> Limits:
+    """The limits of one search: seconds, or None; bytes, or a text such as "2 GiB"."""
+    time_s = None if time_limit is None else checks.seconds(time_limit, "the time limit")
+    return Limits(time_s, memory_bytes(memory_limit))
+
+
+def memory_bytes(size: SizeLike) -> int:
+    """Bytes, from a number of them or from a text such as "512 MiB"."""
+    if not isinstance(size, str):
+        return checks.whole(size, "the memory limit")
+    try:
+        bits = size_bits(size)
+    except ArchitectureError as error:
+        raise TilewrightError(error.message, where="the memory limit", hint=error.hint) from None
+    return checks.whole(bits // 8, "the memory limit in bytes")
+
+
+def as_store(store: StoreLike | None) -> StoreLike | None:
+    """The path of a store, or None."""
+    return None if store is None else checks.path(store, "the store", "the path of a result store")
+
+
+def check_choice(what: str, value: str, known: Collection[str]) -> None:
+    """TilewrightError, with the nearest known word, for a word that is not known."""
+    if not isinstance(value, str) or value not in known:
+        message = f"unknown {what} {value!r}, expected {' or '.join(known)}"
+        near = did_you_mean(str(value), known)
+        raise TilewrightError(message, hint=near if near.startswith("did you mean") else None)

@@ -1,0 +1,140 @@
+"""Searches of one layer, as a user calls them."""
+
+from __future__ import annotations
+
+import warnings
+
+from .arguments import (
+    ArchitectureLike,
+    ConstraintsLike,
+    SizeLike,
+    StoreLike,
+    as_store,
+    check_choice,
+    limits_of,
+    question_of,
+    tiling_or_default,
+)
+from .cost_models import ENERGY, ObjectiveLike
+from .inputs import checks
+from .ir import Problem, TilewrightError
+from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.question import Question
+from .mapper.several import search_best, search_front
+from .mapper.space import Space
+from .mapper.strategies import STRATEGIES, strategy_named
+from .mapper.tilings import Tiling
+from .results import SearchResult
+
+
+def search(
+    problem: Problem | str,
+    arch: ArchitectureLike,
+    objective: ObjectiveLike = "edp",
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    constraints: ConstraintsLike = None,
+    strategy: str = "exact",
+    time_limit: float | None = None,
+    seed: int | None = None,
+    *,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    store: StoreLike | None = None,
+) -> SearchResult:
+    """The mapping with the least energy, latency or other objective, and the proof that none is better.
+
+    problem    a problem, or a layer by name: "resnet50:layer1.0.conv2"
+    arch       an architecture, or one of the library by name, or the path of an architecture file
+    objective  "energy", "latency", "edp", "ed2p", or a formula such as "energy * latency ** 0.5"; "latency,energy" is
+               the least energy of the fastest; "energy where latency <= 20000" has a limit (docs/cost-model.md)
+    tiling     "ragged" lets the last tile of a dimension be smaller, "perfect" allows divisors only; None: the default
+               (`mapper.tilings.DEFAULT_TILING`), or what the strategy knows in its place; the certificate says which
+    space      "even": one tile boundary for each memory; "uneven": one for each memory and tensor
+    constraints  only mappings that satisfy them: the name of a dataflow, the path of a constraints file, a dict of the
+               same form, one line such as "GLB.temporal.K<=16", or a list of these
+    strategy   "exact"; "cpsat", an independent exact model; "random", "anneal", "genetic": to compare with, no proof
+    time_limit seconds after which the best mapping so far is returned, with the bound proven by then; None: no limit.
+               Ctrl-C does the same
+    seed       of the strategies that draw lots; None: 0
+    memory_limit  bytes that the search may take for its tables and open mappings, or a text such as "2 GiB"; what does
+               not fit is bounded more coarsely (strategy "exact")
+    store      path of a result store that is asked first, and keeps what is found (strategy "exact"); None: none is
+
+    Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
+    InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.
+    """
+    check_choice("strategy", strategy, STRATEGIES)
+    chosen = strategy_named(strategy, seed=None if seed is None else checks.whole(seed, "the seed", 0))
+    kind, limits = tiling_or_default(tiling, chosen.tilings), limits_of(time_limit, memory_limit)
+    question = question_of(problem, arch, objective, kind, space, constraints, limits)
+    if as_store(store) is None:
+        return SearchResult.of(question, chosen.search(question))
+    if strategy != "exact":
+        raise TilewrightError(f"a store keeps what the strategy exact finds, found strategy {strategy}", where="store")
+    from .stored import search_stored
+
+    return search_stored(question, store, warn).result
+
+
+def search_top(
+    problem: Problem | str,
+    arch: ArchitectureLike,
+    count: int,
+    objective: ObjectiveLike = "edp",
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    constraints: ConstraintsLike = None,
+    time_limit: float | None = None,
+    *,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+) -> list[SearchResult]:
+    """The best `count` mappings that differ in energy or latency, best first, each with its proof; arguments as those
+    of `search`. Fewer where there are no more.
+
+    Raises TilewrightError as `search` does, for a count below 1, and for a lexicographic objective.
+    """
+    kind, limits = tiling_or_default(tiling), limits_of(time_limit, memory_limit)
+    return best_few(question_of(problem, arch, objective, kind, space, constraints, limits), count)
+
+
+def best_few(question: Question, count: int) -> list[SearchResult]:
+    """As `search_top`, of a question."""
+    number = checks.whole(count, "the number of mappings")
+    if question.objective.is_lexicographic:
+        hint, where = (
+            'give one value, such as "latency", or ask for the Pareto front',
+            f"objective {question.objective}",
+        )
+        raise TilewrightError("the best few need one value each", where=where, hint=hint)
+    return [SearchResult.of(question, answer) for answer in search_best(question, number)]
+
+
+def search_pareto(
+    problem: Problem | str,
+    arch: ArchitectureLike,
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    constraints: ConstraintsLike = None,
+    time_limit: float | None = None,
+    *,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    store: StoreLike | None = None,
+) -> list[SearchResult]:
+    """The exact Pareto front of energy and latency, from the least energy to the least latency, each point proven;
+    arguments as those of `search`, the limits for each of the two searches that a point takes. A store keeps all of
+    these searches.
+
+    Raises TilewrightError as `search` does.
+    """
+    limits = limits_of(time_limit, memory_limit)
+    question = question_of(problem, arch, ENERGY, tiling_or_default(tiling), space, constraints, limits)
+    if as_store(store) is None:
+        return [SearchResult.of(question, answer) for answer in search_front(question)]
+    from .stored import front_stored
+
+    return front_stored(question, store, warn)
+
+
+def warn(text: str) -> None:
+    """A warning for those that call from Python."""
+    warnings.warn(text, RuntimeWarning, stacklevel=2)

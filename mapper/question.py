@@ -1,0 +1,136 @@
+"""What a search is about, and what it comes to.
+
+Every strategy takes a `Question` and gives an `Answer`. The key of a question is a hash of everything that its answer
+depends on, and of nothing else: names of layers and architectures, and the words in which constraints were written, are
+left out, and so are the limits, for what is proven holds under any. So equal layers of two networks have one answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+from ..arch import Architecture
+from ..cost_models import Cost, Objective
+from ..ir import Mapping, Problem
+from .certificate import Certificate
+from .constraints import Constraints
+from .means import DEFAULT_MEMORY_LIMIT
+from .model_version import MODEL_VERSION
+from .space import Space
+from .tilings import Tiling
+
+FREE: Final = Constraints()
+"""No constraints: the whole space."""
+
+_WITHOUT_EFFECT = {"name", "description", "technology", "source", "settings"}
+"""Fields of an architecture that no result depends on."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one search may take.
+
+    time_s        seconds after which the best mapping so far is taken; None: no limit
+    memory_bytes  of tables and open mappings together
+    """
+
+    time_s: float | None = None
+    memory_bytes: int = DEFAULT_MEMORY_LIMIT
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+@dataclass(frozen=True)
+class Question:
+    """One search, with everything resolved.
+
+    problem, arch  what is to be mapped, and on which machine
+    objective    to be minimized
+    tiling, space, constraints  the mappings to choose from
+    limits       after which the best mapping so far is taken, with the bound proven by then
+    """
+
+    problem: Problem
+    arch: Architecture
+    objective: Objective
+    tiling: Tiling
+    space: Space = "even"
+    constraints: Constraints = FREE
+    limits: Limits = DEFAULT_LIMITS
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256, in hexadecimal digits, of the canonical JSON of the question and `MODEL_VERSION`."""
+        parts = {
+            "model": MODEL_VERSION,
+            "problem": _problem(self.problem),
+            "architecture": _architecture(self.arch),
+            "constraints": _plain(self.constraints.key()),
+            "objective": self.objective.name,
+            "tiling": self.tiling,
+            "space": self.space,
+        }
+        return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+
+    def __str__(self) -> str:
+        dataflow = "" if self.constraints.is_free else f", {self.constraints.name}"
+        return f"{self.problem.name} on {self.arch.name}{dataflow}, {self.objective.name}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a search comes to.
+
+    mapping      the best one that was found
+    cost         of the mapping
+    certificate  what is proven of it
+    """
+
+    mapping: Mapping
+    cost: Cost
+    certificate: Certificate
+
+    def of(self, problem: Problem) -> Answer:
+        """The same for a problem that differs in its name alone."""
+        if problem.name == self.mapping.problem.name:
+            return self
+        return Answer(Mapping(problem, self.mapping.nest), self.cost, self.certificate)
+
+
+def canonical_json(value: object) -> str:
+    """One text for equal values: keys in order, nothing between the parts."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def _problem(problem: Problem) -> Any:
+    """Sizes and tensors. The order of dimensions is a part of it: of equally good mappings, the search takes one."""
+    tensors = [[t.name, t.role, t.ranks, t.bits, t.partial_bits] for t in problem.tensors]
+    return [problem.dims, tensors]
+
+
+@lru_cache(maxsize=256)
+def _architecture_text(arch: Architecture) -> str:
+    # Without defaults, a new switch of the cost model that is off leaves all keys as they are.
+    return arch.model_dump_json(exclude=_WITHOUT_EFFECT, exclude_defaults=True)
+
+
+def _architecture(arch: Architecture) -> Any:
+    try:
+        text = _architecture_text(arch)
+    except TypeError:  # a dict inside it cannot be hashed
+        text = _architecture_text.__wrapped__(arch)
+    return json.loads(text)
+
+
+def _plain(value: object) -> Any:
+    """Nested tuples, sets and dicts as lists, in a fixed order."""
+    if isinstance(value, frozenset):
+        return sorted(map(_plain, value))
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return value

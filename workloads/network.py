@@ -1,0 +1,91 @@
+"""What a network is: layers, with how often each occurs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from ..ir import Problem, ProblemError, did_you_mean
+from ..ir.display import Shown
+
+ONNX = ".onnx"
+"""What the names of ONNX files end in."""
+Widths = Literal["file", "arch"]
+WIDTHS = ("file", "arch")
+"""Where widths of words come from: the element types in an ONNX file, or the architecture."""
+
+
+@dataclass(frozen=True)
+class NetworkLayer:
+    """One row of a network.
+
+    problem    one occurrence of the layer, named "network:layer"
+    repeat     occurrences in the network, each with its own weights
+    is_weight  the weight-role operand is a stored parameter (False: an activation, as in attention)
+    name       unique in its network
+    shared     occurrences without weights of their own: they use those of another one
+    nodes      names of the occurrences, where they have names of their own (as in an ONNX file)
+    """
+
+    problem: Problem
+    repeat: int
+    is_weight: bool
+    name: str
+    shared: int = 0
+    nodes: tuple[str, ...] = ()
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of all occurrences."""
+        return self.repeat * self.problem.macs
+
+    @property
+    def weights(self) -> int:
+        """Stored parameters, in words, of all occurrences."""
+        if not self.is_weight:
+            return 0
+        words = (
+            math.prod(self.problem.sizes[dim] for dim in tensor.dims)
+            for tensor in self.problem.operands
+            if tensor.role == "weight"
+        )
+        return (self.repeat - self.shared) * sum(words)
+
+
+@dataclass(frozen=True)
+class Network(Shown):
+    """A network.
+
+    name    of the network
+    source  where the shapes come from
+    layers  in order; equal ones may stand once, with `repeat`
+    """
+
+    name: str
+    source: str
+    layers: tuple[NetworkLayer, ...]
+
+    @cached_property
+    def macs(self) -> int:
+        """Multiply-accumulates of the whole network, repeats counted."""
+        return sum(layer.macs for layer in self.layers)
+
+    @cached_property
+    def weights(self) -> int:
+        """Stored parameters of the whole network, in words, repeats counted."""
+        return sum(layer.weights for layer in self.layers)
+
+    def __str__(self) -> str:
+        layers = sum(layer.repeat for layer in self.layers)
+        counts = f"{layers:,} layers, {len(self.layers):,} of them distinct"
+        return f"{self.name}: {counts}, {self.macs:,} MACs, {self.weights:,} weights"
+
+    def layer(self, name: str) -> NetworkLayer:
+        """The layer of that name; ProblemError names the nearest one otherwise."""
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        names = [layer.name for layer in self.layers]
+        raise ProblemError(f"unknown layer {name!r}", where=f"network {self.name}", hint=did_you_mean(name, names))
