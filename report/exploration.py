@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING
 from ..arch import Architecture
 from ..ir.display import Shown
 from .comparison import Comparison
+from .figures import BLUE, GREY, figure_style, legend_above, new_figure
 from .summaries import Summary
 from .tables import Table, Value
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
+
+_JOULES = 1e-12  # in a picojoule
+_MOST_NOTES = 12  # points whose values are written beside them: all, or those of the front
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,6 @@ class Exploration(Shown):
 
     def figure(self) -> Figure:
         """Energy against latency of every point, as a matplotlib figure. Raises TilewrightError without matplotlib."""
-        from .exploration_page import front_figure
-
         return front_figure(self)
 
     def _row(self, point: Point) -> tuple[Value, ...]:
@@ -136,3 +138,46 @@ def on_chip_bytes(arch: Architecture) -> float:
 def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     """Whether a point is no worse in anything and better in something."""
     return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def front_figure(exploration: Exploration) -> Figure:
+    """Energy against latency of every point; on-chip bytes are the area of its dot. The front stands out.
+
+    Raises TilewrightError when matplotlib is not installed.
+    """
+    mapped = [(point, point.figures) for point in exploration.points if point.figures is not None]
+    largest = max((figures[2] for _, figures in mapped), default=1.0) or 1.0
+    front = {id(point) for point in exploration.front}
+    comparison = exploration.comparison
+    with figure_style():
+        figure, axes = new_figure(6.4, 4.8)
+        for on_front, colour, label in ((False, GREY, "beaten"), (True, BLUE, "on the front")):
+            chosen = [figures for point, figures in mapped if (id(point) in front) is on_front]
+            axes.scatter(
+                [latency for _, latency, _ in chosen],
+                [pj * _JOULES for pj, _, _ in chosen],
+                s=[20 + 180 * on_chip / largest for _, _, on_chip in chosen],
+                c=colour,
+                alpha=0.8,
+                label=label,
+            )
+        few = len(mapped) <= _MOST_NOTES
+        noted = [point for point, _ in mapped] if few else exploration.front if len(front) <= _MOST_NOTES else ()
+        for number, point in enumerate(noted):
+            pj, latency, _ = point.figures or (0.0, 0.0, 0.0)
+            place = (latency, pj * _JOULES)
+            aside = (5, 5) if number % 2 else (5, -11)  # neighbours of one place would cover each other
+            axes.annotate(", ".join(point.values.values()), place, aside, textcoords="offset points", fontsize=7)
+        axes.set(xlabel="latency of the network (s)", ylabel="energy of the network (J)")
+        axes.set_xscale(_scale([latency for _, (_, latency, _) in mapped]))
+        axes.set_yscale(_scale([pj for _, (pj, _, _) in mapped]))
+        axes.margins(0.15)
+        what = f"{comparison.networks[0]}, {comparison.settings.objective.name}, {' x '.join(exploration.fields)}"
+        figure.suptitle(f"{what}\narea of a dot: on-chip bytes; {comparison.written_by}", fontsize=9)
+        legend_above(axes, 2)
+    return figure
+
+
+def _scale(values: Sequence[float]) -> str:
+    """Logarithmic where values differ by more than a few times: its labels are hard to read elsewhere."""
+    return "log" if values and max(values) > 5 * min(values) > 0 else "linear"

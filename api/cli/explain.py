@@ -97,8 +97,8 @@ def explain(
     """
     if mapping is not None and no_changes:
         why = "it is for searches, and with --no-changes there is none"
-        limits = ("dataflow", "constraints", "constraint", "time_limit")
-        refuse_given(context, why, "objective", "tiling", "space", *limits, "store", "no_cache")
+        rules = ("dataflow", "constraints", "constraint", "time_limit", "memory_limit")
+        refuse_given(context, why, "objective", "tiling", "space", *rules, "store", "no_cache")
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     sources = constraint_sources(dataflow, constraints, constraint or ())

@@ -247,8 +247,6 @@ def _refuse_ignored(context: typer.Context, top: int | None, pareto: str | None,
     """TilewrightError for options that this kind of search has no use for."""
     if pareto is not None:
         refuse_given(context, "a front is over energy and latency, and has no other objective", "objective")
-    if strategy in ("exact", "cpsat"):
-        refuse_given(context, f"the strategy {strategy} draws no lots", "seed")
     if top is not None or strategy != "exact":
         refuse_given(context, "the store keeps no results of --top and of strategies other than exact", "store")
     if no_cache:

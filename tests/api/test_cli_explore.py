@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 import tilewright as tw
 from batches import NETWORK
 from tilewright.cli import app
-from tilewright.report.exploration import Exploration, on_chip_bytes
-from tilewright.report.exploration_page import front_figure
+from tilewright.report.exploration import Exploration, front_figure, on_chip_bytes
 from tilewright.report.figures import save_figure
 
 SWEEPS = ("--sweep", "glb.size=4KiB:16KiB:x4", "--sweep", "array=2x2,4x4")

@@ -21,12 +21,12 @@ def priced(comparison: Comparison) -> Comparison:
     factors = {"weight-stationary": 2.0, "output-stationary": 3.0}
 
     def dearer(row: Row) -> Row:
-        if row.solution is None or row.dataflow not in factors:
+        if row.answer is None or row.dataflow not in factors:
             return row
-        factor, cost, proof = factors[row.dataflow], row.solution.cost, row.solution.certificate
+        factor, cost, proof = factors[row.dataflow], row.answer.cost, row.answer.certificate
         cost = replace(cost, energy_pj=factor * cost.energy_pj)
         proof = replace(proof, value=factor * proof.value, lower_bound=factor * proof.lower_bound)
-        return replace(row, outcome=replace(row.solution, cost=cost, certificate=proof))
+        return replace(row, outcome=replace(row.answer, cost=cost, certificate=proof))
 
     return replace(comparison, rows=tuple(map(dearer, comparison.rows)))
 

@@ -15,10 +15,10 @@ from batches import Here, killing_job, questions, undecided_job
 from tilewright.ir import TilewrightError, UnwritableStoreError
 from tilewright.mapper.question import Answer
 from tilewright.report.batch import run as run_module
-from tilewright.report.batch.job import Failure, Job, run_job
+from tilewright.report.batch.job import Failure, run_job
 from tilewright.report.batch.processes import Processes
 from tilewright.report.batch.run import Progress, run_batch
-from tilewright.report.store import Claims, NoMapping, Store
+from tilewright.report.store import Claims, NoMapping, Store, stored_key
 
 
 @pytest.fixture
@@ -130,14 +130,14 @@ def test_what_another_run_is_at_is_left_to_it(tmp_path: Path, path: Path, monkey
     """Its answer is taken from the store when it has come; where that run ends without one, the search is ours."""
     asked = questions(tmp_path)
     theirs, given_up = asked[0], asked[1]
-    refused = {theirs.key: 3, given_up.key: 2}
+    refused = {stored_key(theirs): 3, stored_key(given_up): 2}
     here = Here()
     with Store(path) as store, Store(path) as other:
 
         def take(claims: Claims, key: str) -> bool:
             refused[key] = refused.get(key, 0) - 1
-            if key == theirs.key and refused[key] == 0:
-                other.keep(theirs, run_job(Job(theirs)).answer)
+            if key == stored_key(theirs) and refused[key] == 0:
+                other.keep(theirs, run_job(theirs).result)
             return refused[key] < 0
 
         monkeypatch.setattr(Claims, "take", take)
