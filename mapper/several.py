@@ -20,9 +20,8 @@ def search_best(question: Question, count: int) -> list[Answer]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof: no other mapping of
     the space, but those listed before it and those that cost the same as one of them, is better.
 
-    All loop orders are looked at, those that only add to what another order moves included; with ragged tiles, of trips
-    that leave as many tiles only those are that can pay (`tilings.ragged_trips`). Fewer than `count` are returned where
-    there are no more. Raises InfeasibleError when nothing fits.
+    All loop orders, trips and numbers of instances are looked at, those that only cost more than others included. Fewer
+    than `count` are returned where there are no more. Raises InfeasibleError when nothing fits.
     """
     search = _exact(question, count)
     search.run()

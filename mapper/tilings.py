@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import isqrt
+from math import isqrt, prod
 from typing import Literal
 
 from ..ir import Problem, ceil_div
@@ -19,7 +19,7 @@ from ..ir import Problem, ceil_div
 Tiling = Literal["perfect", "ragged"]
 TILINGS: tuple[Tiling, ...] = ("perfect", "ragged")
 
-DEFAULT_TILING: Tiling = "perfect"
+DEFAULT_TILING: Tiling = "ragged"
 """Of searches that are not told otherwise, and know it."""
 
 
@@ -64,6 +64,16 @@ def ragged_trips(left: int, most: int, spread: bool, loose_from: int = 0, alone:
     if alone:
         found.update(f for f in range(1, min(most, left - 1) + 1) if (ceil_div(left, f) - 1) % alone == 0)
     return tuple(sorted(f for f in found if f <= most))
+
+
+FEW_TILES = 300
+"""Sizes of tiles of a problem, counted as numbers of tiles along each dimension and multiplied, up to which nothing is
+left aside that has to be argued about."""
+
+
+def has_few_tiles(problem: Problem) -> bool:
+    """Whether a ragged problem is so small that all of its loops can be tried."""
+    return prod(len(factors(size, "ragged", True)) for _, size in problem.dims) <= FEW_TILES
 
 
 def linear_growth(problem: Problem, dim: str) -> bool:

@@ -73,7 +73,8 @@ def result_page(
         section("Roofline, in MACs per cycle", roofline_table(roofline(cost, arch))),
     ]
     if certificate is not None:
-        parts.append(section("Certificate", pairs(certificate_rows(certificate, origin))))
+        rows = [*certificate_rows(certificate, origin), *beyond_rows(certificate, cost)]
+        parts.append(section("Certificate", pairs(rows)))
     written = [str(path) for path in files]
     if written:
         parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
@@ -246,6 +247,19 @@ def certificate_rows(certificate: Certificate, origin: str = "") -> list[tuple[s
         ("Time", seconds(certificate.seconds)),
         *([("Recalled", origin)] if origin else []),
     ]
+
+
+LOW_UTILIZATION = 0.6
+"""Part of the MACs at work below which ragged tiles are likely to use more of them."""
+
+
+def beyond_rows(certificate: Certificate, cost: Cost) -> list[tuple[str, str]]:
+    """Where a space that was not searched is likely to hold something better: fewer of the MACs are at work than could
+    be, and perfect tiles are why they may be, since few instances divide a dimension that is prime to the array."""
+    if certificate.tiling != "perfect" or cost.utilization >= LOW_UTILIZATION:
+        return []
+    at_work = percent(cost.utilization, 1)
+    return [("Beyond", f"{at_work} of the MACs are at work: --tiling ragged may use more of them")]
 
 
 def _exact(value: float) -> str:

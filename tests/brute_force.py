@@ -40,18 +40,35 @@ def placements(problem: Problem, arch: Architecture) -> Iterator[list[tuple[Memo
 
 
 def structure(arch: Architecture, placement: list[tuple[Memory, list[str]]]) -> list[list[Node] | Axis | str]:
-    """The nest's skeleton, outermost first: nodes of a memory, "time" for its temporal loops, then fanout axes."""
+    """The nest's skeleton, outermost first: nodes of a memory, "time" for its temporal loops, then fanout axes, each
+    fanout's with "inside" for the temporal loops directly inside it."""
     keeping = {m.name: names for m, names in placement}
     parts: list[list[Node] | Axis | str] = []
-    pending: list[Axis] = []
     for level in arch.levels:
         if isinstance(level, Fanout):
-            pending += [Axis(level.name, i) for i in reversed(range(len(level.axes)))]
+            parts += [*(Axis(level.name, i) for i in reversed(range(len(level.axes)))), "inside"]
         elif level.name in keeping:
-            parts += pending
-            pending = []
             parts += [[Node(level.name, t) for t in keeping[level.name]], "time"]
-    return parts + pending
+    return parts
+
+
+def is_plain(parts: list[list[Node] | Axis | str], loops: Iterable[bool]) -> bool:
+    """Whether there are no temporal loops directly inside an array without a spatial loop: they stand outside it.
+
+    loops  whether there are any, for every part that is no nodes
+    """
+    spread, there = False, iter(loops)
+    for part in parts:
+        if isinstance(part, list):
+            continue
+        any_here = next(there)
+        if isinstance(part, Axis):
+            spread |= any_here
+        elif part == "inside" and any_here and not spread:
+            return False
+        else:
+            spread = False
+    return True
 
 
 @cache
@@ -74,7 +91,8 @@ def all_mappings(problem: Problem, arch: Architecture, ragged: bool) -> Iterator
         slots = [i for i, part in enumerate(parts) if not isinstance(part, list)][::-1]
         per_dim = [chains(size, len(slots), ragged) for _, size in problem.dims]
         for chosen in itertools.product(*per_dim):
-            yield from _nests(problem, parts, slots, chosen)
+            if is_plain(parts, (any(t > 1 for t in trips) for trips in reversed(list(zip(*chosen, strict=True))))):
+                yield from _nests(problem, parts, slots, chosen)
 
 
 def _nests(
@@ -102,8 +120,10 @@ def count(problem: Problem, arch: Architecture, ragged: bool, limit: int) -> int
         per_dim = [chains(size, len(slots), ragged) for _, size in problem.dims]
         if math.prod(map(len, per_dim)) > limit:
             return limit
-        in_time = [i for i, slot in enumerate(slots) if slot == "time"]
+        in_time = [i for i, slot in enumerate(slots) if isinstance(slot, str)]
         for chosen in itertools.product(*per_dim):
+            if not is_plain(parts, (any(t > 1 for t in trips) for trips in reversed(list(zip(*chosen, strict=True))))):
+                continue
             total += math.prod(math.factorial(sum(chain[i] > 1 for chain in chosen)) for i in in_time)
             if total >= limit:
                 return limit
@@ -135,9 +155,9 @@ def best_of(
 # ---- the uneven space --------------------------------------------------------------------------------------
 #
 # The hierarchy falls into regions: the memories above the outermost fanout, those between two fanouts, those below the
-# innermost. A region is its fanout's spatial loops, then its nodes in any order that keeps each tensor's memories in
-# the hierarchy's order, with temporal loops below every node. The outermost memory's nodes stand on top, without a loop
-# between them. A region that keeps nothing has spatial loops only.
+# innermost. A region is its fanout's spatial loops and, if there are any, temporal loops directly inside them; then its
+# nodes in any order that keeps each tensor's memories in the hierarchy's order, with temporal loops below every node.
+# The outermost memory's nodes stand on top, without a loop between them.
 #
 # Two nests are the same mapping when they are equal once loops of one trip are dropped and nodes that stand next to
 # each other are sorted. So a region is listed as blocks of nodes: every block but the last is followed by at least one
@@ -162,10 +182,12 @@ class Region:
 
 @dataclass(frozen=True)
 class Place:
-    """A place for loops: an axis, or time (None). At least one loop is there if `needed`."""
+    """A place for loops: an axis, or time (None). At least one loop is there if `needed`, none without spatial loops
+    directly outside if `inside` an array."""
 
     axis: Axis | None = None
     needed: bool = False
+    inside: bool = False
 
 
 def uneven_mappings(problem: Problem, arch: Architecture, tiling: Tiling) -> Iterator[Mapping]:
@@ -268,7 +290,7 @@ def _families(
     for shape in itertools.product(*map(sorted, found)):
         places = [Place()]
         for region, count in zip(regions, shape, strict=True):
-            places += [Place(axis) for axis in region.axes]
+            places += [*(Place(axis) for axis in region.axes), Place(inside=True)] if region.axes else []
             places += [Place(needed=i < count - 1) for i in range(count)]
         filled = _filled(problem, arch, places, tiling)
         yield regions, [blocks[count] for blocks, count in zip(found, shape, strict=True)], filled
@@ -284,12 +306,16 @@ def _filled(problem: Problem, arch: Architecture, places: list[Place], tiling: T
         per_dim.append([way for way in ways if all(u or t == 1 for u, t in zip(usable, way, strict=True))])
     for chosen in itertools.product(*per_dim):
         fillings: list[list[Loops]] = []
+        spread = False
         for place, trips in zip(places, zip(*chosen, strict=True), strict=True):
             loops = tuple(Loop(d, t, place.axis) for d, t in zip(problem.dim_names, trips, strict=True) if t > 1)
             if place.axis is not None:
                 fillings.append([loops] if math.prod(trips) <= axes[place.axis].size else [])
-            else:
-                fillings.append(list(itertools.permutations(loops)) if loops or not place.needed else [])
+                spread |= bool(loops)
+                continue
+            wrong = (place.needed and not loops) or (place.inside and loops and not spread)
+            fillings.append([] if wrong else list(itertools.permutations(loops)))
+            spread = False
         yield from itertools.product(*fillings)
 
 
@@ -301,6 +327,7 @@ def _uneven_nest(
     for region, here in zip(regions, blocks, strict=True):
         for _ in region.axes:
             items += next(rest)
+        items += next(rest) if region.axes else ()
         for block in here:
             items += (*block, *next(rest))
     return tuple(items)

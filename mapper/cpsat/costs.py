@@ -191,7 +191,7 @@ class Costs:
         return Amount(self._sum([[(1, v)] for v in (self._largest([steps, *beside]), *serial)]), unit)
 
     def _steps(self) -> Var | int:
-        terms = [Term(dim, s) for dim in self.loops.dims for s in self.places.node]
+        terms = [Term(dim, s) for dim in self.loops.dims for s in self.places.temporal_above(self.places.mac)]
         return self.loops.power(terms, ceil_div(self.problem.macs, self.arch.mac_instances))
 
     def _ports(self, m: int) -> dict[str, list[list[tuple[Var, list[tuple[Fraction, Var | int]]]]]]:

@@ -55,7 +55,8 @@ class LoopVariables:
 
     def __init__(self, problem: Problem, arch: Architecture) -> None:
         self.problem, self.arch = problem, arch
-        self.places = Places.of(arch)
+        # Directly inside an array stands what makes neighbours' tiles overlap otherwise: without windows, none do.
+        self.places = Places.of(arch, inside=any(windows(problem, tensor) for tensor in problem.tensors))
         self.dims = moving_dims(problem)
         self.model = cp_model.CpModel()
         self.patterns = [self._patterns(t) for t in range(len(problem.tensors))]
@@ -130,7 +131,7 @@ class LoopVariables:
         return {p: (sum(vs), sum(c for (_, q), c in most.items() if q == p)) for p, vs in sorted(found.items())}
 
     def _exponent(self, term: Term, prime: int) -> Var:
-        if term.charged_at is None:
+        if term.charged_at is None or self.arch.reuse == "at_node":  # where every loop is charged
             return self.exponents[term.dim, prime, term.slot]
         return self._charge(term, prime)
 
@@ -214,7 +215,7 @@ class LoopVariables:
     # ---- orders and charges ---------------------------------------------------------------------------------
 
     def _add_orders(self) -> None:
-        classes = order_classes(self.problem)
+        classes = order_classes(self.problem, self.arch.reuse)
         self.real: dict[tuple[str, int], Var] = {}
         self.moves: dict[tuple[int, int], Var] = {}
         for s in self.places.temporal_above(self.places.node[-1]):
@@ -227,7 +228,7 @@ class LoopVariables:
             for t, tensor in enumerate(self.problem.tensors):
                 self.moves[t, s] = self.model.new_bool_var("")
                 for dim in self.dims:
-                    if dim in tensor.dims:
+                    if self.arch.loop_moves(dim, tensor):
                         self.model.add_implication(self.real[dim, s], self.moves[t, s])
 
     def _charge(self, term: Term, prime: int) -> Var:

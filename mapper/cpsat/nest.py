@@ -20,6 +20,7 @@ def mapping_of(loops: LoopVariables, values: cp_model.CpSolver) -> Mapping:
         if slot.memory is not None:
             tensors = zip(loops.problem.tensors, kept, strict=True)
             items += [Node(slot.memory.name, t.name) for t, pattern in tensors if memory_at[s] in pattern]
+        if not slot.is_spatial:
             dims = _outside_in(loops, values, s)
         trips = {dim: _trips(loops, values, dim, s) for dim in dims}
         items += [Loop(dim, count, slot.axis) for dim, count in trips.items() if count > 1]

@@ -9,8 +9,9 @@ them outermost is on the list too, and frees at least as much.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ...arch import Reuse
 from ...ir import Problem
 from .slots import moving_dims, windows
 
@@ -33,8 +34,14 @@ class OrderClass:
         return self.mover == other.mover and all(a >= b for a, b in zip(self.free, other.free, strict=True))
 
 
-def order_classes(problem: Problem) -> tuple[OrderClass, ...]:
-    """Classes of which every order is one, or is charged at least as much as one."""
+def order_classes(problem: Problem, reuse: Reuse = "across_levels") -> tuple[OrderClass, ...]:
+    """Classes of which every order is one, or is charged at least as much as one.
+
+    With `reuse: at_node` every loop is charged, and an order decides only which loop stands innermost.
+    """
+    if reuse == "at_node":
+        nothing_free = (frozenset[str](),) * len(problem.tensors)
+        return tuple(replace(_class_of(problem, (dim,)), free=nothing_free) for dim in moving_dims(problem))
     found: dict[tuple[object, ...], OrderClass] = {}
     for order in _orders(problem, ()):
         each = _class_of(problem, order)

@@ -19,6 +19,7 @@ context.py       what all steps of a search have in common
 batch.py         partial mappings that have taken the same steps
 fanouts.py       bounds on rows of arrays; and putting an array in place when a mapping has grown to it
 arrays.py        instances that a fanout's axes can realize
+blocks.py        loops in time directly inside arrays, and where they may pay
 trip_rules.py    where loops longer than the number of tiles asks for may pay
 first_tiles.py   the innermost tiles, for many arrays at once
 symmetry.py      dimensions that may change places

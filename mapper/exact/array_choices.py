@@ -22,7 +22,7 @@ from .bounds.array_groups import partly_decided
 from .bounds.boundary_costs import BoundaryBounds
 from .context import SearchContext
 from .fanouts import bounded, least_beyond
-from .hierarchy import MAC, MemoryBoundary, Path, Placement
+from .hierarchy import MAC, MemoryBoundary, Outline, Path, Placement
 from .rows import Floats, Index, Ints, Rows, ceil_div_array, taken
 from .symmetry import compared
 
@@ -35,20 +35,20 @@ EXTENDED_AT_ONCE = 20_000
 
 @dataclass
 class ArrayChoices:
-    """Arrays of the first few fanouts of a placement, sorted by bound.
+    """Arrays of the first few fanouts of an outline, sorted by bound.
 
     rows   the choices; only these fanouts have arrays
     bound  (rows,) objective that no mapping with such arrays undercuts
     """
 
-    placement: Placement
+    outline: Outline
     rows: Rows
     bound: Floats
 
     depth = 0
 
     def take(self, index: Index) -> ArrayChoices:
-        return ArrayChoices(self.placement, self.rows.take(index), taken(self.bound, index))
+        return ArrayChoices(self.outline, self.rows.take(index), taken(self.bound, index))
 
     def __len__(self) -> int:
         return len(self.bound)
@@ -108,9 +108,9 @@ class ArrayPlans:
 
     # ---- of a placement ------------------------------------------------------------------------------------
 
-    def first_bound(self, placement: Placement) -> float:
-        """An objective that no mapping of a placement undercuts: every tensor passes every boundary once."""
-        rows, context = self.first, self.context
+    def first_bound(self, outline: Outline) -> float:
+        """An objective that no mapping of an outline undercuts: every tensor passes every boundary once."""
+        rows, context, placement = self.first, self.context, outline.placement
         if not self._decides_all(rows):
             at_macs, once = self._least(placement, rows)
             return float(context.value(at_macs + once, self._least_steps(rows)).min(initial=np.inf))
@@ -118,13 +118,14 @@ class ArrayPlans:
         for tensor, held in enumerate(placement):
             for inner, outer in itertools.pairwise(held):
                 costs = costs + context.bounds.boundaries.once(MemoryBoundary(tensor, inner, outer)).reshape(-1, 1)
-        return float(context.value(costs, self._steps(rows)).min(initial=np.inf))
+        bound = context.value(costs, self._steps(rows))
+        return float(bound[context.blocks.possible(outline, rows.arrays)].min(initial=np.inf))
 
-    def start(self, placement: Placement, below: float) -> Batch | ArrayChoices:
-        """The choices of a placement whose bound stays below the cutoff."""
+    def start(self, outline: Outline, below: float) -> Batch | ArrayChoices:
+        """The choices of an outline whose bound stays below the cutoff."""
         if self._decides_all(self.first):
-            return self._decided(placement, self.first, below)
-        return self._open(placement, self.first, below)
+            return self._decided(outline, self.first, below)
+        return self._open(outline, self.first, below)
 
     def further(self, choices: ArrayChoices, below: float) -> Iterator[Batch | ArrayChoices]:
         """The choices, with those for the next fanout."""
@@ -133,31 +134,32 @@ class ArrayPlans:
             self.context.means.check()
             rows = self._extended(choices.rows, vectors[first : first + EXTENDED_AT_ONCE])
             if self._decides_all(rows):
-                yield self._decided(choices.placement, rows, below)
+                yield self._decided(choices.outline, rows, below)
             else:
-                yield self._open(choices.placement, rows, below)
+                yield self._open(choices.outline, rows, below)
 
     def at_once(self, choices: ArrayChoices) -> int:
         """How many choices are to be extended together."""
         return max(1, EXTENDED_AT_ONCE // len(self.vectors(len(choices.rows.arrays))))
 
-    def _open(self, placement: Placement, rows: Rows, below: float) -> ArrayChoices:
+    def _open(self, outline: Outline, rows: Rows, below: float) -> ArrayChoices:
         """Choices in which the arrays of some fanouts are not decided."""
-        context, state = self.context, self.hierarchy.start(placement)
-        at_macs, once = self._least(placement, rows)
+        context, state = self.context, self.hierarchy.start(*outline)
+        rows = rows.take(np.flatnonzero(context.blocks.possible(outline, rows.arrays)))
+        at_macs, once = self._least(outline.placement, rows)
         steps, member = self._least_steps(rows), np.zeros(len(rows), dtype=np.int64)
         least = least_beyond(context, context.groups.for_any, state, rows, member, at_macs, steps)
         bound = np.maximum(context.value(at_macs + once, steps), least)
-        found = ArrayChoices(placement, rows, bound).take(np.flatnonzero(context.below(bound, below)))
+        found = ArrayChoices(outline, rows, bound).take(np.flatnonzero(context.below(bound, below)))
         return found.take(np.argsort(found.bound, kind="stable"))
 
-    def _decided(self, placement: Placement, rows: Rows, below: float) -> Batch:
+    def _decided(self, outline: Outline, rows: Rows, below: float) -> Batch:
         """A batch of rows of which all arrays are decided, and nothing else is."""
-        context, hierarchy, count = self.context, self.hierarchy, len(rows)
+        context, hierarchy, count, placement = self.context, self.hierarchy, len(rows), outline.placement
         at_macs = (MemoryBoundary(tensor, MAC, held[0]) for tensor, held in enumerate(placement))
         batch = Batch(
             Path(hierarchy, placement),
-            hierarchy.start(placement),
+            hierarchy.start(*outline),
             context.bounds,
             np.zeros(count, dtype=np.int64),
             rows,
@@ -167,7 +169,8 @@ class ArrayPlans:
             np.zeros((count, 0), dtype=np.int64),
             [Pending(b, None, self._feeding(b, placement, rows)) for b in at_macs if context.only_bounded(b, 0)],
         )
-        batch = batch.take(np.flatnonzero(context.limits.enough_at_work(batch.steps)))
+        fine = context.limits.enough_at_work(batch.steps) & context.blocks.possible(outline, rows.arrays)
+        batch = batch.take(np.flatnonzero(fine))
         return bounded(context, batch, context.groups.for_any, below)
 
     # ---- what the choices decide ---------------------------------------------------------------------------

@@ -14,12 +14,13 @@ from ...cost_models import Objective
 from ..means import Means
 from ..tilings import Tiling
 from .batch import Batch, Order
+from .blocks import Blocks
 from .bounds.bounds import Bounds
 from .bounds.groups import GroupBounds
 from .cost_columns import BoundaryCosts
 from .fill_point import FillPoint
 from .footprints import Footprints
-from .hierarchy import MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
+from .hierarchy import BLOCK_END, MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
 from .limits import SearchLimits
 from .rows import Floats, Ints, Rows
 from .symmetry import Mirror
@@ -83,6 +84,11 @@ class SearchContext:
         """Bounds for groups of alike arrays."""
         return GroupBounds(self.bounds)
 
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Where loops directly inside arrays may pay."""
+        return Blocks(self.hierarchy, self.tiling, self.every_mapping)
+
     @property
     def sizes(self) -> tuple[int, ...]:
         return self.bounds.lattice.sizes
@@ -127,7 +133,7 @@ class SearchContext:
 
     def largest(self, state: State, node_groups: Sequence[NodeGroup]) -> Sequence[int]:
         """Per dimension, the largest tile that any of some node groups has room for."""
-        if self.tiling == "perfect":
+        if self.tiling == "perfect" or BLOCK_END in node_groups:
             return self.sizes
         return self.footprints.largest(
             tuple((node_group, self.hierarchy.residents(state, node_group)) for node_group in node_groups)

@@ -98,7 +98,7 @@ class Exploring:
         for item in self._first_placements():
             far_off = FAR_OFF * self.frontier.bound < self._cutoff < float("inf")
             if not far_off:
-                self._dive_into(self.plans.start(item.chains, self._cutoff))
+                self._dive_into(self.plans.start(item.outline, self._cutoff))
 
     def _first_placements(self) -> list[OpenPlacement]:
         """The most promising placements, as far as that can be said soon; they stay in the queue."""
@@ -146,10 +146,12 @@ class Exploring:
             for bound, further in self.placements.further(item):
                 self.frontier.push(bound, further)
         elif not item.sharp:
-            sharp = max(self.frontier.working_on, self.plans.first_bound(item.chains))
-            self.frontier.push(sharp, replace(item, sharp=True))
+            for outline in self.context.blocks.outlines(item.chains):
+                sharp = max(self.frontier.working_on, self.plans.first_bound(outline))
+                queue = self.frontier.put_off if outline.blocks else self.frontier.push
+                queue(sharp, replace(item, sharp=True, blocks=outline.blocks))
         else:
-            self._push_started(self.plans.start(item.chains, self._cutoff))
+            self._push_started(self.plans.start(item.outline, self._cutoff))
 
     def _decide_arrays(self, choices: ArrayChoices) -> None:
         count = self.plans.at_once(choices)
@@ -223,7 +225,9 @@ class Exploring:
         """Grow the best rows of a batch by one step. What grows is queued as soon as it takes much room."""
         head = self._head(batch, self._rows_at_once(batch))
         self._steps += 1
-        before, made, waiting, best = self.context.looked_at, 0, [], []
+        before, made = self.context.looked_at, 0
+        waiting: list[Batch] = []
+        best: list[Batch] = []
         for grown in self._expand(head):
             made += len(grown)
             waiting.append(grown)

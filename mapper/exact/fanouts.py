@@ -60,7 +60,7 @@ def bounded_by_groups(context: SearchContext, batch: Batch, groups: Sequence[Int
     perfect tiles, of one group with ragged ones."""
     kinds = [group_of(context.hierarchy, context.tiling, batch.rows.take(index).arrays) for index in groups]
     rest = iter(groups)
-    for bounds in context.groups.of_several(kinds, batch.path.placement):
+    for bounds in context.groups.of_several(kinds, batch.state):
         several = list(itertools.islice(rest, bounds.arrays.stacked))
         if context.tiling == "perfect":
             yield _of_groups(context, batch, several, bounds, below)

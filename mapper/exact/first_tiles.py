@@ -17,9 +17,10 @@ import numpy.typing as npt
 from ...ir import ceil_div
 from .arrays import AxisSpans, spread_counts, tiles_needed
 from .batch import Batch
+from .bounds.bounds import AroundBlock
 from .context import SearchContext
-from .hierarchy import NodeGroup
-from .rows import Floats, Ints, distinct, row_codes
+from .hierarchy import BLOCK_END, NodeGroup, State
+from .rows import Flags, Floats, Ints, distinct, row_codes
 from .symmetry import compared
 
 MOST_TILES = 40_000
@@ -59,7 +60,55 @@ def first_tiles(
     tiles = _fitting(context, batch, node_groups, memory, trip_rules)
     if tiles is None:
         return None
-    return _hopeful(context, batch, tiles, trip_rules, below) if len(tiles) else iter(())
+    if not len(tiles):
+        return iter(())
+    block = _block_above(context, batch, node_groups)
+    if block is not None:
+        return _below_block(context, batch, block, tiles, trip_rules, below)
+    return _hopeful(context, batch, tiles, trip_rules, below)
+
+
+def _block_above(context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup]) -> State | None:
+    """The state above a node group, where loops directly inside the first fanout come next; None: they do not."""
+    placed = context.hierarchy.place(batch.state, node_groups[0], ())
+    is_next = len(node_groups) == 1 and context.hierarchy.next_node_groups(placed) == (BLOCK_END,)
+    return placed if is_next else None
+
+
+def _below_block(
+    context: SearchContext, batch: Batch, state: State, tiles: Ints, trip_rules: Ints, below: float
+) -> Iterator[tuple[Ints, Ints]]:
+    """The pairs of a row and one of some tiles, (tiles, dims), with loops directly inside the first fanout above them;
+    `state` is that above the tile's node group."""
+    dims = range(len(context.sizes))
+    along = [_along(context, batch, tiles, d, 1, trip_rules[:, d], adjacent=False) for d in dims]
+    codes = [np.zeros(0, dtype=np.int64)]
+    for choice in batch.bounds.around_block(state):
+        for rows, which in _pairs(context, batch, choice.far, along, tiles, below, choice.near):
+            context.means.check()
+            rows, which = (pair[_not_mirrored(context, batch, rows, tiles[which])] for pair in (rows, which))
+            hopeful = _pays_below(context, batch, state, choice, rows, tiles[which], below)
+            codes.append((rows * len(tiles) + which)[hopeful])
+    found = np.unique(np.concatenate(codes))
+    for first in range(0, len(found), context.rows_at_once):
+        rows, which = np.divmod(found[first : first + context.rows_at_once], len(tiles))
+        yield rows, tiles[which]
+
+
+def _pays_below(
+    context: SearchContext, batch: Batch, state: State, choice: AroundBlock, rows: Ints, tiles: Ints, below: float
+) -> Flags:
+    """Whether pairs of a row and a tile stay below the cutoff, if loops directly inside the first fanout charge some
+    boundaries, and whether these loops may pay."""
+    arrays, costs, block = batch.rows.take(rows), batch.costs[:, rows], state.block
+    assert block is not None
+    for boundary in choice.charged:
+        shared = context.model(batch.path).most_shared(arrays, boundary)
+        costs = costs + batch.bounds.charged_inside(boundary, block, tiles, shared)
+    covered = np.minimum(tiles * arrays.arrays[0], np.array(context.sizes, dtype=np.int64))
+    costs = costs + batch.bounds.at(choice.far, covered, batch.member[rows])
+    hopeful = context.below(context.value(costs, batch.steps[rows]), below)
+    return hopeful & context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, tiles)
 
 
 def _hopeful(
@@ -72,7 +121,7 @@ def _hopeful(
     follow = batch.bounds.fanouts_after(batch.state) if tables.near[0] is None else 0
     along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in range(len(context.sizes))]
     found: list[tuple[Ints, Ints]] = []
-    for rows, which in _pairs(context, batch, table, along, len(tiles), below):
+    for rows, which in _pairs(context, batch, table, along, tiles, below):
         context.means.check()
         kept = _not_mirrored(context, batch, rows, tiles[which])
         found.append((rows[kept], which[kept]))
@@ -128,8 +177,10 @@ def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules
     return np.array([f for f in sorted(trips) if f <= most], dtype=np.int64)
 
 
-def _along(context: SearchContext, batch: Batch, tiles: Ints, d: int, follow: int, trip_rules: Ints) -> _Along:
-    """One dimension of all pairs; the first `follow` fanouts stand directly above the tile."""
+def _along(
+    context: SearchContext, batch: Batch, tiles: Ints, d: int, follow: int, trip_rules: Ints, adjacent: bool = True
+) -> _Along:
+    """One dimension of all pairs; the first `follow` fanouts stand above the tile, directly if `adjacent`."""
     sizes, picks = np.unique(tiles[:, d], return_inverse=True)
     arrays = [array[:, d] for array in batch.rows.arrays]
     columns = np.array([*arrays, *trip_rules.T]).reshape(-1, len(batch))
@@ -137,7 +188,7 @@ def _along(context: SearchContext, batch: Batch, tiles: Ints, d: int, follow: in
     lattice, size = batch.bounds.lattice, context.sizes[d]
     stride = int(np.prod(lattice.shape[d + 1 :]))
     never = int(np.prod(lattice.shape))
-    spans = context.limits.spans(0)[d] if follow else None
+    spans = context.limits.spans(0)[d] if follow and adjacent else None
     cells = np.empty((choices.shape[1], len(sizes)), dtype=np.int32)
     for choice, column in enumerate(choices.T):
         counts, known = np.split(column, [len(arrays)])
@@ -166,9 +217,20 @@ def _leaves_room(
 
 
 def _pairs(
-    context: SearchContext, batch: Batch, table: Floats, along: Sequence[_Along], count: int, below: float
+    context: SearchContext,
+    batch: Batch,
+    table: Floats,
+    along: Sequence[_Along],
+    tiles: Ints,
+    below: float,
+    near: Floats | None = None,
 ) -> Iterator[tuple[Ints, Ints]]:
-    """Rows and tiles, by their indices, that stay below the cutoff."""
+    """Rows and tiles, by their indices, that stay below the cutoff.
+
+    table  bounds by the cells that the instances of a tile come to
+    near   bounds by the tile, to be added
+    """
+    count = len(tiles)
     tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
     never = tables.shape[2]
     tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
@@ -187,7 +249,10 @@ def _pairs(
         if len(table) > 1:
             cells += (batch.member[rows, None] * (never + 1)).astype(np.int32)
         row, tile = np.nonzero(alive[cells])
-        values = context.value(batch.costs[:, rows[row]] + flat[:, cells[row, tile]], batch.steps[rows[row]])
+        costs = batch.costs[:, rows[row]] + flat[:, cells[row, tile]]
+        if near is not None:
+            costs += batch.bounds.at(near, tiles[tile], batch.member[rows[row]])
+        values = context.value(costs, batch.steps[rows[row]])
         fine = values < below
         context.leave_aside("bound", cells.size - int(np.count_nonzero(fine)))
         yield rows[row[fine]], tile[fine]

@@ -40,6 +40,12 @@ class Frontier:
     _queue: list[tuple[float, float, int, Open]] = field(default_factory=list)
     _tickets: Iterator[int] = field(default_factory=itertools.count)
     _nbytes: int = 0
+    _later: list[tuple[float, Open]] = field(default_factory=list)
+
+    def put_off(self, bound: float, item: Open) -> None:
+        """Queue what is to be looked at when nothing else may lead to something better: what is better on few machines
+        only, and takes long to leave aside, takes less with a better mapping at hand."""
+        self._later.append((bound, item))
 
     def push(self, bound: float, item: Open) -> None:
         """Queue what may lead to something better."""
@@ -71,10 +77,18 @@ class Frontier:
     @property
     def is_open(self) -> bool:
         """Whether anything may lead to something better."""
-        return bool(self._queue) and self._queue[0][0] < self.best.cutoff
+        return bool(self._queue or self._later) and self._least < self.best.cutoff
+
+    @property
+    def _least(self) -> float:
+        return min(self._queue[0][0] if self._queue else math.inf, *(bound for bound, _ in self._later), math.inf)
 
     def take(self) -> Open:
         """Take the lowest to work on; it counts as open until that is done."""
+        if not self._queue or self._queue[0][0] >= self.best.cutoff:
+            later, self._later = self._later, []
+            for bound, put_off in later:
+                self.push(bound, put_off)
         self.working_on, _, _, item = heapq.heappop(self._queue)
         self._nbytes -= item.nbytes
         return item
@@ -86,4 +100,4 @@ class Frontier:
     @property
     def bound(self) -> float:
         """Nothing that is still open, or was let go of, is below this."""
-        return min(self._queue[0][0] if self._queue else math.inf, self.working_on, self.let_go)
+        return min(self._least, self.working_on, self.let_go)

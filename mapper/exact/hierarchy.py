@@ -8,6 +8,9 @@ fanout inside it, and below those of the fanout outside it.
 In the even space a memory's nodes are one node group, and memories follow each other in hierarchy order. In the uneven
 space every node is a node group of its own, and the node groups of a region may follow each other in any order that
 takes the memories of one tensor from the inside out.
+
+Where loops in time are to stand directly inside a fanout, so that each instance works on a block of neighbouring tiles,
+the fanout is *blocked* (`blocks.py`): a node group without nodes ends the band of these loops.
 """
 
 from __future__ import annotations
@@ -25,8 +28,39 @@ from ..space import Space
 MAC = -1
 """The holder inside memory 0: the MAC, which holds nothing."""
 
+NOWHERE = -2
+"""In place of the memory of a node group without nodes."""
+
 Placement = tuple[tuple[int, ...], ...]
 """One placement: per tensor, the memories that keep it, inside out; the outermost memory is always the last."""
+
+
+class Block(NamedTuple):
+    """Loops in time directly inside a fanout.
+
+    fanout     which
+    outermost  dimensions that the outermost of these loops may have
+    inner      dimensions that the others may have
+    """
+
+    fanout: int
+    outermost: tuple[int, ...]
+    inner: tuple[int, ...]
+
+    def may_have(self, d: int) -> bool:
+        """Whether any of the loops may have a dimension."""
+        return d in self.outermost or d in self.inner
+
+
+class Outline(NamedTuple):
+    """What is decided before anything else.
+
+    placement  the memories that keep each tensor
+    blocks     where loops in time stand directly inside fanouts, the innermost first
+    """
+
+    placement: Placement
+    blocks: tuple[Block, ...] = ()
 
 
 class MemoryBoundary(NamedTuple):
@@ -43,10 +77,15 @@ class MemoryBoundary(NamedTuple):
 
 
 class NodeGroup(NamedTuple):
-    """Storage nodes that stand together: the tiles of some tensors end here, in one memory."""
+    """Storage nodes that stand together: the tiles of some tensors end here, in one memory. Without nodes, the end of
+    the loops directly inside a fanout."""
 
     memory: int
     tensors: tuple[int, ...]
+
+
+BLOCK_END = NodeGroup(NOWHERE, ())
+"""The end of the loops directly inside a fanout."""
 
 
 class State(NamedTuple):
@@ -55,15 +94,22 @@ class State(NamedTuple):
     passed   fanouts passed
     ahead    per tensor, the memories that are still to keep it, inside out
     waiting  boundaries that no temporal loop has charged yet
+    blocks   loops directly inside fanouts that are still to come, the innermost first
     """
 
     passed: int
     ahead: Placement
     waiting: tuple[MemoryBoundary, ...]
+    blocks: tuple[Block, ...] = ()
+
+    @property
+    def block(self) -> Block | None:
+        """The loops directly inside the fanout that comes next, if there are to be any."""
+        return next((block for block in self.blocks if block.fanout == self.passed), None)
 
     def charging(self, moved: Sequence[MemoryBoundary]) -> State:
         """The state when some of the boundaries that wait have been charged."""
-        return State(self.passed, self.ahead, tuple(c for c in self.waiting if c not in moved))
+        return self._replace(waiting=tuple(c for c in self.waiting if c not in moved))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,15 +176,17 @@ class Hierarchy:
 
     # ---- steps outwards ------------------------------------------------------------------------------------
 
-    def start(self, placement: Placement) -> State:
+    def start(self, placement: Placement, blocks: tuple[Block, ...] = ()) -> State:
         """Inside everything."""
-        return State(0, placement, ())
+        return State(0, placement, (), blocks)
 
     def next_node_groups(self, state: State) -> tuple[NodeGroup, ...]:
         """The node groups that may come next; none if a fanout comes first, or if nothing is left."""
         edge = self.inside[state.passed] if state.passed < len(self.inside) else len(self.memories)
         heads = {t: ahead[0] for t, ahead in enumerate(state.ahead) if ahead and ahead[0] < edge}
         inner = {t: m for t, m in heads.items() if m != self.outermost}
+        if not heads and state.block is not None:
+            return (BLOCK_END,)
         if not inner:
             return (NodeGroup(self.outermost, tuple(heads)),) if heads else ()
         if self.space == "uneven":
@@ -156,13 +204,15 @@ class Hierarchy:
 
     def place(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> State:
         """The state above a node group, where the boundaries `still` go on waiting."""
+        if node_group == BLOCK_END:
+            return state._replace(waiting=still, blocks=tuple(b for b in state.blocks if b.fanout != state.passed))
         ahead = tuple(a[1:] if t in node_group.tensors else a for t, a in enumerate(state.ahead))
         new = [MemoryBoundary(t, node_group.memory, ahead[t][0]) for t in node_group.tensors if ahead[t]]
-        return State(state.passed, ahead, tuple(sorted((*still, *new))))
+        return State(state.passed, ahead, tuple(sorted((*still, *new))), state.blocks)
 
     def passing(self, state: State) -> State:
         """The state above the next fanout."""
-        return State(state.passed + 1, state.ahead, state.waiting)
+        return state._replace(passed=state.passed + 1)
 
     def residents(self, state: State, node_group: NodeGroup) -> tuple[int, ...]:
         """Tensors whose tiles in the node group's memory hold at least the node group's tile: its own, and those to

@@ -18,7 +18,7 @@ from .batch import Batch, Pending
 from .bounds.bounds import Growing
 from .context import SearchContext
 from .first_tiles import first_tiles
-from .hierarchy import NodeGroup, State
+from .hierarchy import BLOCK_END, NodeGroup, State
 from .rows import Flags, Floats, Ints, distinct, row_codes, taken
 
 
@@ -120,7 +120,7 @@ class LoopBand:
     def first(self, stage: Stage, dims: tuple[int, ...]) -> Iterator[Stage] | None:
         """The innermost tiles of all rows at once, in parts, where nothing stands inside them; None: one dimension
         after the other."""
-        if self.path.node_groups or self.path.bands or self.last:
+        if self.path.node_groups or self.path.bands or self.last or BLOCK_END in self.node_groups:
             return None
         if len(dims) < len(self.sizes) or len(stage) < len(self.batch):
             return None
@@ -185,6 +185,8 @@ class LoopBand:
     def fits(self, stage: Stage, node_group: NodeGroup) -> Flags:
         """Whether a node group's memory holds the tiles, besides those that node groups inside it hold there
         already."""
+        if node_group == BLOCK_END:
+            return np.ones(len(stage), dtype=bool)
         residents = self.hierarchy.residents(self.batch.state, node_group)
         earlier = [
             (t, taken(self.batch.rows.tiles[k], stage.parents))

@@ -18,7 +18,7 @@ compared: one that costs no less than another in every column is left aside (`do
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,7 +28,7 @@ from .bounds.loop_charges import LoopCharge
 from .context import SearchContext
 from .dominance import undominated
 from .fill_point import FillPoint
-from .hierarchy import MemoryBoundary, NodeGroup
+from .hierarchy import BLOCK_END, MemoryBoundary, NodeGroup
 from .loop_band import LoopBand, Stage
 from .rows import Flags, Floats, Ints, Rows, taken
 
@@ -59,6 +59,7 @@ class _Loops(LoopBand):
     def __init__(self, context: SearchContext, batch: Batch, below: float) -> None:
         super().__init__(context, batch, below)
         self.groups = context.limits.groups.get(self.memory, ())
+        self.block = batch.state.block if BLOCK_END in self.node_groups else None
         self.found: dict[object, list[Batch]] = {}
 
     def batches(self) -> Iterator[Batch]:
@@ -107,8 +108,10 @@ class _Loops(LoopBand):
         """All that may come next."""
         for node_group in self.node_groups:
             self._place(stage, node_group)
+        if self.block is not None:
+            stage = stage.take(np.flatnonzero(self._may_still_pay(stage)))
         yield
-        if stage.state.waiting:
+        if stage.state.waiting and len(stage):
             yield from self._charge_next(stage)
         if stage.group:
             outwards = replace(stage, group=stage.group - 1)
@@ -116,7 +119,7 @@ class _Loops(LoopBand):
 
     def _may_loop(self, stage: Stage, d: int) -> bool:
         """Whether constraints let a loop over a dimension come next."""
-        if d in stage.order:
+        if d in stage.order or (self.block is not None and not self.block.may_have(d)):
             return False
         return all(d not in group or g == stage.group for g, group in enumerate(self.groups))
 
@@ -269,6 +272,8 @@ class _Loops(LoopBand):
         if self.last:
             whole: Flags = (stage.tiles == self.sizes).all(axis=1)
             return whole
+        if node_group == BLOCK_END:
+            return self._block_pays(stage)
         keep = self.fits(stage, node_group)
         if self.path.node_groups and self.path.band not in self.path.bands:
             inner = self.path.node_groups[-1]
@@ -276,9 +281,41 @@ class _Loops(LoopBand):
                 keep &= (stage.tiles > taken(self.start, stage.parents)).any(axis=1)
         return keep
 
+    def _block_pays(self, stage: Stage) -> Flags:
+        """Whether the outermost loop directly inside an array may pay there."""
+        arrays = [taken(array, stage.parents) for array in self.batch.rows.arrays]
+        below = taken(self.start, stage.parents)
+        real = stage.tiles > below
+        pay = self.context.blocks.pay(
+            stage.state.passed,
+            self.path.placement,
+            arrays,
+            (below, stage.tiles),
+            [_first_of(real, stage.order, moves) for moves in self.bounds.moves.moving],
+            stage.state.waiting,
+        )
+        outermost = _first_of(real, stage.order[::-1], frozenset(self.bounds.every_dim))
+        pays: Flags = (pay & outermost).any(axis=1)
+        return pays
+
+    def _may_still_pay(self, stage: Stage) -> Flags:
+        """Whether another loop may come that pays directly inside an array."""
+        arrays = [taken(array, stage.parents) for array in self.batch.rows.arrays]
+        return self.context.blocks.may_still_pay(stage.state.passed, self.path.placement, arrays, stage.state.waiting)
+
     def _least_above(self, stage: Stage, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> Floats:
         """(columns, rows) least cost of all that lies above the node group."""
         if self.last:
             return np.zeros((len(stage.costs), 1))
         state, fanouts = self.bounds.after(self.batch.state, node_group, still)
         return self.ahead(self.bounds.table(state), stage, fanouts)
+
+
+def _first_of(real: Flags, order: Sequence[int], dims: frozenset[int]) -> Flags:
+    """(rows, dims) the first dimension of an order that is one of some, and has a real loop: one per row at most."""
+    found, open_rows = np.zeros_like(real), np.ones(len(real), dtype=bool)
+    for d in order:
+        if d in dims:
+            found[:, d] = real[:, d] & open_rows
+            open_rows &= ~real[:, d]
+    return found

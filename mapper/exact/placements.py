@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .context import SearchContext
-from .hierarchy import MAC, MemoryBoundary
+from .hierarchy import MAC, Block, MemoryBoundary, Outline
 from .rows import Floats
 
 DECIDED_AT_ONCE = 1024
@@ -31,11 +31,13 @@ class OpenPlacement:
     chains  per tensor, the memories that keep it, from the inside out
     costs   (columns,) of the boundaries between them
     sharp   whether the bound takes the arrays into account that the machine has
+    blocks  then, where loops stand directly inside these
     """
 
     chains: tuple[tuple[int, ...], ...]
     costs: Floats
     sharp: bool = False
+    blocks: tuple[Block, ...] = ()
 
     nbytes = 500
 
@@ -43,6 +45,10 @@ class OpenPlacement:
     def depth(self) -> float:
         """How far it is decided: less than anything in which arrays are."""
         return sum(map(len, self.chains)) / 1_000 - 1
+
+    @property
+    def outline(self) -> Outline:
+        return Outline(self.chains, self.blocks)
 
 
 class Placements:
@@ -150,7 +156,7 @@ class Placements:
 
     def _chains(self, tensor: int) -> int:
         """How many chains a tensor has."""
-        return 2 ** sum(self._keep(tensor, m) == "may" for m in range(len(self.hierarchy.memories)))
+        return int(2 ** sum(self._keep(tensor, m) == "may" for m in range(len(self.hierarchy.memories))))
 
     def _all_chains(self, tensor: int, inner: int) -> Iterator[tuple[int, ...]]:
         for outer in self._next(tensor, inner):

@@ -216,9 +216,10 @@ class ExactSearch:
 
     def _context(self, exchange_rate: float | None) -> SearchContext:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)
-        # Constraints may ask for more trips, or instances, than anyone needs; and more instances may fill their last
-        # blocks better.
-        fewest = not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
+        # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
+        # better; and where several mappings are wanted, those that only cost more count too.
+        every = self.count > 1
+        fewest = not every and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         cost_columns, footprints = CostColumns.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
         room = TABLES_SHARE * self.means.memory_limit
@@ -237,7 +238,7 @@ class ExactSearch:
             self.tiling,
             even,
             self.pruned,
-            every_mapping=self.count > 1,
+            every_mapping=every,
             mirror=mirror_of(self.problem, self.arch) if self.constraints.is_free else None,
             means=self.means,
         )

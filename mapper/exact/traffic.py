@@ -199,6 +199,16 @@ class TrafficModel:
                 shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
         return shared
 
+    def most_shared(self, rows: Rows, boundary: MemoryBoundary) -> Floats:
+        """(rows,) instances of all fanouts that share a word of a tensor, whatever tiles come; at most."""
+        tensor, index = self.problem.tensors[boundary.tensor], self.dim_index
+        windows = {index[dim] for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank}
+        dims = [d for dim, d in index.items() if dim not in tensor.dims or d in windows]
+        shared = np.ones(len(rows))
+        for fanout in self._sharing(boundary, None):
+            shared = shared * rows.arrays[fanout][:, dims].prod(axis=1)
+        return shared
+
     def _shared_out(self, boundary: MemoryBoundary, words: Ints, shared: Floats) -> Floats:
         """(rows,) words that are served, where so many instances share one: every word of the tensor at least once."""
         return np.maximum(words / shared, self.distinct_words(self.problem.tensors[boundary.tensor]))

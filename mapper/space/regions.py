@@ -8,12 +8,16 @@ is a place between nodes; loops in one slot have distinct dimensions.
   Two nests are the same mapping when they are equal after unit loops are dropped and nodes that stand next to each
   other are sorted: then nodes form blocks, and every block of a region but the last has a loop below it. The outermost
   memory's nodes stand on top, with a slot below all of them.
+
+In both spaces there is one slot more directly inside an array, above the nodes of its region, if it has spatial loops:
+without any, what stands there stands in the slot outside it.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,7 +44,7 @@ def placements(problem: Problem, arch: Architecture) -> int:
 
 
 def slot_ways(problem: Problem, arch: Architecture, space: Literal["even", "uneven"]) -> tuple[SlotWays, ...]:
-    """The regions of an architecture, outermost first."""
+    """The regions of an architecture, outermost first, without slots directly inside arrays."""
     parts: list[tuple[tuple[ArrayAxis, ...], list[list[Keep]]]] = [((), [])]
     for level in arch.levels[1:]:
         if isinstance(level, Memory):
@@ -54,6 +58,29 @@ def slot_ways(problem: Problem, arch: Architecture, space: Literal["even", "unev
         ways = [0, *ways] if not found else ways
         found.append(SlotWays(Region(axes, len(ways) - 1), tuple(ways)))
     return tuple(found)
+
+
+def without_arrays(regions: Sequence[SlotWays]) -> tuple[SlotWays, ...]:
+    """The regions where no array has a spatial loop."""
+    return tuple(SlotWays(Region((), ways.region.slots), ways.ways) for ways in regions)
+
+
+def with_blocks(regions: Sequence[SlotWays]) -> Iterator[tuple[int, tuple[SlotWays, ...]]]:
+    """The regions with a slot directly inside every array that has spatial loops: as terms of a sum, each with its
+    sign. Of all mappings with the slot, those without spatial loops are taken off, and put back without the slot."""
+    outermost, *inner = regions
+    terms = []
+    for ways in inner:
+        axes, slots, more = ways.region.axes, ways.region.slots, (0, *ways.ways)
+        terms.append(
+            [
+                (1, SlotWays(Region(axes, slots + 1), more)),
+                (-1, SlotWays(Region((), slots + 1), more)),
+                (1, SlotWays(Region((), slots), ways.ways)),
+            ]
+        )
+    for chosen in itertools.product(*terms):
+        yield math.prod(sign for sign, _ in chosen), (outermost, *(ways for _, ways in chosen))
 
 
 def _keeps(problem: Problem, memory: Memory) -> list[Keep]:

@@ -30,7 +30,7 @@ from ...ir import Problem
 from ..means import UNLIMITED, Means
 from ..tilings import Tiling
 from .chain_tables import ChainTable, CountArray, Indices, rooms, tables, whole
-from .regions import SlotWays, placements, slot_ways
+from .regions import SlotWays, placements, slot_ways, with_blocks, without_arrays
 
 Space = Literal["even", "uneven"]
 SPACES: tuple[Space, ...] = ("even", "uneven")
@@ -89,8 +89,19 @@ MOST_COUNTED = 256
 
 
 def _count(problem: Problem, regions: tuple[SlotWays, ...], tiling: Tiling, means: Means) -> int:
-    found = tables(problem, [r.region for r in regions], tiling, means)
-    return _sum(_halves(found, regions, means), regions, means, ordered=True)
+    return _signed(problem, regions, tiling, means, (True,))[0]
+
+
+def _signed(
+    problem: Problem, regions: Sequence[SlotWays], tiling: Tiling, means: Means, ordered: Sequence[bool]
+) -> list[int]:
+    """Mappings with slots directly inside arrays; where `ordered`, orders of loops in one slot are told apart."""
+    totals = [0] * len(ordered)
+    for sign, term in with_blocks(regions):
+        halves = _halves(tables(problem, [r.region for r in term], tiling, means), term, means)
+        for i, tell_apart in enumerate(ordered):
+            totals[i] += sign * _sum(halves, term, means, tell_apart)
+    return totals
 
 
 def space_size(
@@ -98,16 +109,14 @@ def space_size(
 ) -> SpaceSize:
     """The size of a space by source, before capacities are looked at. Raises OutOfMeans."""
     regions = slot_ways(problem, arch, space)
-    found = tables(problem, [r.region for r in regions], tiling, means)
-    # Where the room on the axes does not change, nothing is spread over them.
-    full = math.prod(rooms([r.region for r in regions])) - 1
-    in_time = [table.only((table.before == full) & (table.after == full)) for table in found]
-    halves = _halves(found, regions, means)
+    in_time = without_arrays(regions)
+    found = tables(problem, [r.region for r in in_time], tiling, means)
+    spread, total = _signed(problem, regions, tiling, means, (False, True))
     return SpaceSize(
         placements=placements(problem, arch),
-        tiled=_sum(_halves(in_time, regions, means), regions, means, ordered=False),
-        spread=_sum(halves, regions, means, ordered=False),
-        total=_sum(halves, regions, means, ordered=True),
+        tiled=_sum(_halves(found, in_time, means), in_time, means, ordered=False),
+        spread=spread,
+        total=total,
     )
 
 

@@ -129,5 +129,8 @@ def test_absurd_layers_are_refused_in_little_memory() -> None:
 def test_batches_refuse_absurd_layers() -> None:
     with pytest.raises(ProblemError, match=r"expected 2\^22"):
         tw.search_many([tw.conv2d(K=1, C=1, P=10**7, Q=10, R=3, S=3)], "three_level", cache=False)
-    with pytest.raises(tw.TilewrightError, match="combinations of tile sizes"):
-        tw.search_many([tw.gemm(M=166320, N=166320, K=166320)], "three_level", cache=False, workers=1)
+
+
+def test_four_million_combinations_of_divisors_are_searched_on_coarse_tables() -> None:
+    found = tw.search(tw.gemm(M=166320, N=166320, K=166320), "eyeriss", "edp", "perfect", time_limit=60.0)
+    assert found.certificate.proven

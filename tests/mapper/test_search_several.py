@@ -13,12 +13,14 @@ from functools import cache
 import pytest
 
 import brute_force
-from generators import random_architecture, random_problem
-from tilewright.arch import Architecture
-from tilewright.cost_models import evaluate, parse_objective
+from generators import memory, random_architecture, random_problem
+from longer import blocks
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
+from tilewright.cost_models import EDP, ENERGY, LATENCY, evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError, Problem
 from tilewright.mapper.question import Question
 from tilewright.mapper.several import search_best, search_front, search_in_turn
+from tilewright.workloads import gemm
 
 PAIRS = 24
 COUNT = 4
@@ -177,3 +179,55 @@ def test_the_best_few_where_first_tiles_take_time(number: int) -> None:
     expected = sorted(energy * latency for energy, latency in distinct(costs))[:COUNT]
     found = search_best(asked(problem, arch), COUNT)
     assert [answer.cost.edp for answer in found] == pytest.approx(expected, rel=1e-9)
+
+
+# ---- ragged ------------------------------------------------------------------------------------------------
+
+
+def test_second_places_with_ragged_tiles() -> None:
+    """Three steps in each of two instances are worse than two, and better than four in one; nobody needs them to be
+    best."""
+    levels = (memory("DRAM"), Fanout(name="array", axes=(ArrayAxis(size=2),)), memory("RF", size_bits=800))
+    arch = Architecture(name="two", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
+    expected = sorted({point[1] for point in costs_by_brute_force(gemm(4, 1, 1), arch, True)})
+    found = search_best(Question(gemm(4, 1, 1), arch, LATENCY, "ragged"), 3)
+    assert sorted({answer.cost.latency_cycles for answer in found})[:3] == expected[: len(found)]
+    values = [
+        answer.cost.latency_cycles for answer in search_best(Question(gemm(4, 1, 1), arch, LATENCY, "ragged"), 20)
+    ]
+    assert sorted(set(values)) == expected
+
+
+def costs_by_brute_force(problem: Problem, arch: Architecture, ragged: bool) -> list[Point]:
+    found = []
+    for mapping in brute_force.all_mappings(problem, arch, ragged):
+        with suppress(MappingError):
+            cost = evaluate(mapping, arch)
+            found.append((cost.energy_pj, cost.latency_cycles))
+    return found
+
+
+def ragged_pairs(seeds: range) -> Iterator[tuple[Problem, Architecture]]:
+    for seed in seeds:
+        rng = random.Random(seed)
+        while True:
+            problem, arch = random_problem(rng, 4), random_architecture(rng, memories=rng.randint(0, 1), capacity=24)
+            if problem.macs <= 60 and 8 <= brute_force.count(problem, arch, True, MOST_MAPPINGS) < MOST_MAPPINGS:
+                yield problem, arch
+                break
+
+
+@pytest.mark.parametrize("seeds", blocks(24, 6))
+def test_the_best_few_with_ragged_tiles(seeds: range) -> None:
+    for number, (problem, arch) in zip(seeds, ragged_pairs(seeds), strict=True):
+        points = distinct(costs_by_brute_force(problem, arch, True))
+        for objective, value in ((ENERGY, lambda p: p[0]), (EDP, lambda p: p[0] * p[1])):
+            expected = sorted(map(value, points))[:8]
+            if expected:
+                best = search_best(Question(problem, arch, objective, "ragged"), 8)
+                found = [(answer.cost.energy_pj, answer.cost.latency_cycles) for answer in best]
+                assert list(map(value, found)) == pytest.approx(expected, rel=1e-9), number
+        if points:
+            answers = search_front(Question(problem, arch, ENERGY, "ragged"))
+            found = [(answer.cost.energy_pj, answer.cost.latency_cycles) for answer in answers]
+            assert found == [pytest.approx(point, rel=1e-9, abs=0) for point in front(points)], number

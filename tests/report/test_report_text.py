@@ -12,7 +12,7 @@ from tilewright.cost_models import Cost, evaluate
 from tilewright.ir import LoopNest, Mapping
 from tilewright.mapper.certificate import Certificate
 from tilewright.report.describe import page_of
-from tilewright.report.text import bound_text, certificate_rows, plain_text, result_page, write
+from tilewright.report.text import beyond_rows, bound_text, certificate_rows, plain_text, result_page, write
 from tilewright.workloads import gemm, list_networks, load_layer, load_network
 
 NEST = """
@@ -171,3 +171,11 @@ def test_layer_pages() -> None:
     text = plain_text(page_of(load_layer("alexnet:conv1")))
     assert "4*p+r" in text
     assert "input" in text
+
+
+def test_a_page_says_where_ragged_tiles_are_likely_to_be_better() -> None:
+    found = replace(cost(), utilization=0.062)
+    (row,) = beyond_rows(replace(CERTIFICATE, tiling="perfect"), found)
+    assert row == ("Beyond", "6.2% of the MACs are at work: --tiling ragged may use more of them")
+    assert not beyond_rows(CERTIFICATE, found), "they were searched"
+    assert not beyond_rows(replace(CERTIFICATE, tiling="perfect"), replace(found, utilization=0.9))

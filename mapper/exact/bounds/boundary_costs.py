@@ -54,11 +54,14 @@ class BoundaryBounds:
         return self._memo.of(("cost", boundary, passed), lambda: self._cost(boundary, passed))
 
     def _cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
+        costs = self.book(boundary, passed, np.ascontiguousarray(self.words_at_tiles(boundary)).ravel())
+        return costs.reshape(*costs.shape[:2], *self.lattice.shape)
+
+    def words_at_tiles(self, boundary: MemoryBoundary) -> Floats:
+        """(lattice) words of a boundary that is charged at each tile."""
         tensor = self.tensors[boundary.tensor]
         exact = not tensor.is_output and self.hierarchy.memories[boundary.inner].halo == "exact"
-        words = np.broadcast_to(self._words_at_tiles(boundary.tensor, exact), self.lattice.shape)
-        costs = self.book(boundary, passed, np.ascontiguousarray(words).ravel())
-        return costs.reshape(*costs.shape[:2], *self.lattice.shape)
+        return np.broadcast_to(self._words_at_tiles(boundary.tensor, exact), self.lattice.shape)
 
     def at_whole(self, boundary: MemoryBoundary, passed: int) -> Floats:
         """(groups, columns, one cell) of a boundary that is charged once, at the whole problem."""
@@ -71,9 +74,12 @@ class BoundaryBounds:
             self._once[boundary] = self.book(boundary, len(self.hierarchy.fanouts), words).reshape(-1)
         return self._once[boundary]
 
-    def book(self, boundary: MemoryBoundary, passed: int, words: Floats) -> Floats:
+    def book(self, boundary: MemoryBoundary, passed: int, words: Floats, shared_by: Floats | float = np.inf) -> Floats:
         """(groups, columns, n) least cost of a boundary whose charge moves so many different words, inside fanout
-        `passed`."""
+        `passed`.
+
+        shared_by  (n,) instances that may share a serving, at most, where more is known than of the arrays of a group
+        """
         tensor = self.tensors[boundary.tensor]
         found = np.zeros((self.arrays.stacked, self.cost_columns.count, len(words)))
         costs = np.moveaxis(found, 1, 0)
@@ -82,6 +88,7 @@ class BoundaryBounds:
         outer_instances = np.asarray(self._most_instances(boundary.outer))
         inner_instances = np.asarray(self._most_instances(boundary.inner)) if inner else nothing
         copies, apart, shared = self._copies(boundary, passed)
+        shared = np.minimum(shared, shared_by)
         # However many instances share a serving, every word of the tensor is served once.
         distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
         filled, served = words * copies, np.maximum(words * apart / shared, distinct)

@@ -20,9 +20,11 @@ A cell of the lattice has the fewest words of its tiles and the room of its smal
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +32,7 @@ from ...tilings import Tiling, grid
 from ..arrays import axis_limits
 from ..cost_columns import CostColumns
 from ..footprints import Footprints
-from ..hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
+from ..hierarchy import BLOCK_END, Block, Hierarchy, MemoryBoundary, NodeGroup, State
 from ..rows import Floats, Ints
 from .array_groups import ArrayGroup, any_arrays
 from .array_tables import inside, inside_each
@@ -40,6 +42,7 @@ from .loop_charges import End, LoopCharge, LoopCharges
 from .table_memo import TableBudget, TableMemo
 
 TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
+AROUND_BLOCK, FIRST_WORDS = "around block", "first words"
 """Kinds of tables."""
 
 PERFECT_CELLS = 5
@@ -51,6 +54,29 @@ FEWEST_CELLS = 500
 
 MOST_STATES = 600
 """States of a placement that are counted."""
+
+
+class AroundBlock(NamedTuple):
+    """Bounds on what follows a tile, with loops directly inside an array that charge some boundaries.
+
+    charged  these
+    near     what they cost, by the tile
+    far      all the rest, by what the array makes of the tile
+    """
+
+    charged: tuple[MemoryBoundary, ...]
+    near: Floats
+    far: Floats
+
+
+class AroundBlocks(tuple[AroundBlock, ...]):
+    """All choices of what the loops directly inside an array charge."""
+
+    __slots__ = ()
+
+    @property
+    def nbytes(self) -> int:
+        return sum(choice.near.nbytes + choice.far.nbytes for choice in self)
 
 
 @dataclass(frozen=True)
@@ -226,6 +252,56 @@ class Bounds:
         stopped = self.memo.of((STOPPED, state), lambda: self._stopped(state))
         return Growing(self._decided(self.lattice.around(stopped, later), dims), nothing)
 
+    def around_block(self, state: State) -> AroundBlocks:
+        """Bounds on what follows a tile where loops directly inside an array come next: for every choice of boundaries
+        that these loops charge, what those cost, by the tile, and all the rest, by what the array makes of the tile.
+        Any of the choices may be the best."""
+        block = state.block
+        assert block is not None
+        return self.memo.of((AROUND_BLOCK, state), lambda: AroundBlocks(self._around_block(state, block)))
+
+    def _around_block(self, state: State, block: Block) -> Iterator[AroundBlock]:
+        moved = [frozenset(c for c in state.waiting if d in self.moves.moving[c.tensor]) for d in self.every_dim]
+        choices = {moved[d] for d in block.outermost}  # the outermost loop has charged all that it moves
+        for d in block.inner:
+            choices |= {choice | moved[d] for choice in choices}
+        for choice in sorted(choices, key=sorted):
+            still = tuple(c for c in state.waiting if c not in choice)
+            above = self.hierarchy.passing(self.hierarchy.place(state, BLOCK_END, still))
+            near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
+            for boundary in sorted(choice):
+                near += self._by_first(boundary, block, self.boundaries.cost(boundary, state.passed))
+            far = self.lattice.around(self.table(above), self.every_dim)
+            yield AroundBlock(tuple(sorted(choice)), near, far)
+
+    def _by_first(self, boundary: MemoryBoundary, block: Block, values: Floats) -> Floats:
+        """The least over the tiles that may be charged by the first of a block's loops that moves them."""
+        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
+        least = self.lattice.around(values, free)
+        for d in filter(block.may_have, self.moves.sliding(boundary)):
+            least = np.minimum(least, self.lattice.around(values, [*free, d]))
+        return least
+
+    def charged_inside(self, boundary: MemoryBoundary, block: Block, tiles: Ints, shared: Floats) -> Floats:
+        """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
+        fanouts.
+
+        tiles   (rows, dims) below the block
+        shared  (rows,) instances that may share a serving, at most
+        """
+        words = self.memo.of(
+            (FIRST_WORDS, boundary, block),
+            lambda: self._by_first(boundary, block, self.boundaries.words_at_tiles(boundary)[None, None]),
+        )
+        at_tiles = words.reshape(-1)[self.lattice.cell(tiles)]
+        return self.any_boundaries.book(boundary, 0, at_tiles, shared)[0]
+
+    @functools.cached_property
+    def any_boundaries(self) -> BoundaryBounds:
+        """What boundaries cost for any arrays."""
+        any_array = any_arrays(self.hierarchy)
+        return BoundaryBounds(self.hierarchy, self.lattice, self.cost_columns, any_array, self.boundaries)
+
     def _decided(self, table: Floats, dims: tuple[int, ...]) -> list[Floats | None]:
         tables: list[Floats | None] = [table]
         for d in reversed(dims):
@@ -245,6 +321,9 @@ class Bounds:
             once = [self.boundaries.at_whole(c, state.passed) for c in state.waiting]
             table[:, :, *self._whole] = sum(once) if once else 0.0
             return table
+        if not end.residents:
+            table[...] = self.table(end.above)
+            return table
         return np.maximum(self.table(end.above), self._full_with(end.node_group.memory, end.residents), out=table)
 
     def _full_with(self, memory: int, residents: tuple[int, ...]) -> Floats:
@@ -262,10 +341,23 @@ class Bounds:
         while state.passed <= fanout:
             if self.hierarchy.at_fanout(state):
                 state = self.hierarchy.passing(state)
-            else:
-                state = self.hierarchy.place(state, self.hierarchy.next_node_groups(state)[0], ())
+                continue
+            (node_group, *_) = self.hierarchy.next_node_groups(state)
+            if node_group == BLOCK_END and state.passed == fanout and state.waiting:
+                return self._beyond_block(state)
+            state = self.hierarchy.place(state, node_group, ())
         owner = self._owner(state)
         return owner.memo.of((BEYOND, state), lambda: self.lattice.around(owner.table(state), self.every_dim))
+
+    def _beyond_block(self, state: State) -> Floats:
+        return self.memo.of((BEYOND, state), lambda: self._least_around(self.around_block(state)))
+
+    def _least_around(self, choices: AroundBlocks) -> Floats:
+        """(groups, columns, lattice) the least of some choices, by what the array makes of a tile."""
+        flat = (choice.near.reshape(*choice.near.shape[:2], -1).min(axis=2) for choice in choices)
+        inside = (least.reshape(*least.shape, *(1,) * len(self.dims)) for least in flat)
+        tables = (least + choice.far for least, choice in zip(inside, choices, strict=True))
+        return functools.reduce(np.minimum, tables)
 
     def after(self, state: State, node_group: NodeGroup, still: tuple[MemoryBoundary, ...]) -> tuple[State, int]:
         """The state above a node group, and above the fanouts that follow it directly; how many those are."""

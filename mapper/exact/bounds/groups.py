@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..hierarchy import Placement
+from ..hierarchy import State
 from ..rows import Ints
 from .array_groups import ArrayGroup, some_of, stacked
 from .bounds import Bounds
@@ -67,13 +67,13 @@ class GroupBounds:
         columns = self.root.cost_columns.count
         return max(1, CELLS_AT_ONCE // (math.prod(self.root.lattice.for_groups[0].shape) * columns))
 
-    def of_several(self, groups: Sequence[ArrayGroup], placement: Placement) -> Iterator[Bounds]:
+    def of_several(self, groups: Sequence[ArrayGroup], start: State) -> Iterator[Bounds]:
         """Bounds for several groups over the first of the lattices, for as many of them at once as tables may be large,
-        in their order; with what their first bounds on a placement take."""
+        in their order; with what their first bounds take, where nothing but arrays is decided."""
         count = self.at_once
         for several in (groups[first : first + count] for first in range(0, len(groups), count)):
             bounds = self.of(stacked(several, len(self.root.dims)))
-            bounds.prepare(self.root.hierarchy.start(placement))
+            bounds.prepare(start)
             yield bounds
 
     def some_of(self, bounds: Bounds, members: Ints) -> Bounds:

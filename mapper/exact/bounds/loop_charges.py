@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..hierarchy import Hierarchy, MemoryBoundary, NodeGroup, State
+from ..hierarchy import BLOCK_END, Hierarchy, MemoryBoundary, NodeGroup, State
 
 
 class LoopCharge(NamedTuple):
@@ -89,8 +89,9 @@ class LoopCharges:
             )
             for node_group in hierarchy.next_node_groups(state)
         )
-        moves = tuple((move, state.charging(move.moved)) for move in self.of(waiting))
-        return NextSteps(None, ends, moves, self.free(waiting), same)
+        may_have = state.block.may_have if ends[0].node_group == BLOCK_END and state.block else lambda _: True
+        moves = tuple((move, state.charging(move.moved)) for move in self.of(waiting) if any(map(may_have, move.dims)))
+        return NextSteps(None, ends, moves, tuple(filter(may_have, self.free(waiting))), same)
 
     def free(self, waiting: tuple[MemoryBoundary, ...]) -> tuple[int, ...]:
         """Dimensions that move none of the waiting tensors."""

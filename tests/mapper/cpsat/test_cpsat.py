@@ -99,6 +99,20 @@ def modelled(problem: Problem, arch: Architecture, objective: Objective) -> floa
 # ---- optima ------------------------------------------------------------------------------------------------
 
 
+def test_every_loop_above_a_node_charges_it_where_the_machine_says_so() -> None:
+    levels = (memory("DRAM", read_energy_pj=10.0, write_energy_pj=10.0), memory("RF", size_bits=48))
+    arch = Architecture(
+        name="at node", clock_hz=1e9, word_bits=8, reuse="at_node", levels=levels, mac=Mac(energy_pj=0.0)
+    )
+    assert modelled(gemm(4, 3, 1), arch, "energy") == searched(gemm(4, 3, 1), arch, "energy") == 366
+    for seed in range(12):
+        rng = random.Random(seed)
+        problem, machine = random_layer(rng), random_machine(rng).model_copy(update={"reuse": "at_node"})
+        if seed not in LONG_SEARCHES:
+            found = modelled(problem, machine, "energy")
+            assert found == pytest.approx(searched(problem, machine, "energy"), rel=1e-9, abs=0), f"seed {seed}"
+
+
 @pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
 def test_optimum_of_the_exact_search(seeds: range) -> None:
     """Two ways to prove an optimum that share no code."""

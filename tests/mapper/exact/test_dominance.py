@@ -26,6 +26,7 @@ from tilewright.mapper.exact.dominance import comparable, standing_for, undomina
 from tilewright.mapper.exact.fanouts import pass_fanout
 from tilewright.mapper.exact.finishing import Finishing
 from tilewright.mapper.exact.found import BestFound
+from tilewright.mapper.exact.hierarchy import Outline
 from tilewright.mapper.exact.loops import expand_loops
 from tilewright.mapper.space import SPACES
 from tilewright.mapper.tilings import TILINGS
@@ -67,7 +68,7 @@ class Watched:
         """Grow some rows of some placements."""
         plans = ArrayPlans(self.context)
         placements = list(self.context.hierarchy.placements())
-        queue = [plans.start(placement, ANY) for placement in rng.sample(placements, min(3, len(placements)))]
+        queue = [plans.start(Outline(placement), ANY) for placement in rng.sample(placements, min(3, len(placements)))]
         for _ in range(MOST_BATCHES):
             queue = [batch for batch in queue if len(batch) and not batch.complete]
             if not queue:

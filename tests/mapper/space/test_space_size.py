@@ -11,7 +11,7 @@ import pytest
 from brute_force import all_mappings, count, count_uneven, uneven_mappings
 from generators import memory, random_architecture, random_problem, tensor
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
-from tilewright.ir import Axis, Loop, LoopNest, Mapping, Problem
+from tilewright.ir import Axis, Loop, LoopNest, Mapping, Problem, ceil_div
 from tilewright.mapper.space.size import SPACES, Space, SpaceSize, count_mappings, space_size
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import conv2d, gemm, load_layer
@@ -183,14 +183,15 @@ def test_figures_beyond_64_bits() -> None:
     assert space_size(problem, arch, "ragged").tiled == expected
 
 
-def chains_by_use(size: int, axis: int, ragged: bool) -> MappingABC[int, int]:
-    """Chains over time, an axis and time again, by the trips on the axis."""
-    found: Counter[int] = Counter()
+def chains_by_use(size: int, axis: int, ragged: bool) -> MappingABC[tuple[int, bool], int]:
+    """Chains over time, an axis and time twice, by the trips on the axis, and whether a loop is directly inside."""
+    found: Counter[tuple[int, bool]] = Counter()
     for inner in range(1, size + 1):
-        left = -(-size // inner)
-        for trips in range(1, min(left, axis) + 1):
-            if ragged or (size % inner == 0 and left % trips == 0):
-                found[trips] += 1
+        for inside in range(1, ceil_div(size, inner) + 1):
+            left = ceil_div(ceil_div(size, inner), inside)
+            for trips in range(1, min(left, axis) + 1):
+                if ragged or (size % (inner * inside) == 0 and left % trips == 0):
+                    found[trips, inside > 1] += 1
     return found
 
 
@@ -200,9 +201,10 @@ def test_an_array_shared_by_dimensions(tiling: Tiling, axis: int) -> None:
     arch = machine(Fanout(name="array", axes=(ArrayAxis(size=axis),)), memory("RF"))
     per_dim = [chains_by_use(size, axis, tiling == "ragged") for size in (24, 30, 56)]
     expected = sum(
-        math.prod(uses[trips] for uses, trips in zip(per_dim, chosen, strict=True))
+        math.prod(uses[use] for uses, use in zip(per_dim, chosen, strict=True))
         for chosen in itertools.product(*per_dim)
-        if math.prod(chosen) <= axis
+        if math.prod(trips for trips, _ in chosen) <= axis
+        if any(trips > 1 for trips, _ in chosen) or not any(inside for _, inside in chosen)
     )
     assert space_size(gemm(24, 30, 56), arch, tiling).spread == expected
 

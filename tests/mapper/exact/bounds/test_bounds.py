@@ -24,7 +24,7 @@ from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.canonical import canonical_problem
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.fanouts import groups_of
-from tilewright.mapper.exact.hierarchy import Placement
+from tilewright.mapper.exact.hierarchy import Outline, Placement
 from tilewright.mapper.exact.placements import OpenPlacement, Placements
 from tilewright.mapper.exact.rows import Flags, Floats, Rows
 from tilewright.mapper.space import SPACES
@@ -103,13 +103,16 @@ def check_start(step: Step, cost: Cost, context: SearchContext, plans: ArrayPlan
         most = cost.objective(name) * SLACK
         for bound, choice in ways_to(choices, chains):
             assert bound <= most, choice.chains
-        assert plans.first_bound(chains) <= most
-        started = plans.start(chains, float("inf"))
+        outline = Outline(chains, step.state.blocks)
+        started = plans.start(outline, float("inf"))
         while isinstance(started, ArrayChoices) and (own := same_arrays(started.rows, step.rows)).any():
             assert (started.bound[own] <= most).all()
             (started,) = plans.further(started.take(np.flatnonzero(own)), float("inf"))
         planned = same_arrays(started.rows, step.rows)
+        # Where loops directly inside an array cannot pay, rows are not searched with any.
+        assert planned.any() or step.state.blocks or context.tiling == "ragged"
         assert (started.bound[planned] <= most).all()
+        assert not planned.any() or plans.first_bound(outline) <= most
     return bool(planned.any())
 
 
@@ -142,7 +145,7 @@ def mappings_that_fit(mappings: Iterator[Mapping], arch: Architecture) -> Iterat
             continue
 
 
-MOST_MAPPINGS = 120
+MOST_MAPPINGS = 160
 
 
 @pytest.mark.parametrize("seeds", blocks(100, 20))
@@ -169,10 +172,10 @@ def test_every_mapping_of_small_spaces(seeds: range, monkeypatch: pytest.MonkeyP
             steps = check_path(mapping, cost, context, rng)
             found["mappings"] += 1
             listed = check_start(steps[0], cost, context, plans)
-            assert listed or ragged, "perfect arrays are all planned"
+            assert listed or ragged or steps[0].state.blocks, "perfect arrays are all planned"
             found["planned"] += listed
     assert found["mappings"] > 40
-    assert found["planned"] > 0.7 * found["mappings"]
+    assert found["planned"] > 0.4 * found["mappings"]
 
 
 def test_groups_at_once_are_bounded_as_one_by_one() -> None:
@@ -185,7 +188,7 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
         context = context_of(problem, arch, TILINGS[seed % 2], SPACES[seed % 3 > 0], rng.choice([None, 3.0]))
         plans = ArrayPlans(context)
         for placement in list(context.hierarchy.placements())[:2] if arch.fanouts else ():
-            batch = plans.start(placement, float("inf"))
+            batch = plans.start(Outline(placement), float("inf"))
             rows = [batch.rows.take(index) for index in groups_of(context, batch)[:6]]
             groups = [group_of(context.hierarchy, context.tiling, each.arrays) for each in rows]
             state, rest, tile = (
@@ -193,7 +196,7 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
                 iter(groups),
                 np.ones((1, len(problem.dims)), np.int64),
             )
-            for bounds in context.groups.of_several(groups, placement):
+            for bounds in context.groups.of_several(groups, state):
                 assert dict(bounds.memo.items()), "made already"
                 stacks += bounds.arrays.stacked > 1
                 for member, group in enumerate(itertools.islice(rest, bounds.arrays.stacked)):
