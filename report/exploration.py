@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-_JOULES = 1e-12  # in a picojoule
+JOULES = 1e-12  # in a picojoule
 _MOST_NOTES = 12  # points whose values are written beside them: all, or those of the front
 
 
@@ -155,7 +155,7 @@ def front_figure(exploration: Exploration) -> Figure:
             chosen = [figures for point, figures in mapped if (id(point) in front) is on_front]
             axes.scatter(
                 [latency for _, latency, _ in chosen],
-                [pj * _JOULES for pj, _, _ in chosen],
+                [pj * JOULES for pj, _, _ in chosen],
                 s=[20 + 180 * on_chip / largest for _, _, on_chip in chosen],
                 c=colour,
                 alpha=0.8,
@@ -165,7 +165,7 @@ def front_figure(exploration: Exploration) -> Figure:
         noted = [point for point, _ in mapped] if few else exploration.front if len(front) <= _MOST_NOTES else ()
         for number, point in enumerate(noted):
             pj, latency, _ = point.figures or (0.0, 0.0, 0.0)
-            place = (latency, pj * _JOULES)
+            place = (latency, pj * JOULES)
             aside = (5, 5) if number % 2 else (5, -11)  # neighbours of one place would cover each other
             axes.annotate(", ".join(point.values.values()), place, aside, textcoords="offset points", fontsize=7)
         axes.set(xlabel="latency of the network (s)", ylabel="energy of the network (J)")

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from .comparison_files import write_tables
 from .comparison_tables import energy_table, latency_table, layer_table
-from .exploration import Exploration, Point, front_figure
+from .exploration import JOULES, Exploration, Point, front_figure
 from .figures import save_figure
 from .text import columns, pairs, section
 from .units import count, energy, percent, seconds, significant, size
@@ -78,7 +78,7 @@ def _cells(point: Point) -> tuple[str, ...]:
     place = (count(point.machine.mac_instances), size(point.on_chip_bytes * 8))
     if s.energy_pj is None or s.latency_s is None or s.utilization is None:
         return (*place, f"{len(s.missing)} without", "", "", "")
-    edp = significant(s.energy_pj * s.latency_s * _JOULES)
+    edp = significant(s.energy_pj * s.latency_s * JOULES)
     return (*place, energy(s.energy_pj), seconds(s.latency_s), edp, percent(s.utilization, 1))
 
 
