@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
+from .arch import Architecture
 from .arch.sweeps import Sweep, parse_sweep, swept
 from .arguments import SizeLike, StoreLike, limits_of
 from .comparisons import (
@@ -26,8 +29,12 @@ from .mapper.space import Space
 from .mapper.tilings import Tiling
 from .report.batch.plan import Machine
 from .report.batch.run import Watch, unwatched
-from .report.exploration import Exploration, exploration_of
+from .report.exploration import Beyond, Exploration, exploration_of
+from .report.measures import Budget, front_measures, on_chip_bytes, parse_limit
 from .workloads.network import Widths
+
+Place: TypeAlias = tuple[dict[str, str], Architecture]
+"""Values of the swept fields, and the architecture with them."""
 
 
 def explore(
@@ -40,6 +47,8 @@ def explore(
     space: Space = "even",
     *,
     settings: Mapping[str, str] | None = None,
+    limits: Sequence[str] = (),
+    front: Sequence[str] | None = None,
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     time_limit: float | None = None,
@@ -56,16 +65,23 @@ def explore(
 
     network   a name, the path of a network file, or a network
     arch      an architecture of the library by name, or the path of an architecture file
-    sweeps    such as "GLB.size=32KiB:1MiB:x2" and "array=8x8,12x14" (`arch/sweeps.py`)
+    sweeps    such as "GLB.size=32KiB:1MiB:x2"; "array=8x8,16x16 with clock=1GHz,500MHz" for fields that change
+              together; or the path of a file of points (`arch/sweeps.py`)
     dataflow  the name of one, or the path of a constraints file
     settings  fields that are set at every point, such as {"clock": "500 MHz"}
+    limits    such as "area <= 4 mm2", of energy, latency, area, on_chip and macs; points whose chips are beyond one are
+              not searched
+    front     what it is over, two or more of these; None: energy, latency, and area, or on_chip where a part of an
+              architecture states no area
 
     The other arguments are those of `compare`, and so are the errors.
     """
     asked = settings_of(objective, tiling, space, limits_of(time_limit, memory_limit))
     parsed, dataflows = _sweeps(sweeps), dataflow_names([dataflow])
     fixed = dict(checks.mapping(settings or {}, "settings", 'a dict such as {"clock": "500 MHz"}'))
-    places = swept(arch, fixed, parsed)
+    budgets = tuple(parse_limit(checks.text(limit, "a limit", "one such as area <= 4 mm2")) for limit in limits)
+    places, beyond = _within(swept(arch, fixed, parsed), budgets)
+    measures = front_measures(front, (machine for _, machine in places))
     machines = [
         Machine(
             machine.model_copy(update={"name": _point_name(machine.name, values)}),
@@ -75,12 +91,48 @@ def explore(
     ]
     workloads = workloads_of([network], dims, widths)
     words = ["tilewright", "explore", "--network", workloads[0].reference, *arch_options(os.fspath(arch), fixed)]
-    for sweep in parsed:
-        words += ["--sweep", f"{sweep.path}={','.join(sweep.values)}"]
+    words += [word for sweep in parsed for word in ("--sweep", sweep.text)]
+    words += [word for limit in budgets for word in ("--limit", limit.text)]
+    words += ["--front", ",".join(front)] if front is not None else []
     words += ["--dataflow", *dataflows, *workload_options(workloads), *asked.options]
     running = Running(workers, scheduler, store, cache, watch, progress)
     comparison = compared(workloads, machines, dataflows, asked, running, shlex.join(words))
-    return exploration_of(comparison, [values for values, _ in places])
+    fields = iter(places[0][0])  # with the names of levels as the architecture spells them
+    axes = [list(itertools.islice(fields, len(sweep.paths))) for sweep in parsed]
+    return exploration_of(comparison, axes, [values for values, _ in places], measures, budgets, beyond)
+
+
+def _within(places: Sequence[Place], limits: Sequence[Budget]) -> tuple[list[Place], list[Beyond]]:
+    """The points whose chips keep all limits, and those that do not; TilewrightError when none does."""
+    within: list[Place] = []
+    beyond: list[Beyond] = []
+    for values, machine in places:
+        broken = next((limit for limit in limits if not _keeps(machine, limit)), None)
+        if broken is None:
+            within.append((values, machine))
+        else:
+            beyond.append(Beyond(values, machine, broken))
+    if not within:
+        raise TilewrightError(
+            f"no point is within the limits: {_nearest(beyond)}", where=f"limit {beyond[0].limit.text}"
+        )
+    return within, beyond
+
+
+def _keeps(machine: Architecture, limit: Budget) -> bool:
+    """Whether a chip keeps a limit; those of the network are for later."""
+    return limit.measure.of_chip is None or limit.allows(limit.measure.of_chip(machine))
+
+
+def _nearest(beyond: Sequence[Beyond]) -> str:
+    """The point that is least beyond the limit that the first one breaks."""
+    limit = beyond[0].limit
+    of_chip = limit.measure.of_chip or on_chip_bytes  # limits of the network break nothing here
+    figure, values = min(
+        ((of_chip(point.machine), point.values) for point in beyond if point.limit == limit), key=lambda pair: pair[0]
+    )
+    place = ", ".join(f"{path}={value}" for path, value in values.items())
+    return f"the least {limit.measure.words} is {limit.measure.show(figure)}, with {place}"
 
 
 def _sweeps(sweeps: Sequence[Sweep | str]) -> list[Sweep]:

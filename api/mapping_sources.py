@@ -63,7 +63,7 @@ def load_any(
         _check_same(loaded.mapping.problem, layer, place)
         if arch is None and settings:
             arch = _changed(loaded.arch, settings, place)
-        if arch is None or (machine := _machine(arch)) == loaded.arch:
+        if arch is None or (machine := _machine(arch)).cost_text == loaded.arch.cost_text:
             return AnyMapping(loaded.mapping, loaded.arch, loaded.recorded)
         return AnyMapping(loaded.mapping, machine, None)
     place = where or ("<text>" if is_text else os.fspath(source))
@@ -76,7 +76,7 @@ def load_any(
 def _changed(arch: Architecture, settings: dict[str, str], place: str) -> Architecture:
     """The architecture of a mapping.json, with fields set. It is there as a finished machine; fields are those of the
     file that it is from."""
-    if arch.name not in list_archs() or load_arch(arch.name, arch.settings) != arch:
+    if arch.name not in list_archs() or load_arch(arch.name, arch.settings).cost_text != arch.cost_text:
         message = f"its architecture, {arch.name}, is not that of the library: no field of it can be set"
         raise MappingError(message, where=place, hint="give its file as well, with --arch")
     return load_arch(arch.name, {**arch.settings, **settings})

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LEVEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+"""What a level may be called in a file."""
+
 _ARCHITECTURE_START = "start with 'name:', 'clock:', 'word:', 'levels:' and 'mac:'"
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _PLAIN_KEY = re.compile(r"[\w-]{1,60}")
@@ -37,6 +40,7 @@ class Field:
     line   where the value starts (for a member, its key), counted from 1; 0 where there are no lines
     path   field path from the top, such as `levels[1].read`; empty for the document itself
     tag    the value's tag, such as `!Component`, where the reader allows it
+    formula  that the value was calculated by (`formulas.py`)
     """
 
     value: str | tuple[Field, ...] | Mapping[str, Field]
@@ -44,11 +48,13 @@ class Field:
     line: int
     path: str
     tag: str = ""
+    formula: str = ""
 
     @property
     def where(self) -> str:
-        """`file:line: field.path`."""
-        return f"{self._place}: {self.path}" if self.path else self._place
+        """`file:line: field.path`, and the formula if the value comes from one."""
+        place = f"{self._place}: {self.path}" if self.path else self._place
+        return f"{place}: formula {shown(self.formula)}" if self.formula else place
 
     @property
     def _place(self) -> str:

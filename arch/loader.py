@@ -18,7 +18,7 @@
     levels:                      # outermost first; the first one is a memory that keeps everything, without a size
       - memory: DRAM
         access: 16 bit           # the width that the two energies are for; other widths cost in proportion
-        read: 200 pJ             # aJ, fJ, pJ, nJ, uJ
+        read: 200 pJ             # aJ, fJ, pJ, nJ, uJ, mJ, J
         write: 200 pJ
         bandwidth: 480 MB/s      # of one instance, one port for both directions; unbounded, if not given
       - memory: GLB
@@ -34,6 +34,7 @@
         block: 64 B              # its energies are for whole blocks; for any number of bits, if not given
         leakage: 0.5 mW          # of one instance, at work or not
         area: 0.4 mm2            # of one instance
+        estimate: {kind: sram, node: 28 nm}     # of figures that are left out (estimate_fields.py)
       - fanout: array            # an array of everything below; one axis or two
         x: 14                    # any dimension may be spread over it
         y: {size: 12, dims: [R, C], reuse: output}    # only these, and only those that do not move the outputs;
@@ -49,7 +50,10 @@
 
     mac: {energy: 1 pJ, per_cycle: 1, leakage: 3 uW, area: 900 um2}   # per_cycle is 1, if not given
 
-    parameters: {lanes: 16}      # named values, for `x: $lanes`; any field may be referred to (settings.py)
+    parameters: {lanes: 16}      # named values, for `x: lanes`; any field may be referred to (formulas.py)
+
+A number with or without a unit may be a formula in other fields of the level, in parameters and in fields elsewhere:
+`read: 6 pJ * (size / 108 KiB)**0.5`, `x: lanes / 2`, `bandwidth: array.x words/cycle` (formulas.py, expression.py).
 
 Sizes are `bit`, `B`, `KiB` (1024 B), `kB` (1000 B) and so on, or `words` of the architecture's width; a bandwidth is a
 size per cycle or per second. Unknown keys, keys given twice, aliases and tags are refused, and every error says
@@ -73,7 +77,8 @@ from pydantic import BaseModel, ValidationError
 from ..inputs import checks
 from ..ir import ArchitectureError, Role, did_you_mean
 from ..ir.problem import ROLES
-from .document import Field, is_path, read_document, read_text
+from .document import LEVEL_NAME, Field, is_path, read_document, read_text
+from .estimate_fields import estimated_text, given, mac_estimate, memory_estimate, wants
 from .settings import Setting, shown_settings, with_settings
 from .spec import Architecture, ArrayAxis, Fanout, Footprint, Halo, Keep, Keeps, Latency, Mac, Memory, Reuse
 from .units import area_mm2, bits_per_cycle, clock_hz, energy_pj, pj_per_bit, pj_per_cycle, size_bits
@@ -104,10 +109,19 @@ _MEMORY = {
     "read": _AN_ENERGY,
     "write": _AN_ENERGY,
 }
-_MEMORY_OPTIONAL = ("size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "leakage", "area")
+_MEMORY_OPTIONAL = (
+    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "leakage", "area", "estimate"
+)  # fmt: skip
 _FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
 _FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction", "hop")
-_LEVEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+# What files of other tools have at their top: what they are, and what reads them.
+_OTHER_TOOLS = {
+    "architecture": ("an architecture of Timeloop", "timeloop {} ERT.yaml"),
+    "arch": ("an architecture of AccelForge", "accelforge {}"),
+    "operational_array": ("a hardware file of ZigZag", "zigzag {}"),
+    "(?:ERT|ART)(?:_summary)?": ("a table of Accelergy", "accelergy {} --arch MACHINE"),
+}
 
 # Where the file says a thing that the specification calls otherwise; the unit is in the value there.
 _KEY_OF_SPEC = {
@@ -133,10 +147,14 @@ _KEY_OF_SPEC = {
 
 @dataclass(frozen=True)
 class _Scale:
-    """What sizes in words [bit] and bandwidths per second [Hz] are measured with."""
+    """What sizes in words [bit] and bandwidths per second [Hz] are measured with.
+
+    estimated  memory or MAC -> figures that its estimate filled in, as they are read
+    """
 
     word_bits: int
     clock_hz: float
+    estimated: dict[str, tuple[str, ...]]
 
     def size(self, field: Field) -> int:
         return field.quantity(partial(size_bits, word_bits=self.word_bits), _A_SIZE)
@@ -189,6 +207,10 @@ def load_arch(name_or_path: str | os.PathLike[str], set: Mapping[str, Setting] |
     if text.lstrip().startswith("{") and '"schema_version"' in text:
         hint = f"its own architecture is in it: `tilewright evaluate {name}` needs no --arch"
         raise ArchitectureError("this is a mapping.json, expected an architecture file", where=name, hint=hint)
+    for key, (tool, command) in _OTHER_TOOLS.items():
+        if re.search(rf"^{key}:", text, re.MULTILINE) and not re.search("^levels:", text, re.MULTILINE):
+            hint = f"`tilewright import {command.format(name)} > machine.yaml` makes one of it"
+            raise ArchitectureError(f"this is {tool}, expected an architecture file", where=name, hint=hint)
     return parse_arch(text, name, set)
 
 
@@ -221,11 +243,15 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
     scale = _Scale(
         word_bits=top["word"].quantity(size_bits, _TOP["word"]),
         clock_hz=top["clock"].quantity(clock_hz, _TOP["clock"]),
+        estimated={},
     )
     level_fields = top["levels"].elements(_TOP["levels"])
     levels = [_level(field, scale, outermost=i == 0) for i, field in enumerate(level_fields)]
     _refuse_second_name(level_fields)
+    mac = _mac(top["mac"], scale)
     texts = {key: top[key].text() for key in ("name", "description", "technology", "source") if key in top}
+    if estimated := estimated_text(scale.estimated):
+        texts["source"] = "; ".join(filter(None, [texts.get("source"), estimated]))
     # What is left to go wrong in a whole architecture is its outermost level, so the error stands there.
     return _build(
         Architecture,
@@ -241,7 +267,7 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
         footprint=_footprint(top),
         latency=cast(Latency, top["latency"].choice(("steady", "with_fill"))) if "latency" in top else "steady",
         levels=levels,
-        mac=_mac(top["mac"], scale),
+        mac=mac,
         **scale.idle(top),
     )
 
@@ -260,17 +286,20 @@ def _level(field: Field, scale: _Scale, *, outermost: bool) -> Memory | Fanout:
 
 
 def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
-    members = field.members(_MEMORY, _MEMORY_OPTIONAL)
+    estimated = [key for key in ("read", "write") if wants(_plain_members(field), key)]
+    required = {key: what for key, what in _MEMORY.items() if key not in estimated}
+    members = given(field.members(required, (*_MEMORY_OPTIONAL, *estimated)))
     keeps = _keeps(members["keep"]) if "keep" in members else Keeps()
     if "size" not in members and not outermost:
         raise field.error(f"missing, expected {_A_SIZE}, a part for each tensor, or unbounded", key="size")
-    return _build(
+    energies = {key: members[key].quantity(energy_pj, _AN_ENERGY) for key in ("read", "write") if key in members}
+    memory = _build(
         Memory,
         field,
         name=_level_name(members["memory"]),
         access_bits=scale.size(members["access"]),
-        read_energy_pj=members["read"].quantity(energy_pj, _AN_ENERGY),
-        write_energy_pj=members["write"].quantity(energy_pj, _AN_ENERGY),
+        read_energy_pj=energies.get("read", 0.0),
+        write_energy_pj=energies.get("write", 0.0),
         keeps=keeps,
         halo=_halo(members),
         double_buffered=_flag(members, "double_buffered", False),
@@ -280,6 +309,19 @@ def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
         **(_sizes(members["size"], keeps, scale) if "size" in members else {}),
         **(_ports(members["bandwidth"], scale) if "bandwidth" in members else {}),
     )
+    return _with_estimates(memory, field, scale) if "estimate" in members else memory
+
+
+def _with_estimates(memory: Memory, field: Field, scale: _Scale) -> Memory:
+    """The memory with the figures that it leaves to its estimate."""
+    estimate = memory_estimate(_plain_members(field), memory)
+    energies = {f"{name}_energy_pj": estimate.pj(name) for name in ("read", "write") if name in estimate.names}
+    scale.estimated[memory.name] = estimate.names
+    return memory.model_copy(update={**energies, **estimate.idle(scale.clock_hz)})
+
+
+def _plain_members(field: Field) -> Mapping[str, Field]:
+    return field.value if isinstance(field.value, Mapping) else {}
 
 
 def _fanout(field: Field, scale: _Scale) -> Fanout:
@@ -299,15 +341,23 @@ def _fanout(field: Field, scale: _Scale) -> Fanout:
 
 
 def _mac(field: Field, scale: _Scale) -> Mac:
-    members = field.members({"energy": "an energy such as 1 pJ"}, ("per_cycle", "leakage", "area"))
-    energy = members["energy"].quantity(energy_pj, "an energy such as 1 pJ")
+    estimated = wants(_plain_members(field), "energy")
+    required = {} if estimated else {"energy": "an energy such as 1 pJ"}
+    members = given(field.members(required, ("energy", "per_cycle", "leakage", "area", "estimate")))
+    estimate = mac_estimate(_plain_members(field)) if "estimate" in members else None
+    energy = members["energy"].quantity(energy_pj, "an energy such as 1 pJ") if "energy" in members else None
     per_cycle = members["per_cycle"].number("a positive number of MACs such as 1") if "per_cycle" in members else 1.0
-    return _build(Mac, field, energy_pj=energy, per_cycle=per_cycle, **scale.idle(members))
+    idle = scale.idle(members)
+    if estimate is not None:
+        scale.estimated["MAC"] = estimate.names
+        energy = estimate.pj("energy") if energy is None else energy
+        idle |= estimate.idle(scale.clock_hz)
+    return _build(Mac, field, energy_pj=energy, per_cycle=per_cycle, **idle)
 
 
 def _level_name(field: Field) -> str:
     name = field.text("a name such as DRAM")
-    if not _LEVEL_NAME.fullmatch(name):
+    if not LEVEL_NAME.fullmatch(name):
         raise field.error(f"found {name!r}, expected a name of letters, digits, '_' and '-', a letter first")
     return name
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
@@ -20,6 +20,9 @@ Halo = Literal["none", "innermost", "exact"]
 Reuse = Literal["across_levels", "at_node"]
 Footprint = Literal["exact", "box"]
 Latency = Literal["steady", "with_fill"]
+
+ESTIMATES = "estimates: "
+"""What the source of an architecture says before the figures of it that are estimates."""
 
 
 class Spec(BaseModel):
@@ -205,6 +208,21 @@ class Architecture(Spec, Shown):
     def __str__(self) -> str:
         what = f"{self.name}: {self.description}" if self.description else self.name
         return f"{what} ({self.mac_instances:,} MAC units; {', '.join(memory.name for memory in self.memories)})"
+
+    @property
+    def estimates(self) -> str:
+        """The figures that are estimates, as the source says; nothing, if none are."""
+        return self.source.partition(ESTIMATES)[2]
+
+    @property
+    def cost_text(self) -> str:
+        """All that costs and latencies depend on, as JSON: no texts and no areas. Without defaults, so that a new
+        switch of the cost model that is off leaves it as it is."""
+        without: dict[str, Any] = dict.fromkeys(
+            ("name", "description", "technology", "source", "settings", "area_mm2"), True
+        )
+        without |= {"levels": {"__all__": {"area_mm2"}}, "mac": {"area_mm2"}}
+        return self.model_dump_json(exclude=without, exclude_defaults=True)
 
     @property
     def memories(self) -> tuple[Memory, ...]:

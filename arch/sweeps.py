@@ -3,10 +3,12 @@
     array=8x8,12x14,16x16         these values
     GLB.size=32KiB:1MiB:x2        from the first to the second, each twice the one before: 32 KiB, 64 KiB, ... 1 MiB
     clock=200 MHz:1 GHz:+200 MHz  from the first to the second in equal steps
-    lanes=4:64:x4                 numbers without a unit
+    lanes=4:64:x4                 numbers without a unit, such as a parameter of formulas
+    array=8x8,16x16 with GLB.size=64KiB,256KiB      several fields together: the first values, then the second ones
+    designs.csv                   several fields together, from a file (`sweep_files.py`)
 
-A path is one of `settings.py`; the name of a level may be written in small letters. In a range all units are the same,
-or all are sizes.
+A path is one of `paths.py`; the name of a level may be written in small letters. In a range all units are the same, or
+all are sizes. Commas in brackets are part of a value.
 """
 
 from __future__ import annotations
@@ -16,50 +18,110 @@ import math
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ..ir import ArchitectureError
 from .loader import load_arch
 from .spec import Architecture
-from .units import shown, size_bits
+from .sweep_files import is_sweep_file, read_points
+from .units import shown, size_bits, size_text
 
 MOST_POINTS = 10_000
 """More points than this are refused: a slip in a range is likelier than so large a plan."""
 
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]*)\s*")
-_SIZES = (("MiB", 2**23), ("KiB", 2**13), ("B", 8), ("bit", 1))
 _HINT = "write GLB.size=32KiB:1MiB:x2, clock=200MHz:1000MHz:+200MHz or array=8x8,16x16"
+_WITH = re.compile(r"\s+with\s+")
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A field and its values, as "array=8x8,16x16" says them.
+    """A field and its values, as "array=8x8,16x16" says them; and fields that change together with it.
 
-    path    of the field, such as GLB.size
-    values  in the order given
+    path      of the field, such as GLB.size
+    values    in the order given
+    together  sweeps of as many values: with the first value of this field, theirs is the first, and so on
     """
 
     path: str
     values: tuple[str, ...]
+    together: tuple[Sweep, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Of all fields."""
+        return (self.path, *(sweep.path for sweep in self.together))
+
+    @property
+    def rows(self) -> tuple[dict[str, str], ...]:
+        """Path -> value of all fields, at every step."""
+        columns = (self.values, *(sweep.values for sweep in self.together))
+        return tuple(dict(zip(self.paths, row, strict=True)) for row in zip(*columns, strict=True))
+
+    @property
+    def text(self) -> str:
+        """As it is written in a line."""
+        parts = (self, *self.together)
+        return " with ".join(f"{part.path}={','.join(part.values)}" for part in parts)
 
 
 def parse_sweep(text: str) -> Sweep:
     """The sweep that a text describes. Raises ArchitectureError for one that cannot be understood."""
+    if is_sweep_file(text):
+        fields = read_points(text)
+        first, *others = (Sweep(path, values) for path, values in fields.items())
+        return _checked(replace(first, together=tuple(others)))
+    first, *others = (_one_field(part) for part in _WITH.split(text))
+    return _checked(replace(first, together=tuple(others)))
+
+
+def _one_field(text: str) -> Sweep:
     path, equals, values = (part.strip() for part in text.partition("="))
     if not path or not equals or not values:
         raise ArchitectureError(f"found {shown(text)}, expected FIELD=VALUES", where="sweep", hint=_HINT)
     found: list[str] = []
-    for part in values.split(","):
-        found += _range(path, part) if ":" in part else [part.strip()]
+    for part in _between_commas(values):
+        is_range = ":" in part and not part.lstrip().startswith(("{", "["))
+        found += _range(path, part) if is_range else [part.strip()]
     if not all(found):
         raise ArchitectureError(
             f"found {shown(values)}, expected values with commas between them", where=f"sweep {path}"
         )
-    twice = sorted({value for value in found if found.count(value) > 1})
-    if twice:
-        raise ArchitectureError(f"the value {twice[0]} is given twice", where=f"sweep {path}")
     return Sweep(path, tuple(found))
+
+
+def _checked(sweep: Sweep) -> Sweep:
+    """The sweep; its fields must differ, have as many values each, and never the same ones twice."""
+    where = f"sweep {sweep.path}"
+    twice = sorted({path for path in sweep.paths if sweep.paths.count(path) > 1})
+    if twice:
+        raise ArchitectureError("the field is swept twice", where=f"sweep {twice[0]}")
+    for other in sweep.together:
+        if len(other.values) != len(sweep.values):
+            message = f"{len(sweep.values)} values with {len(other.values)} of {other.path}, expected as many"
+            raise ArchitectureError(message, where=where, hint="sweeps of their own are combined with each other")
+    seen: set[tuple[str, ...]] = set()
+    for row in sweep.rows:
+        values = tuple(row.values())
+        if values in seen:
+            what = "value" if len(values) == 1 else "values"
+            is_are = "is" if len(values) == 1 else "are"
+            raise ArchitectureError(f"the {what} {', '.join(values)} {is_are} given twice", where=where)
+        seen.add(values)
+    return sweep
+
+
+def _between_commas(text: str) -> list[str]:
+    """The parts of a text between commas that stand in no brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def points(sweeps: Sequence[Sweep]) -> Iterator[dict[str, str]]:
@@ -67,14 +129,15 @@ def points(sweeps: Sequence[Sweep]) -> Iterator[dict[str, str]]:
 
     Raises ArchitectureError for a field that is swept twice, and for more points than anyone means.
     """
-    paths = [sweep.path for sweep in sweeps]
+    paths = [path for sweep in sweeps for path in sweep.paths]
     twice = sorted({path for path in paths if paths.count(path) > 1})
     if twice:
         raise ArchitectureError("the field is swept twice", where=f"sweep {twice[0]}")
     count = math.prod(len(sweep.values) for sweep in sweeps)
     if count > MOST_POINTS:
         raise ArchitectureError(f"{count:,} points, expected {MOST_POINTS:,} or fewer", where="sweep")
-    return (dict(zip(paths, values, strict=True)) for values in itertools.product(*(s.values for s in sweeps)))
+    combinations = itertools.product(*(sweep.rows for sweep in sweeps))
+    return ({path: value for row in rows for path, value in row.items()} for rows in combinations)
 
 
 def swept(
@@ -87,8 +150,13 @@ def swept(
     Raises ArchitectureError when it cannot be loaded at one of them.
     """
     base = load_arch(name_or_path, settings)
-    named = [Sweep(_spelled(sweep.path, base), sweep.values) for sweep in sweeps]
+    named = [_with_spelled_paths(sweep, base) for sweep in sweeps]
     return tuple((point, load_arch(name_or_path, settings | point)) for point in points(named))
+
+
+def _with_spelled_paths(sweep: Sweep, arch: Architecture) -> Sweep:
+    others = tuple(_with_spelled_paths(other, arch) for other in sweep.together)
+    return replace(sweep, path=_spelled(sweep.path, arch), together=others)
 
 
 def _spelled(path: str, arch: Architecture) -> str:
@@ -143,7 +211,6 @@ def _bits(text: str, where: str) -> Fraction:
 def _text(value: Fraction, unit: str) -> str:
     """A value in its unit; a number of bits in the largest unit of which it is a whole number."""
     if unit == "bit" and value.denominator == 1:
-        unit, bits = next((unit, bits) for unit, bits in _SIZES if value % bits == 0)
-        value /= bits
+        return size_text(value)
     number = str(value.numerator) if value.denominator == 1 else f"{float(value):.15g}"
     return f"{number} {unit}".strip()

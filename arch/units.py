@@ -8,6 +8,7 @@
     hop        0.06 pJ/bit   1 pJ/word                    any energy per size
     area       0.05 mm2   1200 um2
     time       3 us   10 ns
+    length     28 nm
 
 A number is never read without its unit. Arithmetic is exact until the last step.
 """
@@ -50,6 +51,8 @@ _ENERGIES: Mapping[str, Fraction] = {
     "uJ": Fraction(10**6),
     "µJ": Fraction(10**6),  # the micro sign ...
     "μJ": Fraction(10**6),  # ... and the Greek letter, which looks the same
+    "mJ": Fraction(10**9),
+    "J": Fraction(10**12),
 }
 _CLOCKS: Mapping[str, int] = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 _POWERS: Mapping[str, Fraction] = {  # pJ per second
@@ -59,6 +62,7 @@ _POWERS: Mapping[str, Fraction] = {  # pJ per second
     "W": Fraction(10**12),
 }
 _AREAS: Mapping[str, Fraction] = {"um2": Fraction(1, 10**6), "mm2": Fraction(1), "cm2": Fraction(100)}
+_LENGTHS: Mapping[str, Fraction] = {"nm": Fraction(1, 10**6), "um": Fraction(1, 10**3), "mm": Fraction(1)}
 _PERIODS = ("cycle", "s")
 _TIMES: Mapping[str, Fraction] = {
     "s": Fraction(1),
@@ -67,8 +71,20 @@ _TIMES: Mapping[str, Fraction] = {
     "ns": Fraction(1, 10**9),
 }
 
+BASE_UNITS: Mapping[str, tuple[Fraction, Mapping[str, int]]] = {
+    **{name: (Fraction(bits), {"bit": 1}) for name, bits in _SIZES.items()},
+    **{name: (pj, {"pJ": 1}) for name, pj in _ENERGIES.items()},
+    **{name: (Fraction(hz), {"cycle": 1, "s": -1}) for name, hz in _CLOCKS.items()},
+    **{name: (pj, {"pJ": 1, "s": -1}) for name, pj in _POWERS.items()},
+    **{name: (mm2, {"mm": 2}) for name, mm2 in _AREAS.items()},
+    **{name: (s, {"s": 1}) for name, s in _TIMES.items()},
+    **{name: (mm, {"mm": 1}) for name, mm in _LENGTHS.items()},
+    **dict.fromkeys(("cycle", "cycles"), (Fraction(1), {"cycle": 1})),
+}
+"""Every simple unit but the word: how many base units it is, and the powers of bit, pJ, s, cycle and mm in it."""
+
 # Spellings that people use for two different things; the nearest name would be a guess.
-_AMBIGUOUS = {
+AMBIGUOUS_UNITS = {
     "b": "b may be bits or bytes: write bit or B",
     "K": "write the unit out: KiB is 1024 B, kB is 1000 B, and 1 kbit is 1000 bit",
     "KB": "KB may be 1024 or 1000 bytes: write KiB for 1024 B or kB for 1000 B",
@@ -83,6 +99,7 @@ _QUANTITY = re.compile(
     r"([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?)\s*(.*)", re.DOTALL
 )
 _MORE_DIGITS = re.compile(r"[0-9.]|[eE][+-]?[0-9]")
+_WRITTEN_SIZES = (("MiB", 2**23), ("KiB", 2**13), ("B", 8), ("bit", 1))
 _LARGEST_SIZE = 2**60  # bits; capacities are counted in 64-bit integers further on
 
 
@@ -112,6 +129,7 @@ _BANDWIDTH = _kind(
 )
 _LEAKAGE = _kind("a leakage", "0.5 mW or 2 pJ/cycle", [*_POWERS, "pJ/cycle", "fJ/cycle"])
 _PER_SIZE = _kind("an energy per size", "0.06 pJ/bit", ["pJ/bit", "fJ/bit", "pJ/B", "pJ/word"])
+_LENGTH = _kind("a length", "28 nm", _LENGTHS)
 _AREA = _kind("an area", "0.05 mm2", _AREAS)
 
 
@@ -227,6 +245,32 @@ def area_mm2(text: str) -> float:
     return float(number * _AREAS[unit])
 
 
+def length_nm(text: str) -> float:
+    """A length such as `28 nm`, in nanometres.
+
+    Raises ArchitectureError for a missing or wrong unit, or a number that is not positive.
+    """
+    number, unit = _split(text, _LENGTH)
+    if unit not in _LENGTHS:
+        raise _wrong_unit(text, unit, _LENGTH)
+    return float(number * _LENGTHS[unit] * 10**6)
+
+
+def size_text(bits: Fraction | float) -> str:
+    """A size as a file writes it: a whole number of bits in the largest unit of which it is a whole number."""
+    exact = Fraction(bits)
+    if exact.denominator != 1 or not exact:
+        return f"{number_text(bits)} bit"
+    name, by = next((name, by) for name, by in _WRITTEN_SIZES if exact % by == 0)
+    return f"{number_text(exact / by)} {name}"
+
+
+def number_text(value: Fraction | float) -> str:
+    """A number in the shortest way that gives the same float again."""
+    exact = Fraction(value)
+    return str(exact.numerator) if exact.denominator == 1 and abs(exact) < 10**15 else repr(float(value))
+
+
 def shown(text: str, longest: int = 60) -> str:
     """The text as a message quotes it: in quotation marks, on one line, cut when it is long."""
     return repr(text if len(text) <= longest else text[: longest - 3] + "...")
@@ -270,8 +314,8 @@ def _unit_hint(unit: str, kind: _Kind) -> str:
     if unit[0] in ",_'":
         return "write the number without separators, such as 1024"
     size = unit.partition("/")[0].strip()
-    if size in _AMBIGUOUS and kind in (_SIZE, _BANDWIDTH):
-        return _AMBIGUOUS[size]
+    if size in AMBIGUOUS_UNITS and kind in (_SIZE, _BANDWIDTH):
+        return AMBIGUOUS_UNITS[size]
     for known in kind.units:
         if known.casefold() == unit.casefold():
             return f"did you mean {known!r}?"

@@ -92,7 +92,8 @@ SECTIONS = (
     Section("", "", "report.costs", ("EnergyPart",)),
     Section("", "", "report.summaries", ("Summary", "Winner")),
     Section("", "", "report.hybrid", ("Hybrid",)),
-    Section("", "", "report.exploration", ("Exploration", "Point")),
+    Section("", "", "report.exploration", ("Exploration", "Point", "Beyond")),
+    Section("", "", "report.measures", ("Measure", "Budget")),
     Section("", "", "arch.sweeps", ("Sweep",)),
     Section("", "", "report.tables", ("Table",)),
     Section(

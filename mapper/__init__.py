@@ -16,6 +16,7 @@ ski_slope.py     the least traffic to one buffer, against its size
 legality.py      that a mapping is a legal schedule, proven by integer sets
 mapping_files.py mappings that users write
 timeloop/        Timeloop's files, read
+importers/       machines of other tools, read
 emit/            programs that run a mapping, and other tools' files
 model_version.py the number of the cost model and the spaces
 """

@@ -1,8 +1,9 @@
 """What a search is about, and what it comes to.
 
 Every strategy takes a `Question` and gives an `Answer`. The key of a question is a hash of everything that its answer
-depends on, and of nothing else: names of layers and architectures, and the words in which constraints were written, are
-left out, and so are the limits, for what is proven holds under any. So equal layers of two networks have one answer.
+depends on, and of nothing else: names of layers and architectures, areas, and the words in which constraints were
+written, are left out, and so are the limits, for what is proven holds under any. So equal layers of two networks have
+one answer.
 """
 
 from __future__ import annotations
@@ -25,9 +26,6 @@ from .tilings import Tiling
 
 FREE: Final = Constraints()
 """No constraints: the whole space."""
-
-_WITHOUT_EFFECT = {"name", "description", "technology", "source", "settings"}
-"""Fields of an architecture that no result depends on."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +113,7 @@ def _problem(problem: Problem) -> Any:
 
 @lru_cache(maxsize=256)
 def _architecture_text(arch: Architecture) -> str:
-    # Without defaults, a new switch of the cost model that is off leaves all keys as they are.
-    return arch.model_dump_json(exclude=_WITHOUT_EFFECT, exclude_defaults=True)
+    return arch.cost_text
 
 
 def _architecture(arch: Architecture) -> Any:

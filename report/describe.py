@@ -38,6 +38,7 @@ def data_of(found: Architecture | Network | Problem) -> Any:
 def architecture_page(arch: Architecture) -> Group:
     """An architecture: what it is, its hierarchy from the outside in, and its memories in figures."""
     rows = architecture_rows(arch)
+    rows += [("", f"{significant(arch.total_area_mm2)} mm2, by estimates")] if "area of" in arch.estimates else []
     partial = arch.partial_sum_bits or arch.word_bits
     rows += [("Partial sums", f"{partial} bit")]
     rows += [("Reuse", "at nodes only")] if arch.reuse == "at_node" else []

@@ -75,8 +75,7 @@ def _comparison(comparison: Comparison) -> str:
 
 
 def _exploration(exploration: Exploration) -> str:
-    from .exploration import front_figure
-    from .exploration_page import exploration_page
+    from .exploration_page import exploration_page, front_figure
 
     seen = _drawn(lambda: front_figure(exploration), "Points and front of the exploration")
     return seen + to_html(exploration_page(exploration))

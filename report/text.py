@@ -127,7 +127,7 @@ def architecture_rows(arch: Architecture) -> list[tuple[str, str]]:
         rows.append(("", "set " + ", ".join(f"{path}={value}" for path, value in arch.settings.items())))
     units = plural(arch.mac_instances, "MAC unit")
     rows.append(("", f"{units} at {clock(arch.clock_hz)}, words of {arch.word_bits} bit"))
-    if arch.total_area_mm2:
+    if arch.total_area_mm2 and "area of" not in arch.estimates:
         rows.append(("", f"{significant(arch.total_area_mm2)} mm2, as far as areas are stated"))
     return rows
 

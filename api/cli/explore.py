@@ -51,11 +51,28 @@ def explore(
     sweep: Annotated[
         list[str],
         typer.Option(
-            metavar="FIELD=VALUES",
-            help="array=8x8,16x16 or GLB.size=32KiB:1MiB:x2; may be repeated: all combinations are searched.",
+            metavar="FIELD=VALUES|FILE",
+            help="array=8x8,16x16 or GLB.size=32KiB:1MiB:x2; may be repeated: all combinations are searched. "
+            '"array=8x8,16x16 with GLB.size=64KiB,256KiB" changes fields together, as does a CSV or YAML file.',
         ),
     ],
     settings: SetOption = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MEASURE<=VALUE",
+            help='"area <= 4 mm2"; of energy, latency, area, on_chip or macs; may be repeated. Points whose chips are '
+            "beyond it are not searched.",
+        ),
+    ] = None,
+    front: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE,...",
+            help="What the front is over, two or more of energy, latency, area, on_chip, macs; if not given, energy, "
+            "latency and area, or on_chip where areas are not stated.",
+        ),
+    ] = None,
     objective: ObjectiveOption = "edp",
     dataflow: Annotated[str, typer.Option(metavar="NAME|PATH", help="A dataflow, or a constraints file.")] = "free",
     tiling: TilingOption = None,
@@ -77,11 +94,14 @@ def explore(
 ) -> None:
     """Explore a space of architectures: the proven best mappings of a network at every point, and the Pareto front.
 
-    The front is over energy, latency and on-chip bytes of the network. Results are stored as those of all searches.
+    The front is over energy and latency of the network, and the area of the chip. Results are stored as those of all
+    searches.
 
     \b
     tilewright explore --network resnet50 --arch eyeriss --sweep GLB.size=32KiB:1MiB:x2 --sweep array=8x8,12x14,16x16
     tilewright explore --network alexnet --arch systolic --sweep array=32x32,64x64,128x128 --objective energy
+    tilewright explore --network alexnet --arch eyeriss --sweep GLB.size=32KiB:8MiB:x4 --limit "area <= 20 mm2"
+    tilewright explore --network alexnet --arch eyeriss --sweep designs.csv
     """
     from ..explorations import explore as exploration_of
     from ..report.exploration_page import exploration_data, exploration_page, write_exploration
@@ -103,6 +123,8 @@ def explore(
             dataflow,
             *tiling_and_space(tiling, space),
             settings=settings_named(settings or ()),
+            limits=limit or (),
+            front=names(front) if front is not None else None,
             dims=sizes_of_symbols(dim),
             widths=widths_named(widths),
             time_limit=time_limit,

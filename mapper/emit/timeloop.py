@@ -4,7 +4,7 @@
 at all is a MappingError that names it:
 
     uneven mappings, ragged tiles, two loops of one dimension at one level
-    memories with one port for both directions, or whose transfers do not overlap
+    memories whose transfers do not overlap
     arrays without multicast or spatial reduction; several MACs per cycle
     tensors of different widths in one memory
     names with other characters than letters, digits, - and _
@@ -73,9 +73,6 @@ def _refuse(mapping: Mapping, arch: Architecture) -> None:
             hint = "rename it: letters, digits, - and _"
             raise MappingError(f"they cannot hold the name {shown(name)}", where=_FILES, hint=hint)
     for memory in arch.memories:
-        if memory.shared_bits_per_cycle:
-            hint = "give the memory a bandwidth for each direction"
-            raise MappingError(f"{memory.name} has one port for both directions", where=_FILES, hint=hint)
         if memory.block_bits not in (None, memory.access_bits):
             raise MappingError(f"{memory.name} has blocks of another width than its accesses", where=_FILES)
         if not memory.overlaps:
@@ -155,8 +152,8 @@ def _attributes(store: _Store, bits: int) -> dict[str, object]:
             message = f"its size of {store.size_bits} bit is no whole number of accesses of {memory.access_bits} bit"
             raise MappingError(message, where=f"{_FILES}: {store.name}")
         found["depth"] = depth
-    for port, bandwidth in (("read", memory.read_bits_per_cycle), ("write", memory.write_bits_per_cycle)):
-        if bandwidth:
+    for port in ("read", "write", "shared"):
+        if bandwidth := getattr(memory, f"{port}_bits_per_cycle"):
             found[f"{port}_bandwidth"] = _shortest(bandwidth / bits)
     if memory.double_buffered:
         found["multiple_buffering"] = 2

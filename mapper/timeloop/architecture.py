@@ -2,42 +2,42 @@
 
 Timeloop counts in words, whatever their width at a level, so all widths are turned into words of the first memory.
 An energy is an attribute (`vector_access_energy` of a memory, `energy` of the compute unit, in pJ) or a row of an
-energy reference table, `ERT`, which the front end writes beside its output.
+energy reference table, `ERT`, which the front end writes beside its output; areas are those of an `ART`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ...arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from ...arch.document import Field
+from .accelergy import Actions, areas, energies, number
 
 _MAY = Keeps(input="may", weight="may", output="may")
 _NODE = ("name", "class", "subclass", "attributes", "spatial", "constraints", "required_actions", "enabled")
-_NUMBER = re.compile(r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
 _WORD_COUNTS = ("width", "depth", "datawidth")
 _ENERGIES = ("vector_access_energy", "vector-access-energy", "energy")
 # They describe a component to energy estimators, or say what is so here anyway.
-_NO_BEARING = ("technology", "type", "n_banks", "n_rdwr_ports", "n_rd_ports", "n_wr_ports", "has_power_gating",
-               "power_gated_at", "version", "reduction_supported", "min_utilization", "allow_overbooking",
-               "multiplier_width", "adder_width", "update_fifo_depth", "global_cycle_seconds")  # fmt: skip
+_NO_BEARING = ("technology", "type", "n_banks", "n_ports", "nports", "nbanks", "n_rdwr_ports", "n_rd_ports",
+               "n_wr_ports", "has_power_gating", "power_gated_at", "version", "reduction_supported", "min_utilization",
+               "allow_overbooking", "multiplier_width", "adder_width", "update_fifo_depth",
+               "global_cycle_seconds")  # fmt: skip
 _ATTRIBUTES = (
-    *_WORD_COUNTS, *_ENERGIES, "read_bandwidth", "write_bandwidth", "multiple_buffering", "cluster_size", *_NO_BEARING
+    *_WORD_COUNTS, *_ENERGIES, "read_bandwidth", "write_bandwidth", "shared_bandwidth", "multiple_buffering",
+    "cluster_size", *_NO_BEARING,
 )  # fmt: skip
-
-Actions = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class _Component:
-    """A node that is a component, with its attributes and its energies by action (pJ)."""
+    """A node that is a component, with its attributes, its energies by action (pJ) and its area."""
 
     field: Field
     name: str
     attributes: Mapping[str, Field]
     energies: Actions
+    area_mm2: float
 
 
 def spatial_name(container: str) -> str:
@@ -45,23 +45,27 @@ def spatial_name(container: str) -> str:
     return f"inter_{container}_spatial"
 
 
-def read_architecture(part: Field, ert: Field | None) -> Architecture:
-    """The machine, with Timeloop's rules. Raises TilewrightError with the place of what cannot be expressed."""
+def read_architecture(part: Field, ert: Field | None, art: Field | None = None) -> Architecture:
+    """The machine, with Timeloop's rules; `ert` and `art` are Accelergy's tables of energies and areas.
+
+    Raises TilewrightError with the place of what cannot be expressed.
+    """
     members = part.members({"nodes": "a list of !Container and !Component"}, ("version",))
-    tables = _tables(ert) if ert is not None else {}
+    tables = energies(ert) if ert is not None else {}
+    room = areas(art) if art is not None else {}
     levels: list[Memory | Fanout] = []
     components: list[_Component] = []
     cycle_s = 1e-9
-    for node in _flat(members["nodes"]):
+    for node in flat_nodes(members["nodes"]):
         known = node.members({"name": "a name such as PE"}, _NODE)
         attributes = known["attributes"].members({}, _ATTRIBUTES) if "attributes" in known else {}
         name = known["name"].text()
         if "spatial" in known:
             levels.append(_fanout(name, known["spatial"]))
         if "global_cycle_seconds" in attributes:
-            cycle_s = _number(attributes["global_cycle_seconds"])
+            cycle_s = number(attributes["global_cycle_seconds"])
         if node.tag == "!Component":
-            components.append(_Component(node, name, attributes, tables.get(name, {})))
+            components.append(_Component(node, name, attributes, tables.get(name, {}), room.get(name, 0.0)))
             levels.append(_memory(components[-1], components[0]))
     if len(components) < 2:
         raise part.error("expected a memory and a compute unit at least")
@@ -76,7 +80,7 @@ def read_architecture(part: Field, ert: Field | None) -> Architecture:
         inner_drain_read=False,
         footprint="box",
         levels=tuple(_outermost(level) if i == 0 else level for i, level in enumerate(levels[:-1])),
-        mac=Mac(energy_pj=_energy(components[-1], ("compute",), "energy")),
+        mac=Mac(energy_pj=_energy(components[-1], ("compute",), "energy"), area_mm2=components[-1].area_mm2),
     )
 
 
@@ -84,13 +88,15 @@ def _outermost(level: Memory | Fanout) -> Memory | Fanout:
     return level.model_copy(update={"size_bits": None, "keeps": Keeps()})
 
 
-def _flat(nodes: Field) -> Iterator[Field]:
+def flat_nodes(nodes: Field) -> Iterator[Field]:
     """Nodes from the outside in. Parallel ones hold different tensors, so they may stand inside each other."""
     for node in nodes.elements("a list of !Container and !Component"):
         if node.tag == "!Parallel":
-            yield from _flat(node.members({"nodes": "a list of nodes"})["nodes"])
+            yield from flat_nodes(node.members({"nodes": "a list of nodes"})["nodes"])
         elif node.tag in ("!Container", "!Component"):
             yield node
+        elif node.tag == "!Nothing":  # a branch for what passes by
+            continue
         else:
             raise node.error(f"{node.tag or 'a node without a tag'} has no equal here, expected !Container, !Component")
 
@@ -106,9 +112,12 @@ def _memory(part: _Component, first: _Component) -> Memory:
     bits, block = _word_bits(first), _block(part)
     depth = part.attributes.get("depth")
     bandwidths = {}
-    for port in ("read", "write"):
+    for port in ("read", "write", "shared"):
         if f"{port}_bandwidth" in part.attributes:
-            bandwidths[f"{port}_bits_per_cycle"] = _number(part.attributes[f"{port}_bandwidth"]) * bits
+            bandwidths[f"{port}_bits_per_cycle"] = number(part.attributes[f"{port}_bandwidth"]) * bits
+    if "shared_bits_per_cycle" in bandwidths and len(bandwidths) > 1:
+        message = "a bandwidth for both directions and one for each have no equal here, expected one kind"
+        raise part.attributes["shared_bandwidth"].error(message)
     if "cluster_size" in part.attributes and part.attributes["cluster_size"].text() != "1":
         raise part.attributes["cluster_size"].error("clusters of memories have no equal here, expected 1")
     energy = 0.0 if _computes(part) else _energy(part, ("read",), _ENERGIES[0])
@@ -121,6 +130,7 @@ def _memory(part: _Component, first: _Component) -> Memory:
         write_energy_pj=0.0 if _computes(part) else _energy(part, ("write", "update"), _ENERGIES[0]),
         keeps=_MAY,
         double_buffered=_copies(part) == 2,
+        area_mm2=part.area_mm2,
         **bandwidths,
     )
 
@@ -131,7 +141,7 @@ def _computes(part: _Component) -> bool:
 
 def _copies(part: _Component) -> int:
     field = part.attributes.get("multiple_buffering")
-    copies = 1.0 if field is None else _number(field)
+    copies = 1.0 if field is None else number(field)
     if field is not None and copies not in (1, 2):
         raise field.error(f"{copies:g} copies of a tile have no equal here, expected 1 or 2")
     return int(copies)
@@ -164,28 +174,6 @@ def _energy(part: _Component, actions: tuple[str, ...], attribute: str) -> float
         return next(iter(found.values()))
     for key in (attribute, attribute.replace("_", "-")):
         if key in part.attributes:
-            return _number(part.attributes[key])
+            return number(part.attributes[key])
     hint = f"add the attribute {attribute} in pJ, or give the ERT file that Timeloop's front end writes"
     raise part.field.error(f"no energy is given for {part.name}", hint=hint)
-
-
-def _tables(ert: Field) -> dict[str, Actions]:
-    """Energies by component and action: names are paths such as `System.DRAM[1..1]`."""
-    members = ert.members({"tables": "a list of components"}, ("version",))
-    found: dict[str, Actions] = {}
-    for table in members["tables"].elements("a list of components"):
-        row = table.members({"name": "a name", "actions": "a list of actions"})
-        name = row["name"].text().split("[")[0].split(".")[-1]
-        actions = {}
-        for action in row["actions"].elements("a list of actions"):
-            given = action.members({"name": "a name such as read", "energy": "an energy in pJ"}, ("arguments",))
-            actions[given["name"].text()] = _number(given["energy"])
-        found[name] = actions
-    return found
-
-
-def _number(field: Field) -> float:
-    text = field.text("a number")
-    if not _NUMBER.fullmatch(text):
-        raise field.error(f"found {text!r}, expected a number")
-    return float(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -13,6 +13,7 @@ from ...arch import Architecture
 from ...arch.document import Field, read_document, read_text
 from ...ir import Mapping, MappingError, Problem, TilewrightError
 from .architecture import read_architecture
+from .constraints import read_constraints
 from .mapping import read_nest
 from .problem import read_problem
 
@@ -24,6 +25,7 @@ _PARTS = {
 }
 # What steers searches and front ends has no bearing on what a given mapping costs.
 _NO_BEARING = ("mapper", "mapspace", "mapspace_constraints", "architecture_constraints", "globals", "variables")
+_TABLES = ("ERT", "ART", "ERT_summary", "ART_summary")
 _EMPTY = ("compound_components", "components", "sparse_optimizations")
 
 
@@ -38,6 +40,21 @@ class Imported(NamedTuple):
         return self.mapping.problem
 
 
+class Parts(NamedTuple):
+    """What files hold, as far as it is there.
+
+    given        names of the parts
+    mapping      where there is a problem and an architecture as well
+    constraints  of the architecture's nodes, in the form of a constraints file, with Timeloop's dimensions
+    """
+
+    given: frozenset[str]
+    problem: Problem | None
+    arch: Architecture | None
+    mapping: Mapping | None
+    constraints: dict[str, Any]
+
+
 def read_timeloop(paths: Iterable[str | os.PathLike[str]] = (), texts: Iterable[tuple[str, str]] = ()) -> Imported:
     """The mapping and architecture in Timeloop v0.4 files.
 
@@ -46,16 +63,27 @@ def read_timeloop(paths: Iterable[str | os.PathLike[str]] = (), texts: Iterable[
 
     Raises MappingError, with file, line and field, for what cannot be read and for what has no equal in our model.
     """
+    parts = read_parts(paths, texts)
+    missing = [f"{key} ({what})" for key, what in _PARTS.items() if key not in parts.given]
+    if parts.mapping is None or parts.arch is None:
+        raise MappingError(f"missing: {', '.join(missing)}", where="Timeloop files")
+    return Imported(parts.mapping, parts.arch)
+
+
+def read_parts(paths: Iterable[str | os.PathLike[str]] = (), texts: Iterable[tuple[str, str]] = ()) -> Parts:
+    """What is in Timeloop v0.4 files, each part alone; the arguments and errors are those of `read_timeloop`."""
     try:
         read = [(os.fspath(path), read_text(Path(path), os.fspath(path), "a Timeloop file")) for path in paths]
         parts = _parts([*read, *texts])
-        missing = [f"{key} ({what})" for key, what in _PARTS.items() if key not in parts]
-        if missing:
-            raise MappingError(f"missing: {', '.join(missing)}", where="Timeloop files")
-        problem = read_problem(parts["problem"])
-        arch = read_architecture(parts["architecture"], parts.get("ERT"))
-        nest = read_nest(parts["mapping"], problem, arch)
-        return Imported(Mapping(problem, nest), arch)
+        problem = read_problem(parts["problem"]) if "problem" in parts else None
+        arch, constraints = None, {}
+        if "architecture" in parts:
+            arch = read_architecture(parts["architecture"], parts.get("ERT"), parts.get("ART"))
+            constraints = read_constraints(parts["architecture"], arch)
+        mapping = None
+        if "mapping" in parts and problem is not None and arch is not None:
+            mapping = Mapping(problem, read_nest(parts["mapping"], problem, arch))
+        return Parts(frozenset(parts), problem, arch, mapping, constraints)
     except TilewrightError as error:
         raise MappingError(error.message, where=error.where, hint=error.hint) from None
     except ValidationError as error:  # of the machine as a whole, such as two levels of one name
@@ -69,7 +97,8 @@ def _parts(files: Iterable[tuple[str, str]]) -> dict[str, Field]:
     parts: dict[str, Field] = {}
     for name, text in files:
         top = read_document(text, name, "a Timeloop file", "start with 'architecture:', 'problem:' or 'mapping:'", TAGS)
-        for key, part in top.members({}, (*_PARTS, "ERT", "ART", *_NO_BEARING, *_EMPTY)).items():
+        for written, part in top.members({}, (*_PARTS, *_TABLES, *_NO_BEARING, *_EMPTY)).items():
+            key = written.removesuffix("_summary")
             if key in parts:
                 raise part.error(f"a second {key}, the first is in {parts[key].where}")
             if key in _EMPTY and _says_something(part):

@@ -59,7 +59,6 @@ def test_a_mapping_of_ones_own(result: tw.SearchResult) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--to", "timeloop"], "Timeloop's files: DRAM has one port for both directions"),
         (["--to", "cc"], "unknown form 'cc'"),
         (["--to", "c", "--element", "half"], "unknown kind of element 'half', expected float or double or int32"),
         (["--to", "c", "--copied", "GLB,spat"], "cannot copy into 'spat', which is no memory"),

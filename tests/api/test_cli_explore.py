@@ -13,8 +13,10 @@ from typer.testing import CliRunner
 import tilewright as tw
 from batches import NETWORK
 from tilewright.cli import app
-from tilewright.report.exploration import Exploration, front_figure, on_chip_bytes
+from tilewright.report.exploration import Exploration
+from tilewright.report.exploration_page import front_figure
 from tilewright.report.figures import save_figure
+from tilewright.report.measures import on_chip_bytes
 
 SWEEPS = ("--sweep", "glb.size=4KiB:16KiB:x4", "--sweep", "array=2x2,4x4")
 
@@ -70,7 +72,7 @@ def test_points_are_the_searches_of_their_machines(exploration: Exploration, tin
 
 
 def test_the_front_has_what_nothing_beats(exploration: Exploration) -> None:
-    figures = {id(point): point.figures or () for point in exploration.points}
+    figures = {id(point): point.figures(exploration.measures) or () for point in exploration.points}
 
     def beaten(point: object) -> bool:
         mine = figures[id(point)]
@@ -91,6 +93,45 @@ def test_the_picture_is_the_same_every_time(exploration: Exploration, tmp_path: 
         assert text in one
 
 
+def test_limits_leave_points_out(tiny: Path, tmp_path: Path) -> None:
+    sweeps = ["GLB.size=4KiB,16KiB,64KiB with array=2x2,2x4,4x4"]
+    whole = tw.explore(tiny, "eyeriss", sweeps, workers=1)
+    assert [dict(point.values)["array"] for point in whole.points] == ["2x2", "2x4", "4x4"]
+    latencies = sorted(point.summary.latency_s or 0 for point in whole.points)
+    limits = ["macs <= 8", f"latency <= {latencies[-2] * 1e6} us"]
+    found = tw.explore(tiny, "eyeriss", sweeps, limits=limits, front=["latency", "macs"], workers=1)
+    assert [point.values["array"] for point in found.points] == ["2x2", "2x4"]
+    assert [(beyond.values["array"], beyond.limit.text) for beyond in found.beyond] == [("4x4", "macs <= 8")]
+    kept = [point for point in found.points if point.summary.latency_s <= latencies[-2]]  # type: ignore[operator]
+    assert set(map(id, found.front)) <= set(map(id, kept))
+    assert found.best in kept
+    assert (found.axes, found.sweep) == ((("GLB.size", "array"),), "GLB.size with array")
+    assert [measure.name for measure in found.measures] == ["latency", "macs"]
+    words = ["explore", "--network", tiny, "--arch", "eyeriss", "--sweep", sweeps[0], "--workers", 1]
+    done = run(*words, "--limit", limits[0], "--front", "latency,macs", "--out", tmp_path / "out")
+    assert "macs <= 8: 1 point is beyond it, not searched" in done.stdout
+    assert "over latency and MAC units" in done.stdout
+    page = (tmp_path / "out" / "page.txt").read_text()
+    assert "macs <= 8: 1 point is beyond it, not searched" in page
+    again = shlex.split(found.comparison.command)
+    assert "--limit" in again
+    assert run(*again[1:], "--workers", 1).exit_code == 0
+
+
+def test_sizes_that_change_alone_are_told(exploration: Exploration, tiny: Path) -> None:
+    assert len(exploration.notes) == 1
+    assert "GLB has sizes from 4 KiB to 16 KiB, and an access costs 6 pJ at all of them" in exploration.notes[0]
+    shown = run("explore", "--network", tiny, "--arch", "eyeriss", *SWEEPS, "--workers", 1).stdout
+    assert "GLB has sizes from 4 KiB to 16 KiB" in shown
+    followed = {"GLB.read": "6 pJ * (size / 108 KiB)**0.5", "GLB.write": "read", "GLB.area": "1 mm2 * (size / 1 MiB)"}
+    assert tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=followed, workers=1).notes == ()
+    only_area = tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=followed | {"GLB.area": "1 mm2"}, workers=1)
+    assert "it takes 1 mm2 at all of them" in only_area.notes[0]
+    estimated = {"GLB.read": "estimate", "GLB.write": "estimate"}
+    assert tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=estimated, workers=1).notes == ()
+    assert tw.explore(tiny, "eyeriss", ["array=2x2,4x4"], workers=1).notes == ()
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -100,6 +141,9 @@ def test_the_picture_is_the_same_every_time(exploration: Exploration, tmp_path: 
         ({"--arch": "eyerisss"}, "did you mean 'eyeriss'?"),
         ({"--set": "clock"}, "--set"),
         ({"--dataflow": "weight"}, "no dataflow is named 'weight'"),
+        ({"--limit": "on_chip <= 1 KiB"}, "no point is within the limits: the least on-chip bytes is 110"),
+        ({"--limit": "aria <= 1 mm2"}, "did you mean 'area'?"),
+        ({"--front": "energy"}, "expected two or more of energy, latency, area, on_chip, macs"),
     ],
 )
 def test_bad_input_is_one_message(tiny: Path, changes: dict[str, object], message: str) -> None:

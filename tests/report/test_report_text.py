@@ -117,7 +117,9 @@ def test_what_most_machines_leave_out_is_on_the_page_of_those_that_have_it() -> 
     assert f"{found.fill_cycles:,.1f}".removesuffix(".0") + " of them add to fill and to drain" in text
     assert "array hops  A" in text
     assert "leakage" in text
-    assert "0.5 mm2" in text
+    assert "mm2" not in text, "areas that are estimates stay on the page of the machine"
+    stated = special().model_copy(update={"source": "", "area_mm2": 2.5})
+    assert f"{stated.total_area_mm2:.4g} mm2, as far" in plain_text(result_page(MAPPING, stated, found))
     plain = plain_text(result_page(MAPPING, machine(), cost()))
     assert not any(word in plain for word in ("hops", "leakage", "mm2", "fill and to drain"))
 

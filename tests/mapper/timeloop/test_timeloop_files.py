@@ -10,7 +10,7 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, load_ar
 from tilewright.cost_models import count_words, evaluate
 from tilewright.ir import LoopNest, Mapping, MappingError
 from tilewright.mapper.emit import emit_timeloop
-from tilewright.mapper.timeloop import Imported, read_timeloop
+from tilewright.mapper.timeloop import Imported, read_parts, read_timeloop
 from tilewright.workloads import conv2d, gemm
 
 ARCHITECTURE = """\
@@ -229,12 +229,25 @@ def test_one_dimension_on_both_axes_names_the_constraint_that_helps() -> None:
     assert "N=4" in emit_timeloop(found.mapping, arch)
 
 
+def test_one_port_for_both_directions_comes_back() -> None:
+    mapping = Mapping(gemm(M=2, N=4, K=3), LoopNest.parse(EVEN))
+    dram, array, registers = machine().levels
+    shared = dram.model_copy(update={"shared_bits_per_cycle": 12.0})
+    arch = machine(levels=(shared, array, registers))
+    text = emit_timeloop(mapping, arch)
+    assert "shared_bandwidth: 1.5" in text
+    back = read_timeloop(texts=[("case.yaml", text)])
+    assert back.arch.memories[0].shared_bits_per_cycle == 12.0
+    assert evaluate(back.mapping, back.arch).latency_cycles == evaluate(mapping, arch).latency_cycles
+    both = text.replace("shared_bandwidth: 1.5", "shared_bandwidth: 1.5, read_bandwidth: 1")
+    with pytest.raises(MappingError, match="a bandwidth for both directions and one for each have no equal here"):
+        read_timeloop(texts=[("case.yaml", both)])
+
+
 def test_levels_that_the_files_cannot_say() -> None:
     mapping = Mapping(gemm(M=2, N=4, K=3), LoopNest.parse(EVEN))
     dram, array, registers = machine().levels
-    shared = dram.model_copy(update={"shared_bits_per_cycle": 8.0})
     for levels, message in (
-        ((shared, array, registers), "DRAM has one port for both directions"),
         ((dram, array, registers.model_copy(update={"overlaps": False})), "L1 does not overlap"),
         ((dram, array.model_copy(update={"multicast": False}), registers), "array does not share words"),
         ((dram, array.model_copy(update={"hop_pj_per_bit": 0.1}), registers), "the hops of array have an energy"),
@@ -244,3 +257,72 @@ def test_levels_that_the_files_cannot_say() -> None:
     ):
         with pytest.raises(MappingError, match=message):
             emit_timeloop(mapping, machine(levels=levels))
+
+
+CONSTRAINED = """\
+architecture:
+  version: 0.4
+  nodes:
+  - !Component
+    name: DRAM
+    class: DRAM
+    attributes: {width: 8, datawidth: 8, vector_access_energy: 100}
+    constraints: {dataspace: {keep: [Weights]}}
+  - !Container
+    name: PE
+    spatial: {meshX: 4, meshY: 2}
+    constraints: {spatial: {permutation: [C, K, R, P], split: 1, factors: [R=1, P<=2, C=0]}}
+  - !Parallel
+    nodes:
+    - !Component
+      name: spad
+      class: regfile
+      attributes: {width: 8, datawidth: 8, depth: 16, vector_access_energy: 1, nports: 2}
+      constraints:
+        dataspace: {keep: [Inputs], bypass: [Outputs]}
+        temporal: {permutation: RPK, factors: "R=3, K<=4"}
+    - !Nothing
+      name: past
+  - !Component
+    name: MAC
+    class: intmac
+    attributes: {datawidth: 8, energy: 1}
+ART:
+  version: 0.4
+  tables:
+  - {name: "system.spad[1..8]", area: 500}
+  - {name: "system.MAC[1..8]", area: 100}
+"""
+
+
+def test_parts_alone_with_their_constraints_and_areas() -> None:
+    parts = read_parts(texts=[("arch.yaml", CONSTRAINED)])
+    assert (parts.problem, parts.mapping) == (None, None)
+    assert parts.arch is not None
+    assert [memory.area_mm2 for memory in parts.arch.memories] == [0, pytest.approx(500e-6)]
+    assert parts.arch.mac.area_mm2 == pytest.approx(100e-6)
+    assert parts.constraints == {
+        "memories": {
+            "spad": {
+                "keep": {"input": "must", "output": "never"},
+                "temporal": {"R": 3, "K": {"max": 4}},
+                "order": ["K", "P", "R"],
+            }
+        },
+        "fanouts": {
+            "inter_PE_spatial": {
+                "x": {"trips": {"R": 1, "P": 1, "K": 1}},
+                "y": {"trips": {"R": 1, "P": {"max": 2}, "C": 1}},
+            }
+        },
+    }
+    assert read_parts(texts=[("problem.yaml", PROBLEM)]).problem is not None
+    with pytest.raises(MappingError, match="missing: problem"):
+        read_timeloop(texts=[("arch.yaml", CONSTRAINED)])
+    for old, new, message in (
+        ("keep: [Inputs]", "keep: [Biases]", "'Biases' has no role here, expected Inputs, Weights or Outputs"),
+        ("K<=4", "K!=4", "found 'K!=4', expected a dimension and its factor"),
+        ("area: 500", "area: large", "found 'large', expected a number"),
+    ):
+        with pytest.raises(MappingError, match=message):
+            read_parts(texts=[("arch.yaml", CONSTRAINED.replace(old, new))])

@@ -1,0 +1,35 @@
+"""What an import comes to: a machine, and what of the file it does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from ...arch import Architecture
+from ...ir import ArchitectureError
+
+T = TypeVar("T")
+
+
+class ImportedMachine(NamedTuple):
+    """A machine from another tool's file.
+
+    notes  what was left out, changed or assumed, a sentence each
+    """
+
+    arch: Architecture
+    notes: tuple[str, ...]
+
+
+def checked(build: Callable[[], T], where: str) -> T:
+    """What is built; a machine that is refused as a whole, such as one with two levels of a name, is an
+    ArchitectureError that names the file."""
+    try:
+        return build()
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        message = first["msg"].removeprefix("Value error, ")
+        raise ArchitectureError(f"{place}: {message}" if place else message, where=where) from None

@@ -1,0 +1,73 @@
+"""Accelergy's tables in an architecture: energies and leakage of an ERT, areas of an ART, by the names of levels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ...arch import load_arch
+from ...arch.document import Field, read_document, read_text
+from ...ir import ArchitectureError, did_you_mean
+from ..timeloop.accelergy import Actions, areas, energies
+from .machine import ImportedMachine
+
+_WHAT = "an ERT or an ART of Accelergy"
+_TABLES = ("ERT", "ART", "ERT_summary", "ART_summary")
+
+
+def with_tables(
+    arch: str | os.PathLike[str], paths: Iterable[str | os.PathLike[str]], settings: Mapping[str, str] | None = None
+) -> ImportedMachine:
+    """An architecture with the figures that tables have for its levels, and for its MAC.
+
+    arch      a machine of the library by name, or the path of an architecture file
+    paths     of files with an ERT, an ART, or both, in full or as summaries
+    settings  fields to set before; what the tables have wins
+
+    The component that computes is the MAC; other components are those of the levels of their names. Energies are of an
+    access of the level's width. Raises ArchitectureError for tables that have nothing of the architecture.
+    """
+    machine = load_arch(arch, dict(settings or {}))
+    energy, area = _read(paths)
+    levels = [memory.name for memory in machine.memories]
+    chosen: dict[str, str] = {}
+    notes = []
+    for name in dict.fromkeys([*energy, *area]):
+        actions = energy.get(name, {})
+        if name in levels:
+            chosen |= _memory(name, actions, area.get(name))
+        elif "compute" in actions or name.lower() == "mac":
+            chosen |= {"mac.energy": f"{actions['compute']!r} pJ"} if "compute" in actions else {}
+            chosen |= {"mac.area": f"{area[name]!r} mm2"} if area.get(name) else {}
+        else:
+            notes.append(f"{name} is left out: no memory has this name")
+    if not chosen:
+        known = list(dict.fromkeys([*energy, *area]))
+        message = f"found {', '.join(known) or 'nothing'} in the tables, expected one of {', '.join(levels)}"
+        raise ArchitectureError(message, where=machine.name, hint=did_you_mean(known[0] if known else "", levels))
+    found = load_arch(arch, dict(settings or {}) | chosen)
+    return ImportedMachine(found.model_copy(update={"settings": dict(settings or {})}), tuple(notes))
+
+
+def _memory(name: str, actions: Actions, area: float | None) -> dict[str, str]:
+    write = actions.get("write", actions.get("update"))
+    found = {f"{name}.read": actions.get("read"), f"{name}.write": write}
+    chosen = {path: f"{pj!r} pJ" for path, pj in found.items() if pj is not None}
+    chosen |= {f"{name}.leakage": f"{actions['leak']!r} pJ/cycle"} if actions.get("leak") else {}
+    return chosen | ({f"{name}.area": f"{area!r} mm2"} if area else {})
+
+
+def _read(paths: Iterable[str | os.PathLike[str]]) -> tuple[dict[str, Actions], dict[str, float]]:
+    energy: dict[str, Actions] = {}
+    area: dict[str, float] = {}
+    for path in paths:
+        name = os.fspath(path)
+        top = read_document(read_text(Path(path), name, _WHAT), name, _WHAT, "start with 'ERT:' or 'ART:'")
+        parts: Mapping[str, Field] = top.members({}, _TABLES)
+        for key, part in parts.items():
+            if key.startswith("ERT"):
+                energy |= energies(part)
+            else:
+                area |= areas(part)
+    return energy, area

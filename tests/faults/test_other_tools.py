@@ -1,0 +1,80 @@
+"""Wrong files of other tools, formulas, estimates, points of sweeps and limits: one clear error each, or a machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from machine_files import ACCELFORGE, ART, ERT, ESTIMATED, FORMULAS, ZIGZAG
+from test_readers import Tagged, as_yaml, read_or_refused, some, trees_and_texts
+
+from mutations import mangled, mutated
+from tilewright.arch.loader import parse_arch
+from tilewright.arch.sweeps import parse_sweep
+from tilewright.arch.writer import architecture_text
+from tilewright.mapper.importers import read_accelforge, read_zigzag, with_tables
+from tilewright.report.measures import parse_limit
+
+
+def refused_or_written(read: Callable[[], Any]) -> None:
+    """What is imported must be a machine that can be written and read back."""
+    found = read_or_refused(read)
+    text = read_or_refused(lambda: architecture_text(found.arch, found.notes)) if found is not None else None
+    if text is not None:
+        assert parse_arch(text) == found.arch
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("theirs")
+
+
+def written(folder: Path, text: str, name: str = "theirs.yaml") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    return path
+
+
+@some(80)
+@given(trees_and_texts(FORMULAS, ESTIMATED))
+def test_formulas_and_estimates(text: str) -> None:
+    read_or_refused(lambda: parse_arch(text))
+
+
+@some(60)
+@given(trees_and_texts(ZIGZAG))
+def test_zigzag(folder: Path, text: str) -> None:
+    refused_or_written(lambda: read_zigzag(written(folder, text)))
+
+
+@some(60)
+@given(mutated(yaml.load(ACCELFORGE, Loader=Tagged)).map(as_yaml) | mangled(ACCELFORGE))
+def test_accelforge(folder: Path, text: str) -> None:
+    text = re.sub(r"\bTAG: (\w+)$", r"!\1", text, flags=re.MULTILINE)
+    refused_or_written(lambda: read_accelforge(written(folder, text)))
+
+
+@some(60)
+@given(trees_and_texts(ERT, ART))
+def test_accelergy(folder: Path, text: str) -> None:
+    refused_or_written(lambda: with_tables("eyeriss", [written(folder, text)]))
+
+
+@some(80)
+@given(mangled("GLB.size,array\n64 KiB,8x8\n256 KiB,16x16\n"), st.sampled_from(["points.csv", "points.yaml"]))
+def test_points_of_sweeps(folder: Path, text: str, name: str) -> None:
+    path = written(folder, text, name)
+    read_or_refused(lambda: parse_sweep(str(path)))
+
+
+@some(80)
+@given(st.sampled_from(["area <= 4 mm2", "latency < 3 ms", "GLB.size=1,2 with array=3,4"]).flatmap(mangled))
+def test_limits_and_sweeps(text: str) -> None:
+    read_or_refused(lambda: parse_limit(text))
+    read_or_refused(lambda: parse_sweep(text))

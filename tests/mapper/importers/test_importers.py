@@ -1,0 +1,123 @@
+"""Machines from other tools' files: what is read, what is noted, and what is refused with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from machine_files import ACCELFORGE, ART, ERT, ZIGZAG
+
+from tilewright.arch import ArrayAxis, Fanout, Keeps, Memory, load_arch, parse_arch
+from tilewright.arch.writer import architecture_text
+from tilewright.ir import ArchitectureError
+from tilewright.mapper.importers import ImportedMachine, read_accelforge, read_zigzag, with_tables
+
+Reader = Callable[[Path], ImportedMachine]
+
+
+def read(reader: Reader, text: str, folder: Path) -> ImportedMachine:
+    path = folder / "theirs.yaml"
+    path.write_text(text, encoding="utf-8")
+    found = reader(path)
+    assert parse_arch(architecture_text(found.arch, found.notes)) == found.arch
+    return found
+
+
+def memory(found: ImportedMachine, name: str) -> Memory:
+    level = found.arch.level(name)
+    assert isinstance(level, Memory)
+    return level
+
+
+def test_zigzag(tmp_path: Path) -> None:
+    found = read(read_zigzag, ZIGZAG, tmp_path)
+    arch = found.arch
+    assert [level.name for level in arch.levels] == ["dram", "sram", "D2_D3", "reg_O", "D1", "reg_W"]
+    assert arch.mac_instances == 64
+    assert (arch.name, arch.word_bits, arch.mac.energy_pj) == ("small", 8, 0.04)
+    sram, sums, weights = (memory(found, name) for name in ("sram", "reg_O", "reg_W"))
+    assert (sram.size_bits, sram.access_bits, sram.read_energy_pj, sram.write_energy_pj) == (65536, 128, 10, 12)
+    assert (sram.shared_bits_per_cycle, sram.double_buffered, sram.keeps) == (128, True, Keeps())
+    assert (sums.read_bits_per_cycle, sums.write_bits_per_cycle) == (32, 16)
+    assert sums.keeps == Keeps(input="never", weight="never", output="must")
+    assert (weights.read_energy_pj, weights.write_energy_pj) == (0.001, 0.002)
+    assert "reg_W serves 16 MACs in ZigZag; here each has its own, at 1/16 of the energy" in found.notes
+    assert arch.memories[0].size_bits is None
+
+
+def test_accelforge(tmp_path: Path) -> None:
+    found = read(read_accelforge, ACCELFORGE, tmp_path)
+    arch = found.arch
+    assert [level.name for level in arch.levels] == ["Main", "Buffer_array", "Buffer", "PE_array", "Register"]
+    assert (arch.clock_hz, arch.reuse, arch.mac.energy_pj, arch.mac.area_mm2) == (2e9, "at_node", 0.084, 0.001)
+    main, buffer, register = (memory(found, name) for name in ("Main", "Buffer", "Register"))
+    assert (main.read_energy_pj, main.access_bits, main.shared_bits_per_cycle) == (7.03, 1, 8 * 614e9 / 2e9)
+    assert (buffer.size_bits, buffer.read_energy_pj, buffer.write_energy_pj) == (2**23, 64, 64)
+    assert (buffer.read_bits_per_cycle, buffer.write_bits_per_cycle) == (32, None)
+    assert (buffer.leakage_pj_per_cycle, buffer.area_mm2) == (0.5, 2)
+    assert buffer.keeps == Keeps(input="must", weight="may", output="must")
+    assert (register.size_bits, register.read_energy_pj) == (8, 0)
+    assert register.keeps == Keeps(input="never", weight="must", output="never")
+    arrays = arch.fanouts
+    assert arrays[0] == Fanout(name="Buffer_array", axes=(ArrayAxis(size=4),), multicast=False, spatial_reduction=False)
+    assert arrays[1].axes == (ArrayAxis(size=16, reuse="input"), ArrayAxis(size=8, reuse="output"))
+    assert "Scalar is left out: it is a second compute unit" in found.notes
+    assert "arch.nodes[4].size is the width of a tensor, and here a word" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "old", "new", "message"),
+    [
+        (read_zigzag, ZIGZAG, "r_cost: 10", "cost: 10", "theirs.yaml:26: memories.sram.cost: unknown key 'cost'"),
+        (read_zigzag, ZIGZAG, "[I1, I2, O]", "[I1, I3]", "unknown name 'I3', expected one of I1, I2, O"),
+        (read_zigzag, ZIGZAG, "[D2, D3]", "[D9]", "memories.reg_W.served_dimensions[0]: unknown name 'D9'"),
+        (read_zigzag, ZIGZAG, "[4, 8, 2]", "[4, 8]", "2 sizes for 3 dimensions, expected as many"),
+        (read_zigzag, ZIGZAG, "unit_energy: 0.04", "unit_energy: -1", "found '-1', expected a number of 0 or more"),
+        (
+            read_zigzag,
+            ZIGZAG,
+            "type: read_write",
+            "type: refresh",
+            "found 'refresh', expected read",
+        ),
+        (read_zigzag, ZIGZAG, ZIGZAG, "levels: []\n", "unknown key 'levels'"),
+        (read_accelforge, ACCELFORGE, "!Container", "!Fork", "!Fork has no equal here, expected !Memory, !Container"),
+        (read_accelforge, ACCELFORGE, "energy: 7.03e-12, ", "", "arch.nodes[0]: Main states no energy of a read"),
+        (read_accelforge, ACCELFORGE, "size: 1024*1024*8", "size: lanes * 8", "unknown name 'lanes'"),
+        (read_accelforge, ACCELFORGE, "size: 1024*1024*8", "size: {{SIZE}}", "this is a template"),
+        (
+            read_accelforge,
+            ACCELFORGE,
+            "reuse: input",
+            "reuse: inputs",
+            "found 'inputs', expected input",
+        ),
+        (read_accelforge, ACCELFORGE, "name: Buffer", "name: Main", "two levels are named Main"),
+        (read_accelforge, ACCELFORGE, "arch:", "machine:", "arch: missing, expected nodes from the outside in"),
+    ],
+)
+def test_what_has_no_equal_is_named(
+    reader: Reader, text: str, old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    assert old in text
+    with pytest.raises(ArchitectureError) as error:
+        read(reader, text.replace(old, new, 1), tmp_path)
+    assert message in str(error.value)
+    assert "theirs.yaml" in str(error.value)
+
+
+def test_tables_of_accelergy(tmp_path: Path) -> None:
+    for name, text in (("ERT.yaml", ERT), ("ART.yaml", ART)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = with_tables("eyeriss", [tmp_path / "ERT.yaml", tmp_path / "ART.yaml"], {"GLB.size": "128 KiB"})
+    glb, stated = memory(found, "GLB"), load_arch("eyeriss", {"GLB.size": "128 KiB"})
+    assert (glb.read_energy_pj, glb.write_energy_pj, glb.leakage_pj_per_cycle) == (18.5, 14.25, 0.005)
+    assert (glb.area_mm2, glb.size_bits) == (pytest.approx(0.2173635), 128 * 8192)
+    assert (found.arch.mac.energy_pj, found.arch.mac.area_mm2) == (0.2, pytest.approx(191.82e-6))
+    assert found.arch.level("spad") == stated.level("spad")
+    assert found.arch.settings == {"GLB.size": "128 KiB"}
+    assert found.notes == ("other is left out: no memory has this name",)
+    (tmp_path / "ERT.yaml").write_text(ERT.replace("compute", "add").replace(".mac", ".alu"), encoding="utf-8")
+    with pytest.raises(ArchitectureError, match="found GLB, alu, other in the tables, expected one of DRAM, L3"):
+        with_tables("cpu", [tmp_path / "ERT.yaml"])
