@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from machine_files import ACCELFORGE, ART, ERT, ZIGZAG
 from typer.testing import CliRunner
 
 import tilewright as tw
@@ -40,6 +41,9 @@ BASES: dict[str, tuple[str, ...]] = {
     "results export": ("results.csv",),
     "results gc": ("--dry-run",),
     "import timeloop": ("case.yaml",),
+    "import accelergy": ("tables.yaml", "--arch", "three_level"),
+    "import accelforge": ("accelforge.yaml",),
+    "import zigzag": ("zigzag.yaml",),
     "gpu sweep": ("--n", "64:64"),
     "gpu advise": ("--gemm", "M=64,N=64,K=64"),
     "gpu compare": ("measured.csv",),
@@ -76,7 +80,16 @@ BAD: dict[str, tuple[str, ...]] = {
     "SYMBOL=SIZE": NO_SIZES,
     "SPEC": ("nonsense", "->", "mk,kn->mq", "m1,kn->mn", "mk;kn->mn"),
     "FIELD=VALUE": ("x", "x=1", "=1", "GLB.size", "GLB.size=", "GLB.size=-1 KiB", "GLB.size=1e400 KiB", "GLB=3"),
-    "FIELD=VALUES": ("x", "GLB.size=", "GLB.nothing=1:2:x2", "GLB.size=1KiB:1", "GLB.size=2KiB:1KiB:x2", "GLB.size=a"),
+    "FIELD=VALUES|FILE": (
+        "x",
+        "GLB.size=",
+        "GLB.nothing=1:2:x2",
+        "GLB.size=2KiB:1KiB:x2",
+        "GLB.size=a",
+        "nowhere.yaml",
+    ),
+    "MEASURE<=VALUE": ("x", "area", "area<=x", "nothing <= 3", "energy <= ", "area <= 4 pJ"),
+    "MEASURE,...": ("nonsense", "energy", "energy,energy", ","),
     "EXPR": ("nonsense", "GLB.temporal.K", "GLB.temporal.K<=x", "nowhere.temporal.K<=4", "<=", "GLB.temporal.Z<=1"),
     "RANGE": ("x", "0", "64:1:x2", "64:128", "64:128:x1", "-1", "1,,2", "9" * 30),
     "FROM:TO[:STEP]": ("x", "64", "64:1", "0:64", "1:1000000000:1", "64:128:0", "-1:64"),
@@ -97,7 +110,13 @@ BAD: dict[str, tuple[str, ...]] = {
 }
 """By the metavar of an option or argument, which says its kind: what is wrong for all of them."""
 
-READ = {"--constraints": NO_FILE, "gpu compare FILE": (*NO_FILE, "tiny.yaml"), "list NETWORK": BAD["NETWORK"]}
+READ = {
+    "--constraints": NO_FILE,
+    "import accelforge FILE argument": (*NO_FILE, "tiny.yaml"),
+    "import zigzag FILE argument": (*NO_FILE, "tiny.yaml"),
+    "gpu compare FILE": (*NO_FILE, "tiny.yaml"),
+    "list NETWORK": BAD["NETWORK"],
+}
 """Of a kind whose metavar does not say all: what is read, and not written."""
 
 
@@ -113,6 +132,8 @@ class Asked:
     @property
     def bad(self) -> tuple[str, ...]:
         """What is wrong for it."""
+        if self.is_argument and f"{self.command} {self.metavar} argument" in READ:
+            return READ[f"{self.command} {self.metavar} argument"]
         special = READ.get(self.option) or READ.get(f"{self.command} {self.metavar}")
         return special or BAD[self.metavar]
 
@@ -191,6 +212,8 @@ def prepare(folder: Path) -> None:
     rows = "layers:\n  - {name: only, op: gemm, M: 2, N: 2, K: 2, weight: true}\n"
     (folder / "tiny.yaml").write_text(f"network: tiny\n{rows}", encoding="utf-8")
     (folder / "measured.csv").write_text(MEASURED, encoding="utf-8")
+    for name, text in (("tables", f"{ERT}\n{ART}"), ("accelforge", ACCELFORGE), ("zigzag", ZIGZAG)):
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
     (folder / "case.yaml").write_text(timeloop_case(), encoding="utf-8")
     done = CliRunner().invoke(app, ["search", *LAYER, *MACHINE, "--out", str(folder), "-q"])
     assert done.exit_code == 0, done.output
