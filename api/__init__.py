@@ -100,11 +100,21 @@ def __getattr__(name: str) -> object:
     elif name in _HOME:
         from importlib import import_module
 
+        from .ir import display
+
+        display.renderer = _html_of
         value = getattr(import_module(f".{_HOME[name]}", __name__), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+def _html_of(value: object) -> str:
+    """The page of a value in a notebook."""
+    from .report.notebook import html_of
+
+    return html_of(value)
 
 
 def __dir__() -> list[str]:

@@ -30,10 +30,11 @@ from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Answer, Limits, Question
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
+from .report.batch.display import moving_display
 from .report.batch.job import Failure, Outcome
 from .report.batch.plan import Machine, Settings, Workload, distinct_questions, plan_comparison, read_dataflows
 from .report.batch.processes import Processes
-from .report.batch.run import BatchResult, Each, Watch, Workers, run_batch, unnoticed, unwatched
+from .report.batch.run import BatchResult, Each, Progress, Watch, Workers, run_batch, unnoticed, unwatched
 from .report.comparison import Comparison, comparison_of
 from .report.documents import written_by
 from .report.store.opening import opened_for_many
@@ -41,7 +42,7 @@ from .results import SearchResult
 from .searches import warn
 from .workloads import Network, load_network
 from .workloads.network import Widths
-from .workloads.networks import is_onnx
+from .workloads.networks import dims_by_file, is_onnx
 
 NetworkLike: TypeAlias = Network | str | os.PathLike[str]
 LayersLike: TypeAlias = Iterable[Problem | str] | NetworkLike
@@ -60,6 +61,7 @@ class Running:
     store      path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
     cache      whether searches are answered from the store, and kept there
     watch      called with the progress, several times a second
+    progress   whether a bar shows it as well
     """
 
     workers: int | None = None
@@ -67,6 +69,7 @@ class Running:
     store: StoreLike | None = None
     cache: bool = True
     watch: Watch = unwatched
+    progress: bool = False
 
     def run(
         self,
@@ -77,8 +80,15 @@ class Running:
         """Answer the questions, as `run_batch` does."""
         if self.workers is not None:
             checks.whole(self.workers, "the number of workers")
-        with opened_for_many(as_store(self.store), warn) if self.cache else nullcontext() as store:
-            return run_batch(questions, store, self._workers(), self.watch, each, cancel)
+        shown = moving_display() if self.progress else nullcontext(unwatched)
+        store = opened_for_many(as_store(self.store), warn) if self.cache else nullcontext()
+        with shown as show, store as opened:
+
+            def watch(progress: Progress) -> None:
+                show(progress)
+                self.watch(progress)
+
+            return run_batch(questions, opened, self._workers(), watch, each, cancel)
 
     def _workers(self) -> Callable[[], Workers]:
         if self.scheduler is None:
@@ -105,6 +115,7 @@ def compare(
     store: StoreLike | None = None,
     cache: bool = True,
     watch: Watch = unwatched,
+    progress: bool = False,
 ) -> Comparison:
     """Every layer of some networks on some architectures under some dataflows: the best mapping of each, with proof.
 
@@ -119,6 +130,7 @@ def compare(
     cache       whether results are taken from the store, and kept there; with a RuntimeWarning they are not, where the
                 cache folder cannot be written
     watch       called with the progress, several times a second
+    progress    whether a bar shows it, in a notebook or on a terminal
 
     A layer without a mapping is a row with the reason. Raises TilewrightError for what cannot be understood, for a
     store that cannot be used and for a cluster that cannot be reached; what was found by then is in the store.
@@ -127,7 +139,7 @@ def compare(
     workloads = workloads_of(checks.items(networks, "networks", 'a list such as ["resnet50"]'), dims, widths)
     machines = [_machine(arch) for arch in checks.items(archs, "archs", 'a list such as ["eyeriss"]')]
     dataflows = dataflow_names(dataflows)
-    running = Running(workers, scheduler, store, cache, watch)
+    running = Running(workers, scheduler, store, cache, watch, progress)
     command = _compare_command(workloads, machines, dataflows, settings)
     return compared(workloads, machines, dataflows, settings, running, command)
 
@@ -174,6 +186,7 @@ def search_many(
     watch: Watch = unwatched,
     each: Callable[[int, ManyResult], None] | None = None,
     cancel: Callable[[], bool] = lambda: False,
+    progress: bool = False,
 ) -> list[ManyResult | SearchCancelledError]:
     """As `search`, of many layers at once, in processes of their own; equal layers are searched once.
 
@@ -189,6 +202,7 @@ def search_many(
                 known; in the thread of the caller, like `watch`
     cancel      asked twice a second, such as the `is_set` of a `threading.Event`; once it says True, searches that run
                 are given up within a second or so
+    progress    whether a bar shows how far it is, in a notebook or on a terminal
 
     The results are in the order of the layers. Where there is no mapping, the InfeasibleError that says why stands in
     its place, and a SearchCancelledError where a search was cancelled. Several threads and processes may call this at
@@ -210,7 +224,7 @@ def search_many(
             for number in places[question.key]:
                 each(number, _result(questions[number], outcome))
 
-    found = Running(workers, scheduler, store, cache, watch).run(questions, tell, cancel)
+    found = Running(workers, scheduler, store, cache, watch, progress).run(questions, tell, cancel)
     return [_result_or_cancelled(question, found) for question in questions]
 
 
@@ -245,26 +259,30 @@ def workloads_of(
 
     Raises ProblemError for a network that cannot be loaded, and for sizes of symbols where no network is an ONNX file.
     """
-    found = [_workload(network, dims or {}, widths) for network in networks]
-    if dims and not any(workload.options for workload in found):
+    files = [network for network in networks if not isinstance(network, Network) and is_onnx(network)]
+    if dims and not files:
         hint = "sizes of symbols belong to ONNX files, which are given by their paths"
         raise ProblemError(f"{next(iter(dims))} is given, and no network is an ONNX file", where="dims", hint=hint)
-    return found
+    # One file says itself what is wrong with its sizes; of several, each takes those that it knows.
+    sizes = dims_by_file(files, dims or {}) if len(files) > 1 else {os.fspath(file): dims or {} for file in files}
+    return [_workload(network, sizes, widths) for network in networks]
 
 
-def _workload(network: NetworkLike, dims: Mapping[str, int], widths: Widths) -> Workload:
+def _workload(network: NetworkLike, sizes: Mapping[str, Mapping[str, int]], widths: Widths) -> Workload:
     if isinstance(network, Network):
         return Workload(network, network.name)
     if not is_onnx(network):
         return Workload(load_network(network), os.fspath(network))
+    dims = sizes[os.fspath(network)]
     options = [word for symbol, size in dims.items() for word in ("--dim", f"{symbol}={size}")]
     options += ["--widths", widths] if widths != "file" else []
     return Workload(load_network(network, dims, widths), os.fspath(network), tuple(options))
 
 
 def workload_options(workloads: Iterable[Workload]) -> tuple[str, ...]:
-    """The options of a command that takes some workloads: those of its ONNX files, which all have the same."""
-    return next((workload.options for workload in workloads if workload.options), ())
+    """The options of a command that takes some workloads: those of its ONNX files, each once."""
+    pairs = [pair for workload in workloads for pair in zip(workload.options[::2], workload.options[1::2], strict=True)]
+    return tuple(word for pair in dict.fromkeys(pairs) for word in pair)
 
 
 def _machine(arch: ArchitectureLike) -> Machine:

@@ -58,6 +58,7 @@ def explore(
     store: StoreLike | None = None,
     cache: bool = True,
     watch: Watch = unwatched,
+    progress: bool = False,
 ) -> Exploration:
     """A network on every combination of values of some fields of an architecture: the best mapping of every layer at
     every point, with proof, and the Pareto front of the points.
@@ -94,7 +95,7 @@ def explore(
     words += [word for limit in budgets for word in ("--limit", limit.text)]
     words += ["--front", ",".join(front)] if front is not None else []
     words += ["--dataflow", *dataflows, *workload_options(workloads), *asked.options]
-    running = Running(workers, scheduler, store, cache, watch)
+    running = Running(workers, scheduler, store, cache, watch, progress)
     comparison = compared(workloads, machines, dataflows, asked, running, shlex.join(words))
     fields = iter(places[0][0])  # with the names of levels as the architecture spells them
     axes = [list(itertools.islice(fields, len(sweep.paths))) for sweep in parsed]

@@ -18,19 +18,23 @@ from .cost_models.cascades import FusedCost, evaluate_tree
 from .forms import Format, emit_mapping
 from .inputs import checks
 from .ir import FusedMapping, Mapping, MappingError, Problem, TilewrightError
+from .ir.display import Shown
 from .ir.limits import check_countable
 from .mapper.certificate import Certificate
 from .mapper.question import Answer, Question
 from .report.units import count, energy
 
 if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
     from .mapper.emit import Element, Verification
 
 AnyCost = TypeVar("AnyCost", Cost, FusedCost)
 
 
-@dataclass(frozen=True)
-class SearchResult:
+@dataclass(frozen=True, repr=False)
+class SearchResult(Shown):
     """The best mapping of a problem on an architecture, what it costs, and the proof.
 
     problem      that was searched for
@@ -93,6 +97,26 @@ class SearchResult:
         """
         place = prepare_folder(folder)
         return tuple(write_file(place / name, self.emit(form)) for name, form in _FILES.items())
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Words read and written and energy by memory and tensor, as a pandas frame with units in the names of its
+        columns. Raises TilewrightError when pandas is not installed."""
+        from .report.costs import cost_table
+
+        return cost_table(self.cost).to_frame()
+
+    def figure(self) -> Figure:
+        """The mapping under the roofs of its machine, as a matplotlib figure. Raises TilewrightError without it."""
+        from .report.figures import figure_style
+        from .report.roofline import draw_roofline, roofline_chart
+
+        with figure_style():
+            return draw_roofline(
+                roofline_chart(str(self), self.arch, [(self.problem.name, 1, self.problem, self.cost)])
+            )
+
+    def __repr__(self) -> str:
+        return f"<SearchResult: {self}>"
 
     def __str__(self) -> str:
         cost, verdict = self.cost, "proven optimal" if self.certificate.proven else "not proven optimal"
@@ -175,12 +199,10 @@ def prepare_folder(folder: str | os.PathLike[str], names: Collection[str] | None
 
 
 def write_file(path: Path, text: str) -> Path:
-    """Write a text and return its path; TilewrightError when it cannot be written."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    return path
+    """Write a text and return its path, folders made if need be; TilewrightError when it cannot be written."""
+    from .report.files import write_bytes
+
+    return write_bytes(path, text.encode())
 
 
 def _unwritable(path: Path, error: Exception) -> TilewrightError:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..inputs.plain_yaml import LARGEST_FILE, check_plain
 from ..ir import ArchitectureError, did_you_mean
+from ..ir.files import missing_file
 from .units import shown
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def read_text(path: Path, where: str, what: str = "an architecture file", hint: 
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
-        raise ArchitectureError(f"no such file, {expected}", where=where, hint=hint) from None
+        raise ArchitectureError(f"{missing_file(path)}, {expected}", where=where, hint=hint) from None
     except IsADirectoryError:
         raise ArchitectureError(f"this is a directory, {expected}", where=where) from None
     except (OSError, ValueError) as error:

@@ -237,7 +237,11 @@ def _instead_of(path: Path, known: Sequence[str]) -> str:
     """A hint for a path that is not there: the nearest file beside it or name of the library, or all these names."""
     stems = {name: name for name in known}
     with contextlib.suppress(OSError, ValueError):  # a folder that is not there, or not to be read
-        stems |= {other.stem: str(other) for other in path.parent.iterdir() if other.suffix in (".yaml", ".yml")}
+        stems |= {
+            other.stem: str(other)
+            for other in path.parent.iterdir()
+            if other.suffix in (".yaml", ".yml") and other.is_file()
+        }
     near = difflib.get_close_matches(path.stem, stems, n=1)
     return f"did you mean {stems[near[0]]!r}?" if near else f"library names are {', '.join(known)}"
 

@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
+from ..ir.display import Shown
 
 Keep = Literal["must", "may", "never"]
 Halo = Literal["none", "innermost", "exact"]
@@ -189,7 +190,7 @@ class Mac(Spec):
         return self.model_copy(update={"energy_pj": op.energy_pj, "per_cycle": op.per_cycle, "ops": {}}) if op else self
 
 
-class Architecture(Spec):
+class Architecture(Spec, Shown):
     """An accelerator, outermost level first.
 
     name               of the machine
@@ -249,6 +250,10 @@ class Architecture(Spec):
         if twice:
             raise ValueError(f"two levels are named {', '.join(sorted(twice))}")
         return self
+
+    def __str__(self) -> str:
+        what = f"{self.name}: {self.description}" if self.description else self.name
+        return f"{what} ({self.mac_instances:,} MAC units; {', '.join(memory.name for memory in self.memories)})"
 
     @property
     def estimates(self) -> str:

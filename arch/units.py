@@ -98,6 +98,7 @@ AMBIGUOUS_UNITS = {
 _QUANTITY = re.compile(
     r"([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?)\s*(.*)", re.DOTALL
 )
+_MORE_DIGITS = re.compile(r"[0-9.]|[eE][+-]?[0-9]")
 _WRITTEN_SIZES = (("MiB", 2**23), ("KiB", 2**13), ("B", 8), ("bit", 1))
 _LARGEST_SIZE = 2**60  # bits; capacities are counted in 64-bit integers further on
 
@@ -281,6 +282,9 @@ def _split(text: str, kind: _Kind, *, zero: bool = False) -> tuple[Fraction, str
     if match is None:
         raise ArchitectureError(f"{shown(text)} is not {kind.what}, {kind.expected}")
     number, unit = Fraction(match[1]), match[2].strip()
+    if _MORE_DIGITS.match(unit):
+        message = f"the number of {shown(text)} has too many digits, {kind.expected}"
+        raise ArchitectureError(message, hint="numbers have up to 30 digits, and exponents up to 2")
     if not unit:
         raise ArchitectureError(f"{shown(text)} has no unit, {kind.expected}", hint=_units_hint(kind))
     if number < 0:

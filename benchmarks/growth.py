@@ -30,6 +30,7 @@ import numpy as np
 
 import tilewright as tw
 from tilewright.arch import ArrayAxis, Fanout, Memory
+from tilewright.report.figures import BLUE, VERMILION, figure_style, save_figure
 
 KIB = 8 * 1024
 
@@ -164,36 +165,35 @@ def table(series: Series, points: list[Point]) -> str:
 
 
 def plot(found: dict[str, list[Point]], path: Path) -> None:
-    """CPU seconds (above) and peak memory (below) of every series, on logarithmic axes, those upwards the same."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    """CPU seconds (left) and peak memory (right) of every series, on logarithmic axes, those upwards the same."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-    figure, axes = pyplot.subplots(2, len(found), figsize=(4 * len(found), 6), squeeze=False, sharey="row")
     plain = FuncFormatter(lambda value, _: f"{value:g}")
-    for column, (name, points) in enumerate(found.items()):
-        rows = (("CPU s", [p.cpu_s for p in points]), ("peak MiB", [p.peak_mib for p in points]))
-        for row, (label, values) in enumerate(rows):
-            here = axes[row][column]
-            here.loglog([p.x for p in points], values, "o-")
-            cut = [(p.x, value) for p, value in zip(points, values, strict=True) if not p.proven]
-            here.loglog([x for x, _ in cut], [value for _, value in cut], "rx", label="not proven in time")
-            if cut:
-                here.legend()
-            here.set(xlabel=SERIES[name].unit, title=SERIES[name].title if row == 0 else "")
-            here.set_ylabel(label if column == 0 else "")
-            # A tick under every other point; the series are short.
-            here.set_xticks([p.x for p in points][:: 1 if len(points) < 6 else 2])
-            here.xaxis.set_minor_locator(NullLocator())
-            here.xaxis.set_major_formatter(plain)
-            here.yaxis.set_major_formatter(plain)
-            here.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            here.yaxis.set_minor_formatter(NullFormatter())
-            here.grid(True, which="both", alpha=0.3)
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    with figure_style():
+        figure = Figure(figsize=(6.4, 0.6 + 2.3 * len(found)), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(len(found), 2, squeeze=False, sharey="col")
+        for row, (name, points) in enumerate(found.items()):
+            columns = (("CPU s", [p.cpu_s for p in points]), ("peak MiB", [p.peak_mib for p in points]))
+            for here, (label, values) in zip(axes[row], columns, strict=True):
+                here.loglog([p.x for p in points], values, "o-", color=BLUE, markersize=4, label="median of the runs")
+                cut = [(p.x, value) for p, value in zip(points, values, strict=True) if not p.proven]
+                unproven = [[x for x, _ in cut], [value for _, value in cut]]
+                here.loglog(*unproven, "x", color=VERMILION, label="not proven in time")
+                here.set(xlabel=SERIES[name].unit, ylabel=label)
+                here.set_title(SERIES[name].title, loc="left", fontsize="small")
+                # A tick under every other point; the series are short.
+                here.set_xticks([p.x for p in points][:: 1 if len(points) < 6 else 2])
+                here.xaxis.set_minor_locator(NullLocator())
+                here.xaxis.set_major_formatter(plain)
+                here.yaxis.set_major_formatter(plain)
+                here.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+                here.yaxis.set_minor_formatter(NullFormatter())
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", ncols=2, fontsize="small")
+    save_figure(figure, path)
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ from tilewright.report.figures import BLUE, GREY, VERMILION, figure_style
 FLAGS = "-O3 -march=native -mprefer-vector-width=512 -fopenmp-simd"
 TABLE = "mappings.csv"
 PICTURE = "reality.svg"
+_PANELS = 2  # side by side, so that a phone shows their texts
 
 _SETUP = """\
 makes this page: mappings of layers for the architecture `cpu` (one Skylake-like core,
@@ -252,29 +253,32 @@ def compiler() -> str:
 
 
 def draw(path: Path, layers: list[Layer]) -> None:
-    """Measured time against predicted latency, a panel for each layer."""
+    """Measured time against predicted latency, a panel for each layer; all of them have the same axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    columns = min(5, len(layers))
-    lines = math.ceil(len(layers) / columns)
+    lines = math.ceil(len(layers) / _PANELS)
     with figure_style():
-        figure = Figure(figsize=(2.3 * columns, 2.5 * lines), layout="constrained")
+        figure = Figure(figsize=(6.4, 0.9 + 2.2 * lines), layout="constrained")
         FigureCanvasAgg(figure)
-        panels = figure.subplots(lines, columns, squeeze=False).flat
+        panels = list(figure.subplots(lines, _PANELS, squeeze=False, sharex=True, sharey=True).flat)
+        for axes in panels[len(layers) :]:
+            axes.set_visible(False)
         for axes, layer in zip(panels, layers, strict=False):
             predicted, measured = ([1e3 * s for s in part] for part in zip(*_points(layer), strict=True))
-            axes.loglog(predicted, measured, ".", color=BLUE, markersize=5)
-            axes.loglog(1e3 * layer.chosen.predicted_s, 1e3 * layer.chosen.measured_s, "o", color=VERMILION, zorder=3)
-            axes.axhline(1e3 * layer.chosen.plain_s, color=GREY, linewidth=0.9, linestyle="--")
-            axes.axhline(1e3 * layer.chosen.blas_s, color=GREY, linewidth=0.9, linestyle=":")
-            for axis, values in ((axes.xaxis, predicted), (axes.yaxis, measured)):
-                ticks = np.geomspace(min(values), max(values), 3)
-                axis.set_ticks(ticks, [f"{tick:.2g}" for tick in ticks])
-                axis.set_ticks([], minor=True)
-            axes.set_title(
-                f"{layer.name.replace(':', chr(10))}\nrank correlation {layer.correlation():.2f}", fontsize=8
-            )
+            axes.loglog(predicted, measured, ".", color=BLUE, markersize=5, label="a mapping")
+            chosen = (1e3 * layer.chosen.predicted_s, 1e3 * layer.chosen.measured_s)
+            axes.loglog(*chosen, "o", color=VERMILION, zorder=3, label="the mapping that the search chose")
+            axes.axhline(1e3 * layer.chosen.plain_s, color=GREY, linewidth=0.9, linestyle="--", label="plain loops")
+            axes.axhline(1e3 * layer.chosen.blas_s, color=GREY, linewidth=0.9, linestyle=":", label="numpy's BLAS")
+            for axis in (axes.xaxis, axes.yaxis):
+                axis.set_major_locator(LogLocator())
+                axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                axis.set_minor_formatter(NullFormatter())
+            axes.set_title(f"{layer.name}\nrank correlation {layer.correlation():.2f}", fontsize=8)
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", ncols=2, fontsize="small")
         figure.supxlabel("predicted, ms", fontsize=9)
         figure.supylabel("measured, ms", fontsize=9)
         figure.savefig(path, metadata={"Date": None})

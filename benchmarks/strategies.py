@@ -17,15 +17,17 @@ import math
 import statistics
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import tilewright as tw
 from tilewright.cost_models import parse_objective
 from tilewright.mapper.heuristics import PROPOSALS, HeuristicResult, search_heuristic
 from tilewright.mapper.question import Limits, Question
+from tilewright.report.figures import BLUE, GREEN, GREY, VERMILION, figure_style, new_panels, save_figure
 
 MARKS = (1.0, 10.0, 60.0)
-COLORS = {"random": "#999999", "anneal": "#d95f02", "genetic": "#1b9e77", "exact": "#3b4cc0"}
+COLORS = {"random": GREY, "anneal": VERMILION, "genetic": GREEN, "exact": BLUE}
 
 
 @dataclass(frozen=True)
@@ -112,21 +114,11 @@ def steps(run: HeuristicResult, pace: float | None) -> list[tuple[float, float]]
 
 def plot(races: list[Race], options: argparse.Namespace) -> None:
     """One panel per race: medians as lines, all seeds as a band, the end of the exact search as a vertical line."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "strategies"
-    from matplotlib import pyplot
-
-    columns = min(2, len(races))
-    rows = math.ceil(len(races) / columns)
-    figure, panels = pyplot.subplots(rows, columns, figsize=(5.2 * columns, 3.4 * rows), squeeze=False)
-    for panel in panels.flat[len(races) :]:
-        panel.remove()
-    for panel, race in zip(panels.flat, races, strict=False):
-        plot_race(panel, race, options)
-    figure.tight_layout()
-    figure.savefig(options.out, metadata={"Date": None})
+    with figure_style():
+        figure, panels = new_panels(6.4, 3.2 * len(races), len(races))
+        for panel, race in zip(panels, races, strict=True):
+            plot_race(panel, race, options)
+    save_figure(figure, Path(options.out))
 
 
 def plot_race(panel: Any, race: Race, options: argparse.Namespace) -> None:

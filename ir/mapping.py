@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from .display import Shown
 from .errors import MappingError, did_you_mean
 from .nest import Loop, LoopNest, Node
 from .problem import Problem
@@ -12,7 +13,7 @@ from .tiles import ceil_div
 
 
 @dataclass(frozen=True)
-class Mapping:
+class Mapping(Shown):
     """A nest that covers its problem.
 
     problem  that is computed

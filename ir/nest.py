@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .display import Shown
 from .errors import MappingError
 
 
@@ -80,7 +81,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class LoopNest:
+class LoopNest(Shown):
     """Loops and storage nodes; iterating over it gives them as `items` does.
 
     items  all of them, outermost first

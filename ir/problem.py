@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from .display import Shown
 from .errors import ProblemError, did_you_mean
 
 Role = Literal["input", "weight", "output"]
@@ -53,7 +54,7 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(Shown):
     """One dense affine einsum: `output += product of the operands`, over all points of the dimensions.
 
     name     of the layer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from rich.table import Table
 
 from ..cost_models.intensity import compulsory_words
 from ..cost_models.traffic_bounds import reuse_bound, sharing_factor
-from ..ir import Problem, need_package
+from ..ir import Problem
 from ..mapper.ski_slope import SlopePoint
+from .figures import BLUE, GREY, VERMILION, figure_style, legend_above, new_figure, save_figure
 from .text import columns, layer_rows, pairs, section
 from .units import count, percent
 
@@ -28,6 +30,27 @@ def bound_page(problem: Problem, points: Sequence[SlopePoint], kind: str) -> Gro
         ("Compulsory", f"{count(_compulsory(problem))} words, every one once"),
     ]
     return Group(pairs([*layer_rows(problem), *rows]), section("Words moved, by words of the buffer", _table(points)))
+
+
+def bound_data(problem: Problem, points: Sequence[SlopePoint], kind: str) -> dict[str, Any]:
+    """The same for programs, in words."""
+    return {
+        "layer": problem.name,
+        "dims": dict(problem.dims),
+        "macs": problem.macs,
+        "searched": kind,
+        "compulsory_words": _compulsory(problem),
+        "points": [
+            {
+                "buffer_words": p.words,
+                "traffic_words": p.traffic,
+                "proven": p.proven,
+                "lower_bound_words": p.least if isfinite(p.least) else None,
+                "bound_of_all_schedules_words": p.bound,
+            }
+            for p in points
+        ],
+    }
 
 
 def bound_text(problem: Problem) -> str:
@@ -95,37 +118,31 @@ def draw(problem: Problem, points: Sequence[SlopePoint], paths: Sequence[Path]) 
 
     Raises TilewrightError when matplotlib is not installed.
     """
-    need_package("matplotlib", "plots", "pictures")
-    import matplotlib as mpl
+    from matplotlib.ticker import FuncFormatter, LogLocator
 
-    mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "tilewright"
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 4.5))
-    _curves(axes, problem, points)
-    axes.set(xscale="log", yscale="log", xlabel="buffer (words)", ylabel="words moved", title=_title(problem))
-    axes.xaxis.set_major_locator(mpl.ticker.LogLocator(base=2, numticks=99))
-    axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda words, _: _short(words)))
-    axes.tick_params(axis="x", rotation=45)
-    axes.grid(True, which="major", alpha=0.3)
-    axes.legend()
-    figure.tight_layout()
+    with figure_style():
+        figure, axes = new_figure(6.4, 4.4)
+        _curves(axes, problem, points)
+        axes.set(xscale="log", yscale="log", xlabel="buffer (words)", ylabel="words moved")
+        figure.suptitle(_title(problem), x=0.01, ha="left", fontsize="medium")
+        axes.xaxis.set_major_locator(LogLocator(base=2, numticks=99))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda words, _: _short(words)))
+        axes.tick_params(axis="x", rotation=45)
+        legend_above(axes, 3)
     for path in paths:
-        figure.savefig(path, dpi=120, metadata={"Date": None} if path.suffix == ".svg" else None)
-    pyplot.close(figure)
+        save_figure(figure, path)
 
 
 def _curves(axes: Any, problem: Problem, points: Sequence[SlopePoint]) -> None:
     found = [p for p in points if p.traffic is not None]
     least = "least traffic, proven" if all(p.proven for p in found) else "least traffic found"
-    axes.plot([p.words for p in found], [p.traffic for p in found], "o-", color="tab:blue", label=least)
+    axes.plot([p.words for p in found], [p.traffic for p in found], "o-", color=BLUE, label=least)
     reuse = [(p.words, bound) for p in points if (bound := reuse_bound(problem, p.words) or 0.0) > 0]
     compulsory = _compulsory(problem)
     shown = [(words, bound) for words, bound in reuse if bound > compulsory / 4]
     if shown:
-        axes.plot(*zip(*shown, strict=True), "--", color="tab:red", label="bound for all schedules")
-    axes.axhline(compulsory, linestyle=":", color="tab:gray", label="compulsory")
+        axes.plot(*zip(*shown, strict=True), "--", color=VERMILION, label="bound for all schedules")
+    axes.axhline(compulsory, linestyle=":", color=GREY, label="compulsory")
 
 
 def _title(problem: Problem) -> str:

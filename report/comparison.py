@@ -15,24 +15,47 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..ir import TilewrightError, did_you_mean
+from ..ir.display import Shown
 from ..mapper.question import Question
 from .batch.job import Failure, Outcome
 from .batch.plan import Cell, Settings
 from .batch.run import BatchResult
+from .comparison_pictures import PICTURES
 from .comparison_rows import ComparisonRows, Row
-from .comparison_tables import layer_table
+from .comparison_tables import all_tables
+from .figures import figure_style
+from .findings import findings
 from .hybrid import Hybrid, hybrids
 from .kinds import layer_kind
 from .store import stored_key
 from .summaries import Summary, Winner, summaries, winners
+from .units import plural
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
-class Comparison(ComparisonRows):
+@dataclass(frozen=True, repr=False)
+class Comparison(ComparisonRows, Shown):
     """The rows of a batch, with what they have in common, and what follows from them."""
+
+    def __str__(self) -> str:
+        return f"{self.title}\n" + "\n".join(f"- {finding}" for finding in findings(self))
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.title}>"
+
+    @property
+    def title(self) -> str:
+        """What is compared, in one line."""
+        counts = (
+            plural(len(self.networks), "network"),
+            plural(len(self.archs), "architecture"),
+            plural(len(self.dataflows), "dataflow"),
+        )
+        return f"{counts[0]} on {counts[1]} under {counts[2]}, {self.settings.objective.name}, {len(self.rows):,} rows"
 
     def summaries(self) -> tuple[Summary, ...]:
         """Every network on every architecture under every dataflow, repeats counted."""
@@ -46,12 +69,28 @@ class Comparison(ComparisonRows):
         """What it is worth to change the dataflow from layer to layer, for every network and architecture."""
         return hybrids(self)
 
-    def to_frame(self) -> pandas.DataFrame:
-        """The rows as a pandas frame, with units in the names of its columns.
+    def to_frame(self, table: str = "layers") -> pandas.DataFrame:
+        """A table as a pandas frame, with units in the names of its columns.
 
-        Raises TilewrightError when pandas is not installed.
+        table  "layers", "energy" and "latency" of every layer in parts, "networks", "kinds" or "hybrids"
+
+        Raises TilewrightError for another table, and when pandas is not installed.
         """
-        return layer_table(self).to_frame()
+        tables = {found.name: found for found in all_tables(self)}
+        if table not in tables:
+            raise TilewrightError(f"unknown table {table!r}", where="to_frame", hint=did_you_mean(table, tables))
+        return tables[table].to_frame()
+
+    def figure(self, picture: str = "finding") -> Figure:
+        """A picture as a matplotlib figure: "finding", what the comparison is about; "energy", by level of memory;
+        "dataflows", their price over the free choice.
+
+        Raises TilewrightError for another picture, and when matplotlib is not installed.
+        """
+        if picture not in PICTURES:
+            raise TilewrightError(f"unknown picture {picture!r}", where="figure", hint=did_you_mean(picture, PICTURES))
+        with figure_style():
+            return PICTURES[picture](self)
 
 
 def comparison_of(

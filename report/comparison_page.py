@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table as TextTable
@@ -12,7 +12,7 @@ from rich.text import Text
 from .batch.run import Progress
 from .comparison import Comparison
 from .comparison_rows import FREE, Row
-from .summaries import Summary, network_objective
+from .summaries import Summary, network_objective, tied_best
 from .text import columns, pairs, section
 from .units import count, energy, percent, plural, seconds, significant
 
@@ -91,15 +91,25 @@ def _network_cells(s: Summary) -> tuple[str, ...]:
 def _kinds(comparison: Comparison) -> TextTable:
     table = columns(("architecture", "kind of layer", "best dataflow"), ("layers", "won", "x free", "others, x free"))
     shown = ""
-    for (arch, kind), group in itertools.groupby(comparison.winners(), key=lambda w: (w.arch, w.kind)):
+    for (arch, kind), found in itertools.groupby(comparison.winners(), key=lambda w: (w.arch, w.kind)):
+        group = list(found)
         complete = [w for w in group if w.mapped == w.layers]
         if complete:
             best, *others = sorted(complete, key=lambda w: (w.layer_penalty or 0.0, -w.wins))
             beside = ", ".join(f"{w.dataflow} {_factor(w.layer_penalty)}" for w in others)
+            ties = tied_best((w.dataflow, w.layer_penalty or 0.0) for w in (best, *others))
             figures = (count(best.layers), count(best.wins), _factor(best.layer_penalty), beside)
-            table.add_row("" if arch == shown else arch, kind, best.dataflow, *figures)
+            table.add_row("" if arch == shown else arch, kind, best_text(ties, [w.dataflow for w in group]), *figures)
             shown = arch
     return table
+
+
+def best_text(ties: Sequence[str], compared: Sequence[str]) -> str:
+    """The best of some dataflows: its name, those of all that tie, or that there is nothing to choose."""
+    others = [name for name in compared if name not in ties]
+    if len(compared) > 1 and not others:
+        return "makes no difference"
+    return f"all but {others[0]}" if len(others) == 1 and len(ties) > 1 else " = ".join(ties)
 
 
 def _hybrids(comparison: Comparison) -> TextTable:
@@ -107,7 +117,8 @@ def _hybrids(comparison: Comparison) -> TextTable:
     for h in comparison.hybrids():
         gain = _factor(h.gain) or "-"
         rest = _factor(h.hybrid_value / h.free_value) if h.hybrid_value and h.free_value else "-"
-        table.add_row(h.network, h.arch, h.single or "none maps all layers", gain, rest)
+        single = best_text(h.ties, h.compared) if h.single else "none maps all layers"
+        table.add_row(h.network, h.arch, single, gain, rest)
     return table
 
 

@@ -6,22 +6,22 @@ Every picture states the objective, the space and the tool in its caption, so th
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..arch import Architecture
-from .comparison import Comparison
-from .comparison_rows import FREE
+from .comparison_rows import FREE, ComparisonRows
 from .costs import LEAKAGE, MAC
 from .figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure_style, new_panels, save_figure
-from .summaries import Summary, network_objective
+from .summaries import Summary, network_objective, summaries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, BLACK)
+_SHAPES = "osD^vPX"
 _NETWORK = "hops"
 _LEVELS = {
     "outermost memory": BLUE,
@@ -32,15 +32,16 @@ _LEVELS = {
     LEAKAGE: GREY,
 }
 _MANY = 10.0
-"""Factors beyond this make an axis logarithmic."""
+"""Factors beyond this make the axis logarithmic, in all panels."""
+_WIDTH = 6.4  # inches, on a phone as wide as its screen
+_ROW = 0.3  # inches for an architecture
 
 
-def write_pictures(comparison: Comparison, folder: Path) -> tuple[Path, ...]:
+def write_pictures(comparison: ComparisonRows, folder: Path) -> tuple[Path, ...]:
     """Write every picture as SVG and PNG. Raises TilewrightError without matplotlib, or when one cannot be written."""
+    names = ["energy", *(["dataflows"] if has_prices(comparison) else [])]
     with figure_style():
-        pictures = {"energy": energy_picture(comparison)}
-        if FREE in comparison.dataflows and len(comparison.dataflows) > 1:
-            pictures["dataflows"] = dataflow_picture(comparison)
+        pictures = {name: PICTURES[name](comparison) for name in names}
     return tuple(
         save_figure(figure, folder / f"{name}.{ending}")
         for name, figure in pictures.items()
@@ -48,61 +49,118 @@ def write_pictures(comparison: Comparison, folder: Path) -> tuple[Path, ...]:
     )
 
 
-def dataflow_picture(comparison: Comparison) -> Figure:
-    """For every network a panel: bars of the objective of each fixed dataflow over that of the free optimum."""
+def has_prices(comparison: ComparisonRows) -> bool:
+    """Whether there are fixed dataflows, and the free choice to compare them with."""
+    return FREE in comparison.dataflows and len(comparison.dataflows) > 1
+
+
+def finding_picture(comparison: ComparisonRows) -> Figure:
+    """What the comparison is about: the price of dataflows; where there are none to compare, energy by level."""
+    return dataflow_picture(comparison) if has_prices(comparison) else energy_picture(comparison)
+
+
+def dataflow_picture(comparison: ComparisonRows) -> Figure:
+    """For every network a panel, in it a line for each architecture: the objective under each fixed dataflow over that
+    of the free optimum, as a mark of its colour and shape. Marks stand a little above one another, so that equal ones
+    are all seen; all panels have one axis.
+    """
     fixed = [dataflow for dataflow in comparison.dataflows if dataflow != FREE]
     figure, panels = _panels(comparison)
+    found = summaries(comparison)
+    most = max((s.penalty for s in found if s.penalty is not None), default=1.0)
     for panel, network in zip(panels, comparison.networks, strict=True):
-        here = [s for s in comparison.summaries() if s.network == network]
         for i, dataflow in enumerate(fixed):
-            _dataflow_bars(panel, [s for s in here if s.dataflow == dataflow], i, len(fixed))
-        factors = [s.penalty for s in here if s.penalty is not None]
-        if max(factors, default=1.0) > _MANY:
-            panel.set_yscale("log")
-        else:
-            panel.set_ylim(0, 1.1 * max(factors, default=1.0))
-        panel.axhline(1.0, color=BLACK, linewidth=0.8)
-        panel.set_ylabel(f"{_goal(comparison)} / free")
+            here = [s for s in found if (s.network, s.dataflow) == (network, dataflow)]
+            _dataflow_marks(panel, here, i, len(fixed))
+        panel.axvline(1.0, color=BLACK, linewidth=0.8)
         panel.set_title(network, loc="left")
-        panel.set_xticks(range(len(comparison.archs)), comparison.archs)
-    _legend(figure, panels[0])
+        _name_rows(panel, comparison.archs)
+        _scale(panel, most)
+    panels[-1].set_xlabel(f"{_goal(comparison)} / free")
+    _legend(figure, panels[0], title="proven best under the dataflow")
     _caption(
         figure, comparison, "Whole networks under fixed dataflows, over the free choice of mapping; x: no mapping."
     )
     return figure
 
 
-def _dataflow_bars(panel: Axes, summaries: Sequence[Summary], index: int, count: int) -> None:
-    width = 0.8 / count
-    for place, s in enumerate(summaries):
-        x = place + (index - (count - 1) / 2) * width
-        label = s.dataflow if place == 0 else None
-        panel.bar(x, s.penalty or 0.0, 0.92 * width, color=_COLOURS[index % len(_COLOURS)], label=label)
+def _dataflow_marks(panel: Axes, here: Sequence[Summary], index: int, count: int) -> None:
+    colour, lane = _COLOURS[index % len(_COLOURS)], _lane(index, count)
+    mapped = [(place, s.penalty) for place, s in enumerate(here) if s.penalty is not None]
+    panel.plot(
+        [factor for _, factor in mapped],
+        [place + lane for place, _ in mapped],
+        linestyle="",
+        marker=_SHAPES[index % len(_SHAPES)],
+        markersize=5.5,
+        color=colour,
+        label=here[0].dataflow,
+    )
+    for place, s in enumerate(here):
         if s.penalty is None:
-            panel.text(x, 1.0, "x", ha="center", va="bottom", color=_COLOURS[index % len(_COLOURS)])
+            left = panel.get_yaxis_transform()  # of the panel, whatever the axis
+            panel.text(0.02, place + lane, "x", ha="center", va="center", color=colour, transform=left)
 
 
-def energy_picture(comparison: Comparison) -> Figure:
+def _lane(index: int, count: int) -> float:
+    """How far above or below its line a mark stands."""
+    return 0.7 * ((index + 0.5) / count - 0.5)
+
+
+def _scale(panel: Axes, most: float) -> None:
+    if most > _MANY:
+        panel.set_xscale("log")
+        panel.set_xlim(0.8, 1.3 * most)
+    else:
+        beyond = max(most - 1, 0.05)
+        panel.set_xlim(1 - 0.08 * beyond, 1 + 1.06 * beyond)
+
+
+def energy_picture(comparison: ComparisonRows) -> Figure:
     """For every network a panel: energy of its mappings on each architecture, by level; free ones where there are."""
     dataflow = FREE if FREE in comparison.dataflows else comparison.dataflows[0]
+    shares_of = {
+        network: [_by_level(comparison, network, arch, dataflow) for arch in comparison.archs]
+        for network in comparison.networks
+    }
+    there = {level for shares in shares_of.values() for share in shares for level, pj in share.items() if pj}
+    used = {level: colour for level, colour in _LEVELS.items() if level in there}
     figure, panels = _panels(comparison)
-    for panel, network in zip(panels, comparison.networks, strict=True):
-        shares = [_by_level(comparison, network, arch, dataflow) for arch in comparison.archs]
-        below = [0.0] * len(shares)
-        for level, colour in _LEVELS.items():
-            heights = [share.get(level, 0.0) for share in shares]
-            if any(heights):
-                panel.bar(range(len(shares)), heights, 0.6, bottom=below, color=colour, label=level)
-            below = [a + b for a, b in zip(below, heights, strict=True)]
-        panel.set_ylabel("energy (mJ)")
+    for panel, (network, shares) in zip(panels, shares_of.items(), strict=True):
+        before = [0.0] * len(shares)
+        for level, colour in used.items():
+            lengths = [share.get(level, 0.0) for share in shares]
+            panel.barh(range(len(shares)), lengths, 0.6, left=before, color=colour, label=level)
+            before = [a + b for a, b in zip(before, lengths, strict=True)]
+        for place, share in enumerate(shares):
+            if not share:
+                panel.text(0, place, " no mapping", va="center", fontsize="small")
         panel.set_title(network, loc="left")
-        panel.set_xticks(range(len(comparison.archs)), comparison.archs)
+        _name_rows(panel, comparison.archs)
+    panels[-1].set_xlabel("energy (mJ)")
     _legend(figure, panels[0])
     _caption(figure, comparison, f"Energy of whole networks by level, dataflow: {dataflow}.")
     return figure
 
 
-def _by_level(comparison: Comparison, network: str, arch: str, dataflow: str) -> dict[str, float]:
+PICTURES: Mapping[str, Callable[[ComparisonRows], Figure]] = {
+    "finding": finding_picture,
+    "energy": energy_picture,
+    "dataflows": dataflow_picture,
+}
+"""By name, for `Comparison.figure`."""
+
+
+def _name_rows(panel: Axes, archs: Sequence[str]) -> None:
+    """Architectures from the top down."""
+    panel.set_yticks(range(len(archs)), archs)
+    panel.set_ylim(len(archs) - 0.5, -0.5)
+    panel.grid(axis="y", visible=False)
+    for place in range(1, len(archs)):
+        panel.axhline(place - 0.5, color="#DDDDDD", linewidth=0.6)
+
+
+def _by_level(comparison: ComparisonRows, network: str, arch: str, dataflow: str) -> dict[str, float]:
     """Energy of a network by level, in mJ."""
     found: dict[str, float] = {}
     for row in comparison.of(network, arch, dataflow):
@@ -124,23 +182,33 @@ def _level(arch: Architecture, place: str) -> str:
     return "innermost memory" if place == names[-1] else "between"
 
 
-def _panels(comparison: Comparison) -> tuple[Figure, list[Axes]]:
-    wide = max(6.0, 1.3 * len(comparison.archs))
-    return new_panels(wide, 1.2 + 1.9 * len(comparison.networks), len(comparison.networks))
+def _panels(comparison: ComparisonRows) -> tuple[Figure, list[Axes]]:
+    rows = max(len(comparison.archs), 2)
+    return new_panels(_WIDTH, 1.5 + (0.55 + _ROW * rows) * len(comparison.networks), len(comparison.networks))
 
 
-def _legend(figure: Figure, panel: Axes) -> None:
+def _legend(figure: Figure, panel: Axes, title: str | None = None) -> None:
     handles, labels = panel.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), fontsize="small", handlelength=1.0)
+    figure.legend(
+        handles,
+        labels,
+        loc="outside upper left",
+        ncols=3,
+        fontsize="small",
+        handlelength=1.0,
+        title=title,
+        alignment="left",
+        title_fontsize="small",
+    )
 
 
-def _caption(figure: Figure, comparison: Comparison, text: str) -> None:
+def _caption(figure: Figure, comparison: ComparisonRows, text: str) -> None:
     settings = comparison.settings
     asked = f"Objective {settings.objective.name}, {settings.space} space, {settings.tiling} tilings"
     machines = f"Architectures: {', '.join(comparison.archs)}."
-    lines = textwrap.fill(f"{text} {machines} {asked}; {comparison.written_by}.", int(figure.get_figwidth() * 17))
+    lines = textwrap.fill(f"{text} {machines} {asked}; {comparison.written_by}.", int(figure.get_figwidth() * 15))
     figure.supxlabel(lines, fontsize="small", x=0.01, ha="left")
 
 
-def _goal(comparison: Comparison) -> str:
+def _goal(comparison: ComparisonRows) -> str:
     return network_objective(comparison.settings.objective).name

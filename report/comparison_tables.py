@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from .comparison_rows import ComparisonRows, Row
+from .findings import findings
 from .hybrid import hybrids
 from .summaries import Summary, network_objective, summaries, winners
 from .tables import Table, Value
@@ -22,6 +24,12 @@ def all_tables(comparison: ComparisonRows) -> tuple[Table, ...]:
         kind_table(comparison),
         hybrid_table(comparison),
     )
+
+
+def comparison_data(comparison: ComparisonRows) -> dict[str, Any]:
+    """All tables by their names, with the findings, for programs."""
+    tables = {table.name: table.records() for table in all_tables(comparison)}
+    return {"command": comparison.command, "findings": list(findings(comparison)), **tables}
 
 
 def layer_table(comparison: ComparisonRows) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..cost_models import Cost
+from .tables import Table, Value
 
 MAC = "MAC"
 LEAKAGE = "leakage"
@@ -32,6 +33,16 @@ def energy_parts(cost: Cost) -> tuple[EnergyPart, ...]:
     parts += [EnergyPart(use.fanout, use.tensor, use.energy_pj) for use in cost.networks]
     parts.append(EnergyPart(MAC, "", cost.mac_energy_pj))
     return (*parts, EnergyPart(LEAKAGE, "", cost.leakage_pj)) if cost.leakage_pj else tuple(parts)
+
+
+def cost_table(cost: Cost) -> Table:
+    """One row for each memory and tensor, and one for each other part of the energy."""
+    words = {(traffic.memory, traffic.tensor): (traffic.reads, traffic.writes) for traffic in cost.traffic}
+    rows: list[tuple[Value, ...]] = [
+        (part.place, part.tensor, *words.get((part.place, part.tensor), (None, None)), part.energy_pj)
+        for part in energy_parts(cost)
+    ]
+    return Table("cost", ("place", "tensor", "words_read", "words_written", "energy_pJ"), rows)
 
 
 def latency_parts(cost: Cost) -> dict[str, float]:

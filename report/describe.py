@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -10,7 +12,7 @@ from ..arch import Architecture, ArrayAxis, Fanout, Mac, Memory
 from ..ir import Problem
 from ..ir.problem import ROLES, Tensor
 from ..workloads import Network
-from .network import network_page
+from .network import network_document, network_page
 from .text import architecture_rows, columns, layer_rows, pairs, section
 from .units import clock, count, energy, significant, size, watts
 
@@ -22,6 +24,15 @@ def page_of(found: Architecture | Network | Problem) -> Group:
     if isinstance(found, Network):
         return network_page(found)
     return layer_page(found)
+
+
+def data_of(found: Architecture | Network | Problem) -> Any:
+    """The same for programs: an architecture and a problem as in mapping.json, a network as a table of its layers."""
+    if isinstance(found, Network):
+        return network_document(found)
+    from .documents import part_of
+
+    return part_of(found)
 
 
 def architecture_page(arch: Architecture) -> Group:

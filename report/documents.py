@@ -46,6 +46,7 @@ from ..ir import (
     TilewrightError,
     did_you_mean,
 )
+from ..ir.files import missing_file
 from ..ir.limits import LARGEST_COUNT, check_countable
 from ..mapper.certificate import Certificate
 
@@ -312,6 +313,16 @@ def _problem_part(problem: Problem) -> _ProblemPart:
     return _ProblemPart(name=problem.name, dims=problem.dims, tensors=tensors)
 
 
+def part_of(found: Architecture | Problem) -> Any:
+    """An architecture or a problem as it stands in mapping.json, in Python's lists and dicts."""
+    part: BaseModel
+    if isinstance(found, Architecture):
+        part = _ArchitecturePart.model_validate(_fields_of(found))
+    else:
+        part = _problem_part(found)
+    return part.model_dump(mode="json")
+
+
 def _problem_of(part: _ProblemPart) -> Problem:
     tensors = tuple(Tensor(t.name, t.ranks, t.role, t.bits, t.partial_bits) for t in part.tensors)
     return Problem(part.name, part.dims, tensors)
@@ -353,7 +364,7 @@ def read_text(path: Path, where: str) -> str:
         with path.open("rb") as file:
             data = file.read(_LARGEST_FILE + 1)
     except FileNotFoundError:
-        raise MappingError("no such file, expected a mapping.json", where=where, hint=hint) from None
+        raise MappingError(f"{missing_file(path)}, expected a mapping.json", where=where, hint=hint) from None
     except IsADirectoryError:
         if (path / "mapping.json").is_file():
             hint = f"write {path / 'mapping.json'}"

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..arch import Architecture
+from ..ir.display import Shown
 from .comparison import Comparison
 from .fixed_figures import fixed_figures
 from .measures import Budget, Measure, on_chip_bytes, parts_without_area
@@ -71,8 +72,8 @@ class Beyond:
     limit: Budget
 
 
-@dataclass(frozen=True)
-class Exploration:
+@dataclass(frozen=True, repr=False)
+class Exploration(Shown):
     """Every point of a design space.
 
     axes        paths of the swept fields, those together that change together
@@ -99,6 +100,14 @@ class Exploration:
     def sweep(self) -> str:
         """The fields in a line: `array with GLB.size x clock`."""
         return " x ".join(" with ".join(axis) for axis in self.axes)
+
+    def __str__(self) -> str:
+        best = ", ".join(f"{field}={value}" for field, value in self.best.values.items()) if self.best else "none"
+        points = f"{len(self.points):,} points over {self.sweep}, {len(self.front):,} on the front"
+        return f"{self.comparison.networks[0]}: {points}; best {self.comparison.settings.objective.name} at {best}"
+
+    def __repr__(self) -> str:
+        return f"<Exploration: {self}>"
 
     @cached_property
     def front(self) -> tuple[Point, ...]:

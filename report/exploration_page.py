@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table as TextTable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _JOULES = 1e-12  # in a picojoule
-_MOST_NOTES = 12  # points of a front whose values are written beside them
+_MOST_NOTES = 12  # points whose values are written beside them: all, or those of the front
 
 
 def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> Group:
@@ -51,6 +51,16 @@ def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> 
     if written:
         parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
     return Group(*parts)
+
+
+def exploration_data(exploration: Exploration) -> dict[str, Any]:
+    """The points and the layers at each of them, for programs."""
+    best, comparison = exploration.best, exploration.comparison
+    return {
+        "command": comparison.command,
+        "best": dict(best.values) if best else None,
+        **{table.name: table.records() for table in (exploration.table(), layer_table(comparison))},
+    }
 
 
 def write_exploration(exploration: Exploration, folder: Path, formats: Sequence[str], picture: bool) -> list[Path]:
@@ -87,10 +97,13 @@ def front_figure(exploration: Exploration) -> Figure:
                 alpha=0.8,
                 label=label,
             )
-        for point in exploration.front if len(front) <= _MOST_NOTES else ():
+        few = len(mapped) <= _MOST_NOTES
+        noted = [point for point, _ in mapped] if few else exploration.front if len(front) <= _MOST_NOTES else ()
+        for number, point in enumerate(noted):
             pj, latency, _ = point.figures(measures) or (0.0, 0.0, 0.0)
             place = (latency, pj * _JOULES)
-            axes.annotate(", ".join(point.values.values()), place, (4, 4), textcoords="offset points", fontsize=7)
+            aside = (5, 5) if number % 2 else (5, -11)  # neighbours of one place would cover each other
+            axes.annotate(", ".join(point.values.values()), place, aside, textcoords="offset points", fontsize=7)
         axes.set(xlabel="latency of the network (s)", ylabel="energy of the network (J)")
         axes.set_xscale(_scale([latency for _, (_, latency, _) in mapped]))
         axes.set_yscale(_scale([pj for _, (pj, _, _) in mapped]))

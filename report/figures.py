@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..ir import TilewrightError, need_package
+from .files import make_parent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,16 +84,27 @@ def legend_above(axes: Axes, columns: int, title: str | None = None, markers: fl
 
 
 def check_pictures(svg: Path | None, png: Path | None) -> list[Path]:
-    """The paths that are given, if pictures can be written there; better to know before a search than after it.
+    """The paths that are given, if pictures can be written there, in folders that are made if need be; better to know
+    before a search than after it.
 
-    Raises TilewrightError for other endings, and for folders that do not exist.
+    Raises TilewrightError for other endings, and for folders that cannot be made.
     """
     for path, ending in ((svg, ".svg"), (png, ".png")):
         if path is not None and path.suffix.lower() != ending:
             raise TilewrightError(f"found the ending {path.suffix!r}, expected {ending}", where=str(path))
-        if path is not None and not path.parent.is_dir():
-            raise TilewrightError("no such folder, expected one that exists", where=str(path.parent))
+        if path is not None:
+            make_parent(path)
     return [path for path in (svg, png) if path is not None]
+
+
+def svg_of(figure: Figure) -> str:
+    """A picture as the text of an SVG file."""
+    import io
+
+    text = io.StringIO()
+    with figure_style():
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
 
 
 def save_figure(figure: Figure, path: Path) -> Path:

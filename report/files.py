@@ -10,11 +10,15 @@ from ..ir import TilewrightError
 
 
 def write_bytes(path: Path, data: bytes) -> Path:
-    """Write a file, replacing one of that name only when all of it is written; folders are made if need be.
+    """Write a file, replacing one of that name only when all of it is written; folders are made if need be. What is no
+    file, such as /dev/stdout, is written into.
 
     Raises TilewrightError when it cannot be written, a full disk included.
     """
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(data)
+            return path
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
@@ -27,9 +31,21 @@ def write_bytes(path: Path, data: bytes) -> Path:
             raise
     except (FileExistsError, NotADirectoryError):
         raise TilewrightError("its folder cannot be made: a file is in the way", where=str(path)) from None
-    except OSError as error:
-        raise TilewrightError(f"cannot be written: {error.strerror}", where=str(path)) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TilewrightError(f"cannot be written: {reason}", where=str(path)) from None
     return path
+
+
+def make_parent(path: Path) -> None:
+    """Make the folder of a file, if need be. Raises TilewrightError when it cannot be made."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise TilewrightError("its folder cannot be made: a file is in the way", where=str(path)) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TilewrightError(f"its folder cannot be made: {reason}", where=str(path)) from None
 
 
 def _umask() -> int:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..cost_models import Objective
 from .comparison_rows import FREE, ComparisonRows, Row
-from .summaries import network_objective, totals
+from .summaries import network_objective, tied_best, totals
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,8 +30,10 @@ class Hybrid:
     single_value  its objective
     choice        the best fixed dataflow for each layer, by its name
     hybrid_value  the objective of that choice; None where a layer has no mapping under any of them
+    ties          all dataflows for all layers that cost about as little as the best
     gain          how many times as much the best single dataflow costs; 1 or more
     free_value    the objective without any dataflow, if it was asked for
+    compared      all fixed dataflows
     """
 
     network: str
@@ -42,6 +44,13 @@ class Hybrid:
     hybrid_value: float | None
     gain: float | None
     free_value: float | None
+    ties: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
+
+    @property
+    def makes_no_difference(self) -> bool:
+        """Whether every fixed dataflow costs about the same, and there are several."""
+        return len(self.compared) > 1 and len(self.ties) == len(self.compared)
 
 
 def hybrids(comparison: ComparisonRows) -> tuple[Hybrid, ...]:
@@ -69,6 +78,8 @@ def _hybrid(comparison: ComparisonRows, network: str, arch: str) -> Hybrid:
         hybrid_value=value,
         gain=mapped[single] / value if single and value else None,
         free_value=free,
+        ties=tied_best(mapped.items()),
+        compared=tuple(fixed),
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
 from rich.console import Group
 from rich.table import Table
@@ -21,6 +23,16 @@ def legality_page(mapping: Mapping, arch: Architecture, claims: Sequence[Claim],
         section("Proof, by integer sets", claim_rows(claims)),
         section("Tiles, in distinct words", _tile_table(tiles)),
     )
+
+
+def legality_data(mapping: Mapping, claims: Sequence[Claim], tiles: Sequence[TileSet]) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "layer": mapping.problem.name,
+        "legal": all(claim.proven for claim in claims),
+        "claims": [asdict(claim) for claim in claims],
+        "tiles": [asdict(tile) for tile in tiles],
+    }
 
 
 def claim_rows(claims: Sequence[Claim]) -> Table:

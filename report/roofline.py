@@ -7,8 +7,10 @@ there.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from math import cos, inf, isfinite, radians, sin
 from typing import TYPE_CHECKING
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 _BITS = 8
 _MANY_DECADES = 1e3
-_MOST_NAMES = 34  # beside a picture of this height
+_MOST_NAMES = 60  # below the axes
 _TERA, _GIGA = 1e12, 1e9
 
 
@@ -138,7 +140,8 @@ def draw_roofline(chart: RooflineChart) -> Figure:
 
     Raises TilewrightError when matplotlib is missing.
     """
-    figure, axes = new_figure(10, 5.6)
+    names = _name_lines([dot.name for dot in _drawn(chart)])
+    figure, axes = new_figure(6.4, 4.4 + 0.15 * len(names))
     low, high = _intensity_range(chart)
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -148,11 +151,12 @@ def draw_roofline(chart: RooflineChart) -> Figure:
     axes.set_ylabel("rate [FLOP/s], two FLOP to a MAC")
     _label_ticks(axes.xaxis, axes.get_xlim(), lambda value: f"{value:g}")
     _label_ticks(axes.yaxis, axes.get_ylim(), lambda value: rate(value).strip())
-    figure.suptitle(chart.title, x=0.01, ha="left")
+    figure.suptitle(textwrap.fill(chart.title, 72), x=0.01, ha="left", fontsize="medium")
     _draw_roofs(axes, chart, low, high)
     _draw_dots(axes, chart)
-    _write_names(axes, [dot.name for dot in _drawn(chart)])
-    legend_above(axes, 3)
+    text = figure.supxlabel("\n".join(names), x=0.01, ha="left", fontsize=7, family="monospace")
+    text.set_parse_math(False)
+    legend_above(axes, 2)
     _place_apart(figure, axes, [_number(axes, number, dot) for number, dot in enumerate(_drawn(chart), 1)])
     return figure
 
@@ -269,13 +273,13 @@ def _draw_dots(axes: Axes, chart: RooflineChart) -> None:
             )
 
 
-def _write_names(axes: Axes, names: Sequence[str]) -> None:
-    """The names beside the axes, with the numbers of their dots."""
-    lines = [f"{number:>2} {name}" for number, name in enumerate(names, 1)]
-    if len(lines) > _MOST_NAMES:
-        lines = [*lines[: _MOST_NAMES - 1], f"and {len(lines) - _MOST_NAMES + 1} more"]
-    text = "\n".join(lines)
-    axes.text(1.02, 1.0, text, transform=axes.transAxes, va="top", fontsize=7, family="monospace", parse_math=False)
+def _name_lines(names: Sequence[str]) -> list[str]:
+    """The names with the numbers of their dots, in two columns, for below the axes."""
+    entries = [f"{number:>2} {name}" for number, name in enumerate(names, 1)]
+    if len(entries) > _MOST_NAMES:
+        entries = [*entries[: _MOST_NAMES - 1], f"and {len(entries) - _MOST_NAMES + 1} more"]
+    half = -(-len(entries) // 2)
+    return [f"{left:<50}{right}" for left, right in zip_longest(entries[:half], entries[half:], fillvalue="")]
 
 
 def _number(axes: Axes, number: int, dot: Dot) -> Annotation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from rich.console import Group
 
@@ -35,6 +36,21 @@ def space_page(problem: Problem, arch: Architecture, kind: str, size: SpaceSize,
         section("Exact count", pairs(exact)),
         section("Textbook estimates", pairs(estimates)),
     )
+
+
+def space_data(problem: Problem, arch: Architecture, kind: str, size: SpaceSize, estimate: TextbookEstimate) -> Any:
+    """The same for programs; factors that are averages are rounded to doubles."""
+    return {
+        "layer": problem.name,
+        "architecture": arch.name,
+        "space": kind,
+        "placements": size.placements,
+        "tilings": float(size.tilings),
+        "spatial": float(size.spatial),
+        "orders": float(size.orders),
+        "total": size.total,
+        "estimates": {"timeloop": estimate.timeloop, "rule_of_thumb": estimate.rule_of_thumb},
+    }
 
 
 def _figure(value: int | Fraction) -> str:

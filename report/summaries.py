@@ -61,6 +61,9 @@ class Winner:
     layer_penalty: float | None
 
 
+NOTABLE = 1.005
+"""Factors below this are called equal, in sentences and in tables."""
+
 _TIE = 1e-9
 
 
@@ -89,6 +92,13 @@ def winners(comparison: ComparisonRows) -> tuple[Winner, ...]:
         for arch, kind, dataflow in itertools.product(comparison.archs, kinds, fixed)
         if (arch, kind, dataflow) in groups
     )
+
+
+def tied_best(candidates: Iterable[tuple[str, float]]) -> tuple[str, ...]:
+    """The names whose values are least, with all that are not notably more; in the order given."""
+    pairs = list(candidates)
+    least = min((value for _, value in pairs), default=0.0)
+    return tuple(name for name, value in pairs if value <= least * NOTABLE)
 
 
 def network_objective(objective: Objective) -> Objective:

@@ -20,9 +20,9 @@ text { font-family: ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace
 .mac { fill: #e2e8f0; stroke: #4a5568; stroke-width: 1.5 }
 .frame { fill: none; stroke: #718096; stroke-dasharray: 5 3 }
 .cell { fill: #a0aec0 }
-.input { stroke: #2b6cb0; fill: #2b6cb0 }
-.weight { stroke: #b7791f; fill: #b7791f }
-.output { stroke: #2f855a; fill: #2f855a }
+.input { stroke: #0072b2; fill: #0072b2 }
+.weight { stroke: #d55e00; fill: #d55e00 }
+.output { stroke: #00815e; fill: #00815e }
 line { stroke-width: 2.5 }
 .link { stroke: #a0aec0; stroke-width: 1 }
 .may { fill: #ffffff; stroke-width: 2.5 }
@@ -34,14 +34,15 @@ text.input, text.weight, text.output { stroke: none }
   .box { fill: #242b36; stroke: #718096 }
   .mac { fill: #2d3748; stroke: #a0aec0 }
   .cell { fill: #718096 }
-  .input { stroke: #63b3ed; fill: #63b3ed }
-  .weight { stroke: #f6ad55; fill: #f6ad55 }
-  .output { stroke: #68d391; fill: #68d391 }
+  .input { stroke: #56b4e9; fill: #56b4e9 }
+  .weight { stroke: #e69f00; fill: #e69f00 }
+  .output { stroke: #3ccba0; fill: #3ccba0 }
   .link { stroke: #4a5568 }
   .may { fill: #171b22 }
 }
 """
-"""Of all of them; each picture may add to it."""
+"""Of all of them; each picture may add to it. The colours are those of `figures.py`, the green a little darker, since
+words are written in it."""
 
 
 def rect(x: float, y: float, width: float, height: float, kind: str, radius: float) -> str:

@@ -44,12 +44,13 @@ class Table:
         writer.writerows(self.rows)
         return text.getvalue().encode()
 
+    def records(self) -> list[dict[str, Value]]:
+        """The rows by the names of the columns."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
     def to_json(self) -> bytes:
         """A list of objects, one a line."""
-        lines = (
-            json.dumps(dict(zip(self.columns, row, strict=True)), ensure_ascii=False, allow_nan=False)
-            for row in self.rows
-        )
+        lines = (json.dumps(record, ensure_ascii=False, allow_nan=False) for record in self.records())
         return ("[\n" + ",\n".join(lines) + "\n]\n").encode()
 
     def to_parquet(self) -> bytes:

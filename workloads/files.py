@@ -7,6 +7,7 @@ from typing import Any
 
 from ..inputs.plain_yaml import LARGEST_FILE, check_plain
 from ..ir import ProblemError
+from ..ir.files import missing_file
 
 
 def read_yaml(file: Path, where: str, what: str, missing: str | None = None) -> object:
@@ -31,7 +32,7 @@ def read_yaml(file: Path, where: str, what: str, missing: str | None = None) -> 
         finally:
             parser.dispose()
     except FileNotFoundError:
-        raise ProblemError("no such file", where=where, hint=missing) from None
+        raise ProblemError(missing_file(file), where=where, hint=missing) from None
     except (OSError, ValueError) as error:
         raise ProblemError(f"cannot be read: {error}", where=where) from error
     except yaml.MarkedYAMLError as error:

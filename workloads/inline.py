@@ -41,6 +41,8 @@ def parse_sizes(text: str) -> dict[str, int]:
 
 def _size(key: str, value: str, where: str) -> int:
     if not _NUMBER.fullmatch(value):
+        if value.removeprefix("+").isdecimal():
+            raise ProblemError(f"{key} has {len(value)} digits, expected a number below 10^18", where=where)
         raise ProblemError(f"{key} is {value!r}, expected a whole number", where=where)
     if int(value) < 1:
         raise ProblemError(f"{key} is {value}, expected 1 or more", where=where)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from ..ir import Problem, ProblemError, did_you_mean
+from ..ir.display import Shown
 
 ONNX = ".onnx"
 """What the names of ONNX files end in."""
@@ -54,7 +55,7 @@ class NetworkLayer:
 
 
 @dataclass(frozen=True)
-class Network:
+class Network(Shown):
     """A network.
 
     name    of the network
@@ -75,6 +76,11 @@ class Network:
     def weights(self) -> int:
         """Stored parameters of the whole network, in words, repeats counted."""
         return sum(layer.weights for layer in self.layers)
+
+    def __str__(self) -> str:
+        layers = sum(layer.repeat for layer in self.layers)
+        counts = f"{layers:,} layers, {len(self.layers):,} of them distinct"
+        return f"{self.name}: {counts}, {self.macs:,} MACs, {self.weights:,} weights"
 
     def layer(self, name: str) -> NetworkLayer:
         """The layer of that name; ProblemError names the nearest one otherwise."""

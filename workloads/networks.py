@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,26 @@ def is_onnx(name_or_path: str | os.PathLike[str]) -> bool:
     return path.lower().endswith(ONNX)
 
 
+def dims_by_file(paths: Sequence[str | os.PathLike[str]], dims: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """For each of these ONNX files, the sizes of the symbols that it knows.
+
+    Raises ProblemError for a size that none of them knows, and for symbols of any of them without a size, all at once.
+    """
+    from .onnx.files import missing_sizes, symbols_of
+
+    known = {os.fspath(path): symbols_of(Path(path)) for path in paths}
+    every = list(dict.fromkeys(symbol for symbols in known.values() for symbol in symbols))
+    where = ", ".join(known)
+    for symbol in dims:
+        if symbol not in every:
+            hint = did_you_mean(symbol, every) if every else "their inputs have no symbols"
+            raise ProblemError(f"unknown dimension {symbol!r}", where=where, hint=hint)
+    missing = [symbol for symbol in every if symbol not in dims]
+    if missing:
+        raise missing_sizes(missing, where)
+    return {path: {symbol: dims[symbol] for symbol in symbols} for path, symbols in known.items()}
+
+
 def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Widths = "file") -> Problem:
     """The problem of one layer of a network.
 
@@ -129,9 +149,18 @@ def _read_network(file: Path, where: str) -> Network:
 
 def _table(data: object, where: str, required: Collection[str], optional: Collection[str]) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise ProblemError(f"found {type(data).__name__}, expected {_KINDS[dict]}", where=where)
+        if data is None:
+            raise ProblemError(
+                "the file is empty, expected a table of layers", where=where, hint="start with 'network:'"
+            )
+        raise ProblemError(f"found {_kind_of(data)}, expected {_KINDS[dict]}", where=where)
     check_keys(data, where, required, optional)
     return data
+
+
+def _kind_of(value: object) -> str:
+    """What stands in a file, in words."""
+    return next((words for kind, words in _KINDS.items() if type(value) is kind), "a number")
 
 
 def _check_figure(figure: object, where: str) -> None:

@@ -20,6 +20,8 @@
     problems.py             LAYER, --conv, --gemm, --einsum, --dim
     constraint_options.py   --dataflow, --constraints, --constraint
     options.py              the options that several commands take
+    completions.py          what a shell may complete
+    streams.py              standard input and output that are closed, full, or read by nobody
     several.py              the answer of --top, --pareto
     progress.py             the progress of a batch
     terminal.py             messages

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,15 +16,20 @@ from .options import (
     DimsOption,
     EinsumOption,
     GemmOption,
+    JsonOption,
     LayerArgument,
     MemoryLimitOption,
+    QuietOption,
     SpaceOption,
     TilingOption,
     TimeLimitOption,
     tiling_and_space,
 )
 from .problems import problem_named
-from .terminal import status
+from .terminal import noting_interrupts, say, show_document, show_line, show_page, status
+
+if TYPE_CHECKING:
+    from ..mapper.ski_slope import SlopePoint
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
 _FILES = ("README.md", "traffic.svg", "traffic.png")
@@ -50,6 +55,8 @@ def bound(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write README.md, traffic.svg and traffic.png there.")
     ] = None,
+    json: JsonOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Find the least traffic between memory and one buffer, for a range of buffer sizes, and prove it.
 
@@ -63,8 +70,7 @@ def bound(
     from ..arguments import limits_of
     from ..ir.limits import check_countable
     from ..mapper.ski_slope import DEFAULT_TILING, ski_slope
-    from ..report.bound import bound_document, bound_page, draw
-    from ..report.text import write
+    from ..report.bound import bound_data, bound_document, bound_page, draw
     from ..results import prepare_folder, write_file
 
     asked, places = tiling_and_space(tiling, space)
@@ -75,10 +81,20 @@ def bound(
     if out is not None:
         need_package("matplotlib", "plots", "--out")
         prepare_folder(out, _FILES)
-    with status(f"searching the least traffic of {problem.name}"):
-        points = list(ski_slope(problem, words, tilings, places, limits))
+    points: list[SlopePoint] = []
+    with noting_interrupts() as interrupts, status(f"searching the least traffic of {problem.name}"):
+        for point in ski_slope(problem, words, tilings, places, limits):
+            points.append(point)
+            if interrupts:  # the search of one size hands over what it has; the others are left out
+                break
+    if interrupts:
+        left = ",".join(map(str, words[len(points) :]))
+        say(f"interrupted: {len(points)} of {len(words)} sizes{f'; go on with --sizes {left}' if left else ''}")
     kind = f"{space} space, {tilings} tilings"
-    write(bound_page(problem, points, kind))
+    if json:
+        show_document(bound_data(problem, points, kind))
+    else:
+        show_page(bound_page(problem, points, kind))
     if out is not None:
         given = {
             "--conv": conv,
@@ -90,11 +106,8 @@ def bound(
         }
         command = _command(layer, given | {"--out": str(out)})
         write_file(out / _FILES[0], bound_document(problem, points, kind, command))
-        try:
-            draw(problem, points, [out / name for name in _FILES[1:]])
-        except OSError as error:
-            raise TilewrightError(f"cannot be written: {error.strerror or error}", where=str(out)) from None
-        typer.echo("\n".join(["", "Files", *(f"  {out / name}" for name in _FILES)]))
+        draw(problem, points, [out / name for name in _FILES[1:]])
+        show_line("\n".join(["", "Files", *(f"  {out / name}" for name in _FILES)]))
 
 
 def _command(layer: str | None, options: dict[str, str | None]) -> str:

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import completions
 from .options import (
     DEFAULT_MEMORY,
     DimsOption,
     FormatsOption,
+    JsonOption,
     MemoryLimitOption,
     NoCacheOption,
     ObjectiveOption,
+    QuietOption,
     SchedulerOption,
     SpaceOption,
     StoreOption,
@@ -22,12 +25,13 @@ from .options import (
     WidthsOption,
     WorkersOption,
     names,
+    refuse_ignored_of_batch,
     tiling_and_space,
     widths_named,
 )
 from .problems import sizes_of_symbols
 from .progress import remembering_progress
-from .terminal import complain, say
+from .terminal import complain, say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..report.batch.run import Progress
@@ -37,15 +41,30 @@ FAILED = 1
 
 
 def compare(
+    context: typer.Context,
     networks: Annotated[
-        str, typer.Option(metavar="NAME,...", help="Networks (`tilewright list networks`), or paths of network files.")
+        str,
+        typer.Option(
+            metavar="NAME,...",
+            autocompletion=completions.networks,
+            help="Networks (`tilewright list networks`), or paths of network files.",
+        ),
     ],
     archs: Annotated[
-        str, typer.Option(metavar="NAME,...", help="Architectures (`tilewright list archs`), or YAML files.")
+        str,
+        typer.Option(
+            metavar="NAME,...",
+            autocompletion=completions.archs,
+            help="Architectures (`tilewright list archs`), or YAML files.",
+        ),
     ],
     dataflows: Annotated[
         str,
-        typer.Option(metavar="NAME,...", help="Dataflows (`tilewright list dataflows`), or constraints files."),
+        typer.Option(
+            metavar="NAME,...",
+            autocompletion=completions.dataflows,
+            help="Dataflows (`tilewright list dataflows`), or constraints files.",
+        ),
     ] = "free,weight-stationary,output-stationary,input-stationary,row-stationary",
     objective: ObjectiveOption = "edp",
     tiling: TilingOption = None,
@@ -60,6 +79,8 @@ def compare(
     no_cache: NoCacheOption = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the tables there.")] = None,
     formats: FormatsOption = "csv,json",
+    json: JsonOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Compare dataflows across architectures for whole networks: the proven best mapping of every layer under each.
 
@@ -73,14 +94,15 @@ def compare(
     from ..comparisons import compare as comparison_of
     from ..report.comparison_files import write_comparison
     from ..report.comparison_page import comparison_page
+    from ..report.comparison_tables import comparison_data
     from ..report.tables import check_formats
-    from ..report.text import write
     from ..results import prepare_folder
 
+    refuse_ignored_of_batch(context, no_cache, scheduler, out)
+    check_formats(names(formats))
     if out is not None:
-        check_formats(names(formats))
         prepare_folder(out)
-    with remembering_progress() as remembered:
+    with remembering_progress(kept=not no_cache) as remembered:
         comparison = comparison_of(
             names(networks),
             names(archs),
@@ -98,7 +120,10 @@ def compare(
             watch=remembered.watch,
         )
     files = write_comparison(comparison, out, names(formats)) if out is not None else ()
-    write(comparison_page(comparison, files))
+    if json:
+        show_document(comparison_data(comparison))
+    else:
+        show_page(comparison_page(comparison, files))
     finish(comparison, remembered.last)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..ir import TilewrightError
 from .cascades import tree_text
 from .mappings import cost_of, load_on
 from .options import (
@@ -21,6 +22,7 @@ from .options import (
     names,
 )
 from .problems import problem_named
+from .terminal import show_document
 
 
 def emit(
@@ -76,10 +78,13 @@ def emit(
     if op or tree:
         _write(tree_text(mapping, op, tree, arch, set_fields, to), out)
         return
+    tiles = None if copied is None else names(copied)
+    if tiles == []:
+        raise TilewrightError(f"found {copied!r}, expected memories, tensors in them, or none", where="--copied")
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     loaded = load_on(mapping, problem, arch, set_fields)
-    chosen = None if copied is None else [name for name in names(copied) if name != "none"]
+    chosen = None if tiles is None else [name for name in tiles if name != "none"]
     text = emit_mapping(loaded.evaluated(cost_of(mapping, loaded)), to, element=element, copied=chosen, fast=fast)
     _write(text, out)
 
@@ -88,6 +93,6 @@ def _write(text: str, out: Path | None) -> None:
     from ..results import write_file
 
     if out is None:
-        typer.echo(text, nl=False)
+        show_document(text)
     else:
         write_file(out, text)

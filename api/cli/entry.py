@@ -1,8 +1,9 @@
-"""The program as a whole: its help, its version, and the one way in which its commands fail."""
+"""The program as a whole: its help, its version, shell completion, and the one way in which its commands fail."""
 
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -13,10 +14,12 @@ from typer.core import TyperGroup
 
 from ..ir import TilewrightError
 from .commands import COMMANDS, LazyCommands
-from .terminal import complain, say
+from .streams import ReaderGoneError, prepare_streams
+from .terminal import be_quiet, complain, say
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+READER_GONE = 141  # as of a program that SIGPIPE ends
 
 # The base of all usage errors; the place that it can be imported from differs between versions of typer.
 _USAGE_ERROR = cast(type[Exception], next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"))
@@ -39,11 +42,8 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except TilewrightError as error:
-            complain(str(error))
-            raise typer.Exit(BAD_INPUT) from None
-        except KeyboardInterrupt:
-            say("interrupted")
+        except KeyboardInterrupt as error:
+            say(f"interrupted{f': {error}' if str(error) else ''}")
             raise typer.Exit(INTERRUPTED) from None
 
     def main(
@@ -55,8 +55,14 @@ class _Commands(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
+        be_quiet(False)
         try:
+            _refuse_empty(sys.argv[1:] if args is None else args)
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            sys.stdout.flush()
+        except TilewrightError as error:
+            complain(str(error))
+            code = BAD_INPUT
         except typer.Abort:
             say("interrupted")
             code = INTERRUPTED
@@ -73,7 +79,6 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     name="tilewright",
     cls=_Commands,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     invoke_without_command=True,
@@ -87,7 +92,11 @@ def main() -> None:
     # loaded, and to look through all installed packages for plugins of pydantic, which have no business here.
     gc.set_threshold(50_000, *gc.get_threshold()[1:])
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    app(prog_name="tilewright")
+    prepare_streams()
+    try:
+        app(prog_name="tilewright")
+    except ReaderGoneError:
+        sys.exit(READER_GONE)
 
 
 def _print_version(asked: bool) -> None:
@@ -102,7 +111,8 @@ def _print_version(asked: bool) -> None:
 def start(
     context: typer.Context,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Find the best mapping of a layer on an accelerator, and prove it.
@@ -115,6 +125,16 @@ def start(
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """TilewrightError for an empty text: nothing is called so, and as a path it would be the folder that one is in."""
+    for before, argument in itertools.pairwise(("", *arguments)):
+        option, equals, value = argument.partition("=")
+        empty_here = option.startswith("--") and equals and not value.strip()
+        if empty_here or not argument.strip():
+            named = option if empty_here else before if before.startswith("-") and before != "--" else None
+            raise TilewrightError("found an empty text, expected a value", where=named, hint="is a variable not set?")
 
 
 def _usage_text(error: Exception) -> str:

@@ -21,12 +21,14 @@ from .options import (
     GemmOption,
     MemoryLimitOption,
     NoCacheOption,
+    QuietOption,
     SetOption,
     StoreOption,
     SvgOption,
+    refuse_given,
 )
 from .problems import problem_named
-from .terminal import noting_interrupts, progress, say
+from .terminal import noting_interrupts, progress, say, show_document, show_line, show_page
 
 if TYPE_CHECKING:
     from ..explanations import Searching, ToExplain
@@ -37,6 +39,7 @@ _TIME_LIMIT = 10.0
 
 
 def explain(
+    context: typer.Context,
     mapping: Annotated[
         str | None,
         typer.Argument(
@@ -77,6 +80,7 @@ def explain(
     memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     svg: SvgOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all facts as JSON, and nothing else.")] = False,
+    _quiet: QuietOption = False,
     store: StoreOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
@@ -91,6 +95,10 @@ def explain(
     tilewright explain mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --no-changes
     tilewright explain result/mapping.json --objective latency --json
     """
+    if mapping is not None and no_changes:
+        why = "it is for searches, and with --no-changes there is none"
+        rules = ("dataflow", "constraints", "constraint", "time_limit", "memory_limit")
+        refuse_given(context, why, "objective", "tiling", "space", *rules, "store", "no_cache")
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     sources = constraint_sources(dataflow, constraints, constraint or ())
@@ -98,7 +106,6 @@ def explain(
     from ..explanations import Searching, explain_found
     from ..report.explain.page import explanation_page
     from ..report.figures import check_pictures
-    from ..report.text import write
     from ..results import write_file
 
     check_pictures(svg, None)
@@ -115,13 +122,13 @@ def explain(
     if interrupts:
         say("interrupted: changes that were not searched are left out")
     if as_json:
-        typer.echo(result.to_json())
+        show_document(result.to_json())
     else:
-        write(explanation_page(result))
+        show_page(explanation_page(result))
     if svg is not None:
         write_file(svg, result.svg())
         if not as_json:
-            typer.echo(f"\nFiles\n  {svg}")
+            show_line(f"\nFiles\n  {svg}")
 
 
 def _read(source: str, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> ToExplain:

@@ -7,15 +7,18 @@ from typing import Annotated
 
 import typer
 
+from . import completions
 from .compare import finish
 from .machines import settings_named
 from .options import (
     DEFAULT_MEMORY,
     DimsOption,
     FormatsOption,
+    JsonOption,
     MemoryLimitOption,
     NoCacheOption,
     ObjectiveOption,
+    QuietOption,
     SchedulerOption,
     SetOption,
     SpaceOption,
@@ -25,16 +28,26 @@ from .options import (
     WidthsOption,
     WorkersOption,
     names,
+    refuse_ignored_of_batch,
     tiling_and_space,
     widths_named,
 )
 from .problems import sizes_of_symbols
 from .progress import remembering_progress
+from .terminal import show_document, show_page
 
 
 def explore(
-    network: Annotated[str, typer.Option(metavar="NAME|PATH", help="A network, or a network file.")],
-    arch: Annotated[str, typer.Option(metavar="NAME|PATH", help="The architecture that fields are swept of.")],
+    context: typer.Context,
+    network: Annotated[
+        str, typer.Option(metavar="NAME|PATH", autocompletion=completions.network, help="A network, or a network file.")
+    ],
+    arch: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|PATH", autocompletion=completions.arch, help="The architecture that fields are swept of."
+        ),
+    ],
     sweep: Annotated[
         list[str],
         typer.Option(
@@ -76,6 +89,8 @@ def explore(
         Path | None, typer.Option(metavar="DIR", help="Write the tables and a picture of the front there.")
     ] = None,
     formats: FormatsOption = "csv,json",
+    json: JsonOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Explore a space of architectures: the proven best mappings of a network at every point, and the Pareto front.
 
@@ -89,17 +104,17 @@ def explore(
     tilewright explore --network alexnet --arch eyeriss --sweep designs.csv
     """
     from ..explorations import explore as exploration_of
-    from ..report.exploration_page import exploration_page, write_exploration
+    from ..report.exploration_page import exploration_data, exploration_page, write_exploration
     from ..report.figures import figure_style
     from ..report.tables import check_formats
-    from ..report.text import write
     from ..results import prepare_folder
 
+    refuse_ignored_of_batch(context, no_cache, scheduler, out)
+    check_formats(names(formats))
     if out is not None:
-        check_formats(names(formats))
         with figure_style():  # pictures can be drawn
             prepare_folder(out)
-    with remembering_progress() as remembered:
+    with remembering_progress(kept=not no_cache) as remembered:
         exploration = exploration_of(
             network,
             arch,
@@ -121,5 +136,8 @@ def explore(
             watch=remembered.watch,
         )
     files = write_exploration(exploration, out, names(formats), picture=True) if out is not None else ()
-    write(exploration_page(exploration, files))
+    if json:
+        show_document(exploration_data(exploration))
+    else:
+        show_page(exploration_page(exploration, files))
     finish(exploration.comparison, remembered.last)

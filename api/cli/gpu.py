@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ..ir import TilewrightError
-from .options import PngOption, SvgOption
-from .terminal import say
+from . import completions
+from .options import PngOption, QuietOption, SvgOption
+from .terminal import say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..cost_models.gpu import Choice, Gemm
@@ -18,11 +19,15 @@ if TYPE_CHECKING:
 
 gpu_commands = typer.Typer(help="Model matrix products on GPUs.", rich_markup_mode=None, no_args_is_help=True)
 
-_RANGE = re.compile(r"(\d{1,7}):(\d{1,7})(?::(\d{1,7}))?")
+_RANGE = re.compile(r"(\d{1,15}):(\d{1,15})(?::(\d{1,15}))?")
 _MOST_POINTS = 20_000
+_LARGEST = 9_999_999
 
 GpuOption = Annotated[
-    str, typer.Option("--gpu", metavar="NAME|PATH", help="A GPU (`tilewright list gpus`), or a file.")
+    str,
+    typer.Option(
+        "--gpu", metavar="NAME|PATH", autocompletion=completions.gpu, help="A GPU (`tilewright list gpus`), or a file."
+    ),
 ]
 DtypeOption = Annotated[str, typer.Option(metavar="TYPE", help="fp16, bf16, tf32, int8 or fp8.")]
 AOption = Annotated[str, typer.Option("--a", metavar="ORDER", help="A is row-major (row) or column-major (column).")]
@@ -36,8 +41,8 @@ StreamOption = Annotated[bool, typer.Option("--stream-k", help="Whether SMs may 
 def sweep_command(
     gpu: GpuOption = "a100",
     n: Annotated[str, typer.Option(metavar="FROM:TO[:STEP]", help="Sizes N, the last one included.")] = "1024:4096:32",
-    m: Annotated[int | None, typer.Option(metavar="SIZE", help="M; as N, if not given.")] = None,
-    k: Annotated[int | None, typer.Option(metavar="SIZE", help="K; as N, if not given.")] = None,
+    m: Annotated[int | None, typer.Option(min=1, metavar="SIZE", help="M; as N, if not given.")] = None,
+    k: Annotated[int | None, typer.Option(min=1, metavar="SIZE", help="K; as N, if not given.")] = None,
     dtype: DtypeOption = "fp16",
     a: AOption = "row",
     b: BOption = "row",
@@ -48,6 +53,7 @@ def sweep_command(
     png: PngOption = None,
     out_csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the points as a table.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the points as JSON, and nothing else.")] = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Model the rate of products of many sizes, each run with its fastest tile.
 
@@ -61,8 +67,8 @@ def sweep_command(
     """
     from ..cost_models.gpu import Gemm, load_gpu, sweep
     from ..report.figures import check_pictures, save_figure
+    from ..report.files import write_bytes
     from ..report.gpu import draw_sweep, sweep_csv, sweep_page
-    from ..report.text import write
 
     machine, choice = load_gpu(gpu), _choice(tile, split_k, stream_k)
     layout = {"dtype": dtype, "a": cast("Order", a), "b": cast("Order", b)}
@@ -74,13 +80,11 @@ def sweep_command(
     for picture in pictures:
         save_figure(draw_sweep(title, points), picture)
     if out_csv is not None:
-        _write(out_csv, sweep_csv(points))
+        write_bytes(out_csv, sweep_csv(points).encode())
     if json:
-        from json import dumps
-
-        typer.echo(dumps([point.as_dict() for point in points], indent=2))
+        show_document([point.as_dict() for point in points])
         return
-    write(sweep_page(machine, dtype, points))
+    show_page(sweep_page(machine, dtype, points))
     for path in filter(None, (*pictures, out_csv)):
         say(f"wrote {path}")
 
@@ -107,17 +111,15 @@ def advise_command(
     """
     from ..cost_models.gpu import advise, load_gpu
     from ..report.gpu import advice_page
-    from ..report.text import write
 
     machine, product = load_gpu(gpu), _product(gemm, dtype, a, b)
     advice = advise(machine, product, _choice(tile, split_k, stream_k))
     if json:
         from dataclasses import asdict
-        from json import dumps
 
-        typer.echo(dumps(asdict(advice), indent=2))
+        show_document(asdict(advice))
         return
-    write(advice_page(machine, product, advice))
+    show_page(advice_page(machine, product, advice))
 
 
 @gpu_commands.command("compare", short_help="Compare the model with measured times.")
@@ -136,17 +138,15 @@ def compare_command(
     """
     from ..cost_models.gpu import compare, load_gpu, read_measurements
     from ..report.gpu import comparison_page
-    from ..report.text import write
 
     machine = load_gpu(gpu)
     comparison = compare(machine, read_measurements(measured), _choice(None, split_k, stream_k))
     if json:
         from dataclasses import asdict
-        from json import dumps
 
-        typer.echo(dumps(asdict(comparison), indent=2))
+        show_document(asdict(comparison))
         return
-    write(comparison_page(machine, comparison))
+    show_page(comparison_page(machine, comparison))
 
 
 def _choice(tile: str | None, split_k: bool, stream_k: bool) -> Choice:
@@ -181,16 +181,11 @@ def parse_sizes(text: str) -> range:
     first, last, step = int(match[1]), int(match[2]), int(match[3] or 1)
     if not 1 <= first <= last or step < 1:
         raise TilewrightError(f"{text!r} has no sizes, expected 1 <= FROM <= TO and a step of 1 or more", where="--n")
+    if last > _LARGEST:
+        raise TilewrightError(f"{text!r} ends at {last:,}, expected {_LARGEST:,} at most", where="--n")
     sizes = range(first, last + 1, step)
     if len(sizes) > _MOST_POINTS:
         raise TilewrightError(
             f"{len(sizes):,} sizes, expected {_MOST_POINTS:,} at most", where="--n", hint="widen the step"
         )
     return sizes
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise TilewrightError(f"the file cannot be written: {error.strerror}", where=str(path)) from None

@@ -11,7 +11,8 @@ import typer
 from ..ir import TilewrightError
 from .machines import settings_named
 from .mappings import show_result
-from .options import SetOption
+from .options import QuietOption, SetOption
+from .terminal import show_document
 
 if TYPE_CHECKING:
     from ..mapper.importers import ImportedMachine
@@ -45,6 +46,7 @@ def import_timeloop(
         Path | None,
         typer.Option(metavar="DIR", help="Without a mapping: write machine, network and constraints there."),
     ] = None,
+    _quiet: QuietOption = False,
 ) -> None:
     """Evaluate a mapping that is given as Timeloop v0.4 files, under Timeloop's rules; without a mapping, write the
     architecture, the problem and the constraints of the architecture in our forms.
@@ -73,7 +75,7 @@ def import_timeloop(
     if json:
         from ..report.documents import dump_mapping
 
-        typer.echo(dump_mapping(mapping, arch, cost), nl=False)
+        show_document(dump_mapping(mapping, arch, cost))
     else:
         show_result(mapping, arch, cost)
 
@@ -133,7 +135,7 @@ def _show(found: ImportedMachine, out: Path | None) -> None:
 
     text = architecture_text(found.arch, found.notes)
     if out is None:
-        typer.echo(text, nl=False)
+        show_document(text)
     else:
         _write([(out, text)])
 
@@ -144,7 +146,7 @@ def _write_or_print(texts: dict[str, str], out: Path | None) -> None:
         hint = f"--out DIR writes {', '.join(texts)}"
         raise TilewrightError("an architecture and what goes with it are several files", where="--out", hint=hint)
     if out is None:
-        typer.echo(next(iter(texts.values())), nl=False)
+        show_document(next(iter(texts.values())))
     else:
         from ..results import prepare_folder
 

@@ -13,9 +13,18 @@ import typer
 from ..ir import Mapping, Problem, TilewrightError
 from .cascades import evaluate_cascade, fused_named
 from .machines import architecture_named, settings_named
-from .options import FastOption, MappingArgument, OpOption, SetOption, TreeOption
+from .options import (
+    FastOption,
+    JsonOption,
+    MappingArgument,
+    OpOption,
+    QuietOption,
+    SetOption,
+    TreeOption,
+    refuse_given,
+)
 from .problems import problem_named
-from .terminal import say, status
+from .terminal import say, show_document, show_line, show_page, status
 
 if TYPE_CHECKING:
     from ..arch import Architecture
@@ -49,6 +58,7 @@ def evaluate(
     tree: TreeOption = None,
     set_fields: SetOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Compute what a mapping costs: one that was found, on its own architecture or on another one, or one of your own.
 
@@ -72,12 +82,13 @@ def evaluate(
     if json:
         from ..report.documents import dump_mapping
 
-        typer.echo(dump_mapping(loaded.mapping, machine, cost), nl=False)
+        show_document(dump_mapping(loaded.mapping, machine, cost))
     else:
         show_result(loaded.mapping, machine, cost)
 
 
 def verify(
+    context: typer.Context,
     mapping: MappingArgument,
     sets: Annotated[
         bool, typer.Option("--sets", help="Prove by integer sets that the schedule is legal, and run nothing.")
@@ -92,6 +103,8 @@ def verify(
         str | None, typer.Option(metavar="NAME|PATH", help="The architecture that the tree of a cascade is for.")
     ] = None,
     set_fields: SetOption = None,
+    json: JsonOption = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Run the numpy program of a mapping: does it compute the layer, and move the words that the model counts?
 
@@ -110,20 +123,21 @@ def verify(
     if op or tree:
         if sets or floats or fast is not None:
             raise TilewrightError("--sets, --floats and --fast are not for cascades yet", where="--mapping")
-        verify_cascade(mapping, op, tree, arch, set_fields)
+        verify_cascade(mapping, op, tree, arch, set_fields, json)
         return
     if arch is not None or set_fields:
         hint = "evaluate it there with --json, and verify what comes out"
         raise TilewrightError("the file has its own architecture", where="--arch", hint=hint)
     if sets:
-        prove_mapping(mapping)
+        refuse_given(context, "a proof by integer sets runs nothing", "floats", "fast")
+        prove_mapping(mapping, json)
         return
     loaded = load(mapping)
     cost_of(mapping, loaded)
-    verify_mapping(loaded.mapping, loaded.arch, floats=floats, fast=fast)
+    verify_mapping(loaded.mapping, loaded.arch, floats=floats, fast=fast, json=json)
 
 
-def prove_mapping(source: str) -> None:
+def prove_mapping(source: str, json: bool = False) -> None:
     """Print the proof that a file's schedule is legal; exits with 1 if it is not.
 
     Of a mapping.json the schedule comes first, and as it stands in the file: a nest that does not cover its problem is
@@ -133,8 +147,7 @@ def prove_mapping(source: str) -> None:
     from ..mapper.legality import prove, prove_schedule, tile_sets
     from ..mapping_sources import load_any
     from ..report.documents import parse_nest
-    from ..report.legality import legality_page
-    from ..report.text import write
+    from ..report.legality import legality_data, legality_page
 
     text, where = _text(source)
     with status("proving that the schedule is legal"):
@@ -144,9 +157,14 @@ def prove_mapping(source: str) -> None:
         cost_of(source, loaded)
         claims = prove(loaded.mapping, loaded.arch)
         tiles = tile_sets(loaded.mapping, loaded.arch)
-    write(legality_page(loaded.mapping, loaded.arch, claims, tiles))
+    if json:
+        show_document(legality_data(loaded.mapping, claims, tiles))
+    else:
+        show_page(legality_page(loaded.mapping, loaded.arch, claims, tiles))
     _refuse_illegal(claims, where)
-    typer.echo(f"\nlegal: proven for all {loaded.mapping.problem.macs:,} points")
+    if json:
+        return
+    show_line(f"\nlegal: proven for all {loaded.mapping.problem.macs:,} points")
 
 
 def _refuse_illegal(claims: Iterable[Claim], where: str) -> None:
@@ -170,15 +188,20 @@ def show_result(
     files   that it was written to
     origin  where it is from, if it was not found just now
     """
-    from ..report.text import result_page, write
+    from ..report.text import result_page
 
-    write(result_page(mapping, arch, cost, certificate, files, origin))
+    show_page(result_page(mapping, arch, cost, certificate, files, origin))
 
 
 def verify_mapping(
-    mapping: Mapping, arch: Architecture, quiet: bool = False, floats: bool = False, fast: bool | None = None
+    mapping: Mapping,
+    arch: Architecture,
+    quiet: bool = False,
+    floats: bool = False,
+    fast: bool | None = None,
+    json: bool = False,
 ) -> None:
-    """Run the program and say what came of it; exits with 1 if it disagrees."""
+    """Run the program and say what came of it, on stderr if `quiet`; exits with 1 if it disagrees."""
     from ..mapper.emit import program_steps, verify_numpy
     from ..report.units import count
 
@@ -193,22 +216,34 @@ def verify_mapping(
         raise TilewrightError(
             "its tensors do not fit the memory of this computer", where=mapping.problem.name
         ) from None
-    say_verified(verification, quiet)
+    say_verified(verification, quiet, json)
 
 
-def say_verified(verification: Verification, quiet: bool = False) -> None:
-    """Say what came of a program; exits with 1 if it disagrees."""
+def say_verified(verification: Verification, quiet: bool = False, json: bool = False) -> None:
+    """Say what came of a program, on stderr if `quiet`; exits with 1 if it disagrees."""
     from ..report.units import seconds
 
     verdict = "verified" if verification else "disagrees"
     text = f"{verdict}: {verification.message} ({seconds(verification.seconds)})"
-    typer.echo(text, err=quiet or not verification)
+    if json:
+        show_document(verification.as_dict())
+    elif not verification:
+        typer.echo(text, err=True)
+    elif quiet:
+        say(text)
+    else:
+        show_line(text)
     if not verification:
         raise typer.Exit(DISAGREES)
 
 
 def verify_cascade(
-    source: str, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None
+    source: str,
+    op: list[str] | None,
+    tree: Path | None,
+    arch: str | None,
+    set_fields: list[str] | None,
+    json: bool = False,
 ) -> None:
     """Run the program of a tree that was written by hand."""
     from ..mapper.emit import verify_tree
@@ -216,7 +251,7 @@ def verify_cascade(
     fused, machine, _ = fused_named(source, op, tree, arch, set_fields)
     with status(f"running the program of {fused.cascade.name}"):
         verification = verify_tree(fused, machine)
-    say_verified(verification)
+    say_verified(verification, json=json)
 
 
 def load(

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import Problem, TilewrightError, did_you_mean
+from . import completions
 from .machines import architecture_named
-from .options import DimsOption, SetOption
+from .options import DimsOption, JsonOption, SetOption
 from .problems import sizes_of_symbols
-from .terminal import near_word
+from .terminal import near_word, show_document, show_page
 
 if TYPE_CHECKING:
     from ..arch import Architecture
@@ -23,7 +24,14 @@ _LISTS = ("archs", "networks", "layers", "dataflows", "gpus")
 
 
 def list_names(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="archs, networks, layers, dataflows or gpus.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            autocompletion=completions.words(*_LISTS),
+            help="archs, networks, layers, dataflows or gpus.",
+        ),
+    ],
     network: Annotated[
         str | None,
         typer.Argument(
@@ -31,6 +39,7 @@ def list_names(
         ),
     ] = None,
     dim: DimsOption = None,
+    json: JsonOption = False,
 ) -> None:
     """List the names that other commands take, one a line; architectures with what they are.
 
@@ -46,7 +55,12 @@ def list_names(
         raise TilewrightError(f"found {network!r} after {what}, expected nothing", hint="only layers take a network")
     if dim and network is None:
         raise TilewrightError("symbols belong to an ONNX file, and none is given", where="--dim")
-    typer.echo("\n".join(_names(what, network, sizes_of_symbols(dim))))
+    found = _names(what, network, sizes_of_symbols(dim))
+    if json:
+        show_document([{"name": name} | ({"description": text} if text else {}) for name, text in found.items()])
+        return
+    width = max(map(len, found), default=0)
+    show_document("\n".join(f"{name:{width}}  {text}".rstrip() for name, text in found.items()))
 
 
 def show(
@@ -54,6 +68,7 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
+            autocompletion=completions.anything,
             help="An architecture, a network, a layer such as resnet50:conv1, a dataflow, a YAML or ONNX file, or "
             "mapping-schema.",
         ),
@@ -63,6 +78,7 @@ def show(
         Path | None, typer.Option(metavar="FILE", help="Draw the architecture as a picture, into this file.")
     ] = None,
     dim: DimsOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Show an architecture, the layers of a network, one layer, the file of a dataflow, or the JSON Schema of
     mapping.json.
@@ -78,23 +94,38 @@ def show(
     """
     from ..mapper.constraints.files import dataflow_text, list_dataflows
     from ..report.mapping_schema import SCHEMA_NAME, schema_text
+    from ..workloads import ONNX
 
     if name in list_dataflows():
         _only_architectures(name, set_fields, svg)
-        typer.echo(dataflow_text(name), nl=False)
+        show_document(_plain(dataflow_text(name)) if json else dataflow_text(name))
         return
     if name == SCHEMA_NAME:
         _only_architectures(name, set_fields, svg)
-        typer.echo(schema_text(), nl=False)
+        show_document(schema_text())
         return
+    if dim and ONNX not in name.lower():
+        raise TilewrightError(f"symbols belong to an ONNX file, and {name} is none", where="--dim")
     found = _found(name, sizes_of_symbols(dim), set_fields)
     if svg is not None:
+        if json:
+            raise TilewrightError("expected one of --svg and --json, found both", where="--svg")
         typer.echo(_draw(found, svg))
         return
-    from ..report.describe import page_of
-    from ..report.text import write
+    from ..report.describe import data_of, page_of
 
-    write(page_of(found))
+    if json:
+        show_document(data_of(found))
+    else:
+        show_page(page_of(found))
+
+
+def _plain(text: str) -> object:
+    """What a YAML file says, in Python's lists and dicts."""
+    import yaml
+
+    data: object = yaml.safe_load(text)
+    return data
 
 
 def _draw(found: Architecture | Network | Problem, file: Path) -> Path:
@@ -119,11 +150,18 @@ def _no_architecture(name: str, option: str) -> TilewrightError:
     return TilewrightError(f"{name} is no architecture, expected one", where=option, hint="`tilewright list archs`")
 
 
-def _names(what: str, network: str | None, dims: Mapping[str, int]) -> Iterable[str]:
+def _names(what: str, network: str | None, dims: Mapping[str, int]) -> dict[str, str]:
+    """The names, each with its description; architectures alone have one."""
+    if what == "archs":
+        from ..arch import list_archs, load_arch
+
+        return {name: load_arch(name).description for name in list_archs()}
+    return dict.fromkeys(_plain_names(what, network, dims), "")
+
+
+def _plain_names(what: str, network: str | None, dims: Mapping[str, int]) -> Iterable[str]:
     from ..workloads import list_networks, load_network
 
-    if what == "archs":
-        return _archs()
     if what == "networks":
         return list_networks()
     if what == "dataflows":
@@ -136,14 +174,6 @@ def _names(what: str, network: str | None, dims: Mapping[str, int]) -> Iterable[
         return list_gpus()
     chosen = list_networks() if network is None else (network,)
     return [f"{name}:{layer.name}" for name in chosen for layer in load_network(name, dims).layers]
-
-
-def _archs() -> Iterable[str]:
-    """The architectures, each with its description."""
-    from ..arch import list_archs, load_arch
-
-    width = max(map(len, list_archs()))
-    return [f"{name:{width}}  {load_arch(name).description}" for name in list_archs()]
 
 
 def _found(name: str, dims: Mapping[str, int], settings: list[str] | None) -> Architecture | Network | Problem:

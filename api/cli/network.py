@@ -7,13 +7,20 @@ from typing import Annotated
 import typer
 
 from ..ir import TilewrightError
+from . import completions
 from .options import DimsOption, WidthsOption, widths_named
 from .problems import sizes_of_symbols
+from .terminal import show_document, show_page
 
 
 def network(
     name: Annotated[
-        str, typer.Argument(metavar="NETWORK", help="A network (`tilewright list networks`), or a YAML or ONNX file.")
+        str,
+        typer.Argument(
+            metavar="NETWORK",
+            autocompletion=completions.network,
+            help="A network (`tilewright list networks`), or a YAML or ONNX file.",
+        ),
     ],
     dim: DimsOption = None,
     widths: WidthsOption = "file",
@@ -34,13 +41,10 @@ def network(
     if word < 1:
         raise TilewrightError(f"the width is {word}, expected 1 bit or more", where="--word")
     from ..report.network import network_document, network_page
-    from ..report.text import write
     from ..workloads import load_network
 
     found = load_network(name, sizes_of_symbols(dim), widths_named(widths))
     if json:
-        from json import dumps
-
-        typer.echo(dumps(network_document(found, word), indent=2))
+        show_document(network_document(found, word))
     else:
-        write(network_page(found, word))
+        show_page(network_page(found, word))

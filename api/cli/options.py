@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from ..ir import TilewrightError
+from . import completions
+from .terminal import be_quiet
+
 if TYPE_CHECKING:
     from ..mapper.space import Space
     from ..mapper.tilings import Tiling
@@ -18,6 +22,7 @@ LayerArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="LAYER",
+        autocompletion=completions.layer,
         help="A layer of a network, such as resnet50:layer1.0.conv2; `tilewright list layers` names them all.",
     ),
 ]
@@ -88,7 +93,10 @@ MappingArgument = Annotated[
 ArchOption = Annotated[
     str | None,
     typer.Option(
-        "--arch", metavar="NAME|PATH", help="An architecture of the library (`tilewright list archs`), or a YAML file."
+        "--arch",
+        metavar="NAME|PATH",
+        autocompletion=completions.arch,
+        help="An architecture of the library (`tilewright list archs`), or a YAML file.",
     ),
 ]
 SetOption = Annotated[
@@ -107,6 +115,7 @@ ObjectiveOption = Annotated[
     typer.Option(
         "--objective",
         metavar="WHAT",
+        autocompletion=completions.words("energy", "latency", "edp", "ed2p", "latency,energy"),
         help="What to minimize: energy, latency, edp (their product) or ed2p; a formula in energy (pJ) and latency "
         '(cycles) such as "energy * latency ** 0.5"; latency,energy: the least energy of the fastest. '
         'With limits: "energy where latency <= 20000".',
@@ -117,13 +126,17 @@ TilingOption = Annotated[
     typer.Option(
         "--tiling",
         metavar="KIND",
+        autocompletion=completions.words("ragged", "perfect"),
         help="ragged: the last tile of a dimension may be smaller; perfect: divisors only. The page says which it was.",
     ),
 ]
 SpaceOption = Annotated[
     str,
     typer.Option(
-        "--space", metavar="KIND", help="even: one tile boundary for each memory; uneven: for each memory and tensor."
+        "--space",
+        metavar="KIND",
+        autocompletion=completions.words("even", "uneven"),
+        help="even: one tile boundary for each memory; uneven: for each memory and tensor.",
     ),
 ]
 TimeLimitOption = Annotated[
@@ -145,7 +158,12 @@ MemoryLimitOption = Annotated[
 DEFAULT_MEMORY = "1GiB"
 DataflowOption = Annotated[
     str | None,
-    typer.Option("--dataflow", metavar="NAME", help="Only mappings of a dataflow (`tilewright list dataflows`)."),
+    typer.Option(
+        "--dataflow",
+        metavar="NAME",
+        autocompletion=completions.dataflow,
+        help="Only mappings of a dataflow (`tilewright list dataflows`).",
+    ),
 ]
 ConstraintsOption = Annotated[
     Path | None,
@@ -180,9 +198,42 @@ SchedulerOption = Annotated[
 
 # ---- what comes out ------------------------------------------------------------------------------------------------
 
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else.")]
+QuietOption = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        callback=be_quiet,
+        is_eager=True,
+        help="Print no page, no notes and no progress: errors, and what --json asks for.",
+    ),
+]
 SvgOption = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the picture there.")]
 PngOption = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw the picture there, as an image.")]
 FormatsOption = Annotated[str, typer.Option("--format", metavar="NAME,...", help="Of the tables: csv, json, parquet.")]
+
+
+def refuse_given(context: typer.Context, why: str, *options: str) -> None:
+    """TilewrightError for the first of these options that the command line has: it would be ignored.
+
+    options  as parameters of the command: "no_cache"
+    """
+    for option in options:
+        source = context.get_parameter_source(option)
+        if source is not None and source.name == "COMMANDLINE":
+            written = next((p.opts[0] for p in context.command.params if p.name == option), option)
+            raise TilewrightError(why, where=written)
+
+
+def refuse_ignored_of_batch(context: typer.Context, no_cache: bool, scheduler: str | None, out: Path | None) -> None:
+    """TilewrightError for options of a batch of searches that others make useless."""
+    if no_cache:
+        refuse_given(context, "--no-cache leaves the store alone", "store")
+    if scheduler is not None:
+        refuse_given(context, "a cluster has its own workers", "workers")
+    if out is None:
+        refuse_given(context, "tables are written with --out DIR", "formats")
 
 
 def names(text: str) -> list[str]:

@@ -37,7 +37,11 @@ def problem_named(
         found = " and ".join(given) if given else "none"
         hint = "give a name such as resnet50:layer1.0.conv2, or --conv, --gemm or --einsum with sizes"
         raise TilewrightError(f"expected one layer, found {found}", hint=hint)
-    from ..workloads import conv_from_text, einsum_from_text, gemm_from_text, load_layer
+    from ..workloads import ONNX, conv_from_text, einsum_from_text, gemm_from_text, load_layer
+
+    source = widths_named(widths)
+    if source != "file" and f"{ONNX}:" not in (layer or ""):
+        raise TilewrightError("only a layer of an ONNX file has widths of its own", where="--widths")
 
     if dims and (layer is None or einsum is not None):
         hint = "the sizes of other layers stand in the layer itself"
@@ -47,7 +51,7 @@ def problem_named(
     if gemm is not None:
         return gemm_from_text(gemm)
     if einsum is None:
-        return load_layer(layer or "", sizes_of_symbols(dims), widths_named(widths))
+        return load_layer(layer or "", sizes_of_symbols(dims), source)
     if layer is None:
         hint = 'write --einsum "mk,kn->mn" m=64,n=64,k=32'
         raise TilewrightError("the sizes of the einsum are missing", where="--einsum", hint=hint)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import StoreError, TilewrightError
-from .options import StoreOption
-from .terminal import near_word
+from .options import JsonOption, QuietOption, StoreOption
+from .terminal import near_word, show_document, show_line, show_page
 
 if TYPE_CHECKING:
     from ..report.store import Record, Store
@@ -23,9 +23,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-LayerOption = Annotated[str | None, typer.Option("--layer", metavar="NAME", help="Of this layer, such as resnet50:*.")]
-ArchOption = Annotated[str | None, typer.Option("--arch", metavar="NAME", help="On this architecture.")]
-DataflowOption = Annotated[str | None, typer.Option("--dataflow", metavar="NAME", help="Under this dataflow.")]
+LayerOption = Annotated[
+    str | None, typer.Option("--layer", metavar="PATTERN", help="Of this layer, such as resnet50:*.")
+]
+ArchOption = Annotated[str | None, typer.Option("--arch", metavar="PATTERN", help="On this architecture.")]
+DataflowOption = Annotated[str | None, typer.Option("--dataflow", metavar="PATTERN", help="Under this dataflow.")]
 ObjectiveOption = Annotated[str | None, typer.Option("--objective", metavar="WHAT", help="For this objective.")]
 StatusOption = Annotated[
     str | None, typer.Option("--status", metavar="WORD", help="proven, unproven, or infeasible: no mapping.")
@@ -48,7 +50,8 @@ def list_results(
     dataflow: DataflowOption = None,
     objective: ObjectiveOption = None,
     status: StatusOption = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="The N newest only.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="The N newest only.")] = None,
+    json: JsonOption = False,
     store: StoreOption = None,
 ) -> None:
     """List stored results, oldest first. Names may have * and ? as wildcards.
@@ -57,12 +60,15 @@ def list_results(
     tilewright results list
     tilewright results list --layer "resnet50:*" --arch eyeriss --limit 20
     """
-    from ..report.stored import list_page
-    from ..report.text import write
+    from ..report.stored import list_page, records_table
 
     with _opened(store) as opened:
         records = list(_chosen(opened, layer, arch, dataflow, objective, status))
-    write(list_page(records[-limit:] if limit else records, opened.path))
+    shown = records[-limit:] if limit else records
+    if json:
+        show_document(records_table(shown).records())
+    else:
+        show_page(list_page(shown, opened.path))
 
 
 @app.command("show", short_help="Show one stored result.")
@@ -77,14 +83,13 @@ def show_result(
     tilewright results show 4624e1e0ef4a
     """
     from ..report.stored import record_page
-    from ..report.text import write
 
     with _opened(store) as opened:
         record = _record(opened, key)
     if json:
-        typer.echo(record.text)
+        show_document(record.text)
     else:
-        write(record_page(record))
+        show_page(record_page(record))
 
 
 @app.command("export", short_help="Write stored results to files.")
@@ -99,6 +104,7 @@ def export_results(
     objective: ObjectiveOption = None,
     status: StatusOption = None,
     store: StoreOption = None,
+    _quiet: QuietOption = False,
 ) -> None:
     """Write stored results as a table, with units in the names of its columns. Filters are those of `list`.
 
@@ -113,12 +119,12 @@ def export_results(
     with _opened(store) as opened:
         records = list(_chosen(opened, layer, arch, dataflow, objective, status))
     path = records_table(records).write(out)
-    typer.echo(f"{plural(len(records), 'result')} in {path}")
+    show_line(f"{plural(len(records), 'result')} in {path}")
     if mappings is not None:
         mapped = [record for record in records if record.status != "infeasible"]
         for record in mapped:
             write_bytes(mappings / f"{record.key}.json", record.text.encode())
-        typer.echo(f"{plural(len(mapped), 'mapping')} in {mappings}")
+        show_line(f"{plural(len(mapped), 'mapping')} in {mappings}")
 
 
 @app.command("gc", short_help="Remove stored results.")
@@ -131,6 +137,7 @@ def collect_garbage(
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
     store: StoreOption = None,
+    _quiet: QuietOption = False,
 ) -> None:
     """Remove results of other cost models, which no search is answered from any more; and more, if asked for.
 
@@ -155,7 +162,7 @@ def collect_garbage(
         if not dry_run:
             opened.remove(keys)
             opened.compact()
-    typer.echo(f"{'would remove' if dry_run else 'removed'} {plural(len(keys), 'result')} of {opened.path}")
+    show_line(f"{'would remove' if dry_run else 'removed'} {plural(len(keys), 'result')} of {opened.path}")
 
 
 def _opened(path: Path | None) -> Store:

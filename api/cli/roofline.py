@@ -24,6 +24,7 @@ from .options import (
     MemoryLimitOption,
     ObjectiveOption,
     PngOption,
+    QuietOption,
     SetOption,
     SvgOption,
     TilingOption,
@@ -33,7 +34,7 @@ from .options import (
     widths_named,
 )
 from .problems import problem_named, sizes_of_symbols
-from .terminal import noting_interrupts, progress, say
+from .terminal import noting_interrupts, progress, say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..network_roofline import Layer
@@ -64,6 +65,7 @@ def roofline(
     svg: SvgOption = None,
     png: PngOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, and nothing else.")] = False,
+    _quiet: QuietOption = False,
 ) -> None:
     """Show how near the best mappings come to the roofs: operations per byte, and operations per second.
 
@@ -88,7 +90,6 @@ def roofline(
     from ..network_roofline import RooflineSearches, searched_roofline
     from ..report.figures import check_pictures, save_figure
     from ..report.roofline import draw_roofline, roofline_page
-    from ..report.text import write
 
     kind, _ = tiling_and_space(tiling)
     pictures = check_pictures(svg, png)
@@ -101,7 +102,7 @@ def roofline(
         def before(name: str, number: int, total: int) -> None:
             """One Ctrl-C ends the search of a layer, which hands over what it has; it must end the others too."""
             if interrupts:
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt("nothing of it is kept; --time-limit SECONDS ends each search by itself")
             announce(name, number, total)
 
         chart, results = searched_roofline(title, searches, layers, memory, before)
@@ -111,11 +112,9 @@ def roofline(
     for picture in pictures:
         save_figure(draw_roofline(chart), picture)
     if json:
-        from json import dumps
-
-        typer.echo(dumps(chart.as_dict(), indent=2))
+        show_document(chart.as_dict())
     else:
-        write(roofline_page(chart, machine))
+        show_page(roofline_page(chart, machine))
         for picture in pictures:
             say(f"wrote {picture}")
 

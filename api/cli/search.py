@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ..ir import TilewrightError
+from . import completions
 from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .mappings import show_result, verify_mapping
@@ -26,16 +27,18 @@ from .options import (
     MemoryLimitOption,
     NoCacheOption,
     ObjectiveOption,
+    QuietOption,
     SetOption,
     SpaceOption,
     StoreOption,
     TilingOption,
     TimeLimitOption,
     WidthsOption,
+    refuse_given,
 )
 from .problems import problem_named
 from .several import show_several
-from .terminal import noting_interrupts, say, status
+from .terminal import noting_interrupts, say, show_document, status
 
 if TYPE_CHECKING:
     from ..mapper.question import Question
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
 
 def search(
+    context: typer.Context,
     layer: LayerArgument = None,
     arch: ArchOption = None,
     set_fields: SetOption = None,
@@ -57,6 +61,7 @@ def search(
         str,
         typer.Option(
             metavar="NAME",
+            autocompletion=completions.words("exact", "cpsat", "random", "anneal", "genetic"),
             help="exact; cpsat, an independent exact model; random, anneal or genetic, which prove nothing.",
         ),
     ] = "exact",
@@ -84,6 +89,7 @@ def search(
         Path | None, typer.Option(metavar="DIR", help="Write mapping.json, nest.txt and reference.py there.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the mapping.json document, and nothing else.")] = False,
+    _quiet: QuietOption = False,
     to: Annotated[
         str | None, typer.Option(metavar="FORM", help="Print the mapping in a form of `tilewright emit`, nothing else.")
     ] = None,
@@ -114,6 +120,7 @@ def search(
 
     chosen, form = strategy_named(strategy, seed=seed), _form(json, to)
     _check_kind(top, pareto, strategy, form)
+    _refuse_ignored(context, top, pareto, strategy, no_cache)
     (kind, note), limits = _tiling(tiling, chosen, form), limits_of(time_limit, memory_limit)
     sources = constraint_sources(dataflow, constraints, constraint or ())
     question = question_of(problem, machine, objective, kind, _space(space), sources, limits)
@@ -125,9 +132,11 @@ def search(
     if note:
         say(note)
     if interrupts:
-        say("interrupted: this is the best found so far")
+        say("interrupted: this is the best found so far; the same command searches to the end")
     if top is not None or pareto is not None:
         show_several(results, out, form == "json")
+        for result in results if verify else ():
+            verify_mapping(result.mapping, machine, quiet=form is not None)
         return
     _show(results[0], out, form, origin)
     if verify:
@@ -229,9 +238,19 @@ def _show(result: SearchResult, out: Path | None, form: str | None, origin: str)
     if form is None:
         show_result(result.mapping, result.arch, result.cost, result.certificate, files, origin)
         return
-    typer.echo(emit_mapping(result, form), nl=False)
+    show_document(emit_mapping(result, form))
     if origin:
         say(f"note: {origin}")
+
+
+def _refuse_ignored(context: typer.Context, top: int | None, pareto: str | None, strategy: str, no_cache: bool) -> None:
+    """TilewrightError for options that this kind of search has no use for."""
+    if pareto is not None:
+        refuse_given(context, "a front is over energy and latency, and has no other objective", "objective")
+    if top is not None or strategy != "exact":
+        refuse_given(context, "the store keeps no results of --top and of strategies other than exact", "store")
+    if no_cache:
+        refuse_given(context, "--no-cache leaves the store alone", "store")
 
 
 def _check_kind(top: int | None, pareto: str | None, strategy: str, form: str | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+from .terminal import show_document, show_page
 
 if TYPE_CHECKING:
     from ..results import SearchResult
@@ -19,11 +19,10 @@ def show_several(results: Sequence[SearchResult], out: Path | None, json: bool) 
             result.save(out / str(number))
     if json:
         documents = ",\n".join(result.emit("json").rstrip() for result in results)
-        typer.echo(f"[\n{documents}\n]")
+        show_document(f"[\n{documents}\n]")
         return
     from ..mapper.question import Answer
     from ..report.several import several_page
-    from ..report.text import write
 
     answers = [Answer(r.mapping, r.cost, r.certificate) for r in results]
-    write(several_page(answers, results[0].arch, out))
+    show_page(several_page(answers, results[0].arch, out))

@@ -9,6 +9,7 @@ from .options import (
     DimsOption,
     EinsumOption,
     GemmOption,
+    JsonOption,
     LayerArgument,
     SetOption,
     SpaceOption,
@@ -17,6 +18,7 @@ from .options import (
     tiling_and_space,
 )
 from .problems import problem_named
+from .terminal import show_document, show_page
 
 
 def space_size(
@@ -30,6 +32,7 @@ def space_size(
     einsum: EinsumOption = None,
     dim: DimsOption = None,
     widths: WidthsOption = "file",
+    json: JsonOption = False,
 ) -> None:
     """Count the mappings of a layer exactly, and show what texts on accelerators would estimate.
 
@@ -44,10 +47,13 @@ def space_size(
     from ..arguments import tiling_or_default
     from ..mapper.space.size import space_size as size_of
     from ..mapper.space.textbook import textbook_estimate
-    from ..report.space import space_page
-    from ..report.text import write
+    from ..report.space import space_data, space_page
 
     asked, place = tiling_and_space(tiling, space)
     kind = tiling_or_default(asked)
     size, estimate = size_of(problem, machine, kind, place), textbook_estimate(problem, machine, kind)
-    write(space_page(problem, machine, f"{place}, {kind} tilings", size, estimate))
+    what = (problem, machine, f"{place}, {kind} tilings", size, estimate)
+    if json:
+        show_document(space_data(*what))
+    else:
+        show_page(space_page(*what))

@@ -1,4 +1,7 @@
-"""What the commands say on a terminal: messages on stderr, a moving line while something takes its time."""
+"""What the commands say on a terminal: pages on stdout, messages on stderr, a moving line while something goes on.
+
+With `--quiet` only errors and documents are left of all that.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,56 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import typer
 
 from ..ir import did_you_mean
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_quiet = False
+
+
+def be_quiet(quiet: bool) -> None:
+    """Whether pages, notes and progress are left out from here on."""
+    global _quiet
+    _quiet = quiet
+
+
+def is_lively() -> bool:
+    """Whether something may move on the terminal."""
+    return not _quiet and sys.stderr.isatty()
+
+
+def show_page(page: RenderableType) -> None:
+    """Print a page for people."""
+    if not _quiet:
+        from ..report.text import write
+
+        write(page)
+
+
+def show_line(text: str) -> None:
+    """Print a line for people on stdout."""
+    if not _quiet:
+        typer.echo(text)
+
+
+def show_document(document: object) -> None:
+    """Print a document for programs: a text as it stands, anything else as JSON."""
+    if isinstance(document, str):
+        typer.echo(document.removesuffix("\n"))
+        return
+    from json import dumps
+
+    typer.echo(dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
 
 def status(text: str) -> AbstractContextManager[object]:
     """A moving line on a terminal while something takes its time; nothing elsewhere."""
-    if not sys.stderr.isatty():
+    if not is_lively():
         return nullcontext()
     from rich.console import Console
     from rich.text import Text
@@ -34,7 +78,7 @@ def progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
 
     It keeps a bar on a terminal, and does nothing elsewhere.
     """
-    if not sys.stderr.isatty():
+    if not is_lively():
         yield _unseen
         return
     from rich.console import Console
@@ -85,9 +129,10 @@ def near_word(word: str, known: Iterable[str]) -> str | None:
 
 def complain(text: str) -> None:
     """Print an error message on stderr."""
-    say(f"error: {text}")
+    typer.echo(f"error: {text}", err=True)
 
 
 def say(text: str) -> None:
-    """Print a line on stderr."""
-    typer.echo(text, err=True)
+    """Print a note on stderr."""
+    if not _quiet:
+        typer.echo(text, err=True)

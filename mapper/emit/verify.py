@@ -38,6 +38,22 @@ class Verification:
     steps: int = 0
     steps_run: int = 0
 
+    def as_dict(self) -> dict[str, Any]:
+        """For programs: what agrees, and the words moved of every memory and tensor."""
+        words = [
+            {"memory": memory, "tensor": tensor, "read": moved[0], "written": moved[1], "expected": list(expected)}
+            for (memory, tensor), expected in self.expected.items()
+            for moved in [self.moved.get((memory, tensor), (0, 0))]
+        ]
+        figures = {"seconds": self.seconds, "steps": self.steps, "steps_run": self.steps_run}
+        return {
+            "agrees": self.agrees,
+            "words_agree": self.words_agree,
+            "message": self.message,
+            **figures,
+            "words": words,
+        }
+
     def __bool__(self) -> bool:
         """Whether output and words agree."""
         return self.agrees and self.words_agree

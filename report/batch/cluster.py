@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import re
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ...ir import TilewrightError, need_package
@@ -15,6 +18,8 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 _PATIENCE = 10.0  # seconds to reach the scheduler
+_ADDRESS = re.compile(r"(?:[a-z]+://)?(?:[^/:\s]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5})/?")
+_LAST_PORT = 65_535
 
 
 class Cluster:
@@ -26,7 +31,11 @@ class Cluster:
     """
 
     def __init__(self, address: str) -> None:
+        # What it has to say of a scheduler that is gone, we say.
+        self._talk = logging.getLogger("distributed.client")
+        self._level = self._talk.level
         self._client = _connect(address)
+        self._talk.setLevel(logging.CRITICAL)
         self._executor: Any = self._client.get_executor(pure=False)  # type: ignore[no-untyped-call]
 
     def submit(self, function: Callable[[A], T], argument: A) -> Future[T]:
@@ -46,15 +55,36 @@ class Cluster:
         """Give up what this batch has submitted; the cluster stays."""
         self._executor.shutdown(wait=False)
         self._client.close()  # type: ignore[no-untyped-call]
+        self._talk.setLevel(self._level)
 
 
 def _connect(address: str) -> Client:
     need_package("distributed", "cluster", "--scheduler")
+    host = _ADDRESS.fullmatch(address)
+    if host is None or int(host["port"]) > _LAST_PORT:
+        message = f"found {address!r}, expected the address of a Dask scheduler"
+        raise TilewrightError(message, where="--scheduler", hint="write it as tcp://host:8786")
     from distributed import Client
 
     try:
+        _check_answer(address)  # for a client that is half made does not end well
         return Client(address, timeout=_PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError, TypeError) as error:
+    except Exception as error:  # whatever is at that address may answer anything
         hint = "start one with `dask scheduler`, and write its address, such as tcp://host:8786"
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise TilewrightError(f"the scheduler cannot be reached: {reason}", where=address, hint=hint) from None
+        reason = "no answer" if isinstance(error, TimeoutError) else str(error).partition("\n")[0]
+        message = f"the scheduler cannot be reached: {reason or type(error).__name__}"
+        raise TilewrightError(message, where=address, hint=hint) from None
+
+
+def _check_answer(address: str) -> None:
+    """Raises whatever keeps the scheduler from answering; in a thread, for notebooks have a loop in theirs."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(asyncio.wait_for(_ask(address), _PATIENCE))).result()
+
+
+async def _ask(address: str) -> None:
+    """Have the scheduler say who it is."""
+    from distributed.core import rpc
+
+    async with rpc(address, timeout=_PATIENCE) as scheduler:  # type: ignore[no-untyped-call]
+        await scheduler.identity()

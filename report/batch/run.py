@@ -1,13 +1,15 @@
 """Running the searches of a batch: what the store knows is recalled, the rest is searched, longest first.
 
 Every answer is in the store before the next one is looked at. So whatever ends the batch, a crash or Ctrl-C, costs no
-more than the searches that were running, and the same batch goes on from there.
+more than the searches that were running, and the same batch goes on from there. Batches that run at once on one store
+share their searches: what another one is at is left to it, and its answers are taken from the store.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
@@ -17,7 +19,7 @@ from typing import Protocol, TypeVar
 from ...ir import TilewrightError
 from ...mapper.model_version import MODEL_VERSION
 from ...mapper.question import Answer, Question
-from ..store import NoMapping, Store
+from ..store import Claims, NoMapping, Store, stored_key
 from .estimate import estimated_seconds
 from .job import Done, Failure, Outcome, run_job
 from .processes import CallFailed, Processes, WorkerDied
@@ -26,6 +28,8 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 _TICK = 0.5  # seconds between two looks at what is running
+_AHEAD = 2  # searches for each worker that are submitted at once
+_LEAST_AHEAD = 8  # of a cluster whose workers are still to come
 _ATTEMPTS = 2  # of a search whose worker dies
 
 
@@ -125,12 +129,11 @@ def run_batch(
     progress = Progress(len(distinct))
     batch = _Batch(store, progress, watch, each, cancel)
     missing = [question for question in distinct if not batch.recall(question)]
-    recalled = frozenset(batch.outcomes)
     watch(replace(progress))
     if missing and not cancel():
         batch.run(missing, workers())
     batch.update()
-    return BatchResult(batch.outcomes, recalled, progress)
+    return BatchResult(batch.outcomes, frozenset(batch.recalled), progress)
 
 
 @dataclass
@@ -143,6 +146,7 @@ class _Batch:
     each: Each
     cancel: Callable[[], bool]
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    recalled: set[str] = field(default_factory=set)
     started: float = field(default_factory=time.monotonic)
 
     def recall(self, question: Question) -> bool:
@@ -151,6 +155,7 @@ class _Batch:
         if found is None:
             return False
         self.progress.recalled += 1
+        self.recalled.add(question.key)
         self._note(question, found.result)
         return True
 
@@ -161,15 +166,18 @@ class _Batch:
         self.pending: dict[Future[Done], Question] = {}
         self.attempts: dict[str, int] = {}
         self.finished: SimpleQueue[Future[Done]] = SimpleQueue()
+        self.claims = Claims(self.store.path) if self.store is not None else None
+        self.waiting = deque(sorted(questions, key=self.forecast.guess, reverse=True))
         try:
-            for question in sorted(questions, key=self.forecast.guess, reverse=True):
-                self._submit(question)
-            while self.pending and not self.cancel():
+            while (self.waiting or self.pending) and not self.cancel():
+                self._submit_next()
                 self._take_finished()
                 self.update()
             self._take_finished(wait=0.0)  # by a search that is cancelled, nothing is lost
         finally:
             workers.stop()
+            if self.claims is not None:
+                self.claims.close()
         self.progress.running, self.progress.seconds_left = (), None
 
     def update(self) -> None:
@@ -182,6 +190,26 @@ class _Batch:
             self.progress.running = tuple(question for future, question in nearest if future.running())
             self.progress.seconds_left = self.forecast.seconds_left(self.progress.workers)
         self.watch(replace(self.progress))
+
+    def _submit_next(self) -> None:
+        """Have the workers begin what comes next, and a little ahead; what another run is at waits for its answer."""
+        room = max(_AHEAD * self.workers.count(), _LEAST_AHEAD) - len(self.pending)
+        for _ in range(len(self.waiting)):
+            if room <= 0:
+                break
+            question = self.waiting.popleft()
+            if self.claims is not None and not self.claims.take(stored_key(question)):
+                self.waiting.append(question)
+            elif self.claims is not None and self.recall(question):  # another run has answered it meanwhile
+                self._done_with(question)
+            else:
+                self._submit(question)
+                room -= 1
+
+    def _done_with(self, question: Question) -> None:
+        self.forecast.finish(question)
+        if self.claims is not None:
+            self.claims.release(stored_key(question))
 
     def _submit(self, question: Question) -> None:
         future = self.workers.submit(run_job, question)
@@ -206,7 +234,8 @@ class _Batch:
         try:
             done = future.result()
         except CancelledError:
-            hint = "what was found by then is in the store: the same command goes on from there"
+            kept = "what was found by then is in the store, and the same command goes on from there"
+            hint = kept if self.store is not None else "nothing is kept without a store: leave out --no-cache"
             raise TilewrightError("the connection to the workers was lost", hint=hint) from None
         except WorkerDied as error:
             self.attempts[key] = self.attempts.get(key, 0) + 1
@@ -232,7 +261,7 @@ class _Batch:
         self._settle(question, done.result)
 
     def _settle(self, question: Question, outcome: Outcome) -> None:
-        self.forecast.finish(question)
+        self._done_with(question)
         self.progress.done += 1
         self._note(question, outcome)
 

@@ -8,6 +8,7 @@ from ...arch import Architecture
 from ...cost_models import Cost
 from ...cost_models.crossings import crossings_of
 from ...ir import Mapping
+from ...ir.display import Shown
 from ..text import plain_text
 from .distance import distance_of
 from .energy import energy_parts
@@ -21,7 +22,7 @@ from .utilization import utilization_of
 
 
 @dataclass(frozen=True)
-class Explanation(Facts):
+class Explanation(Facts, Shown):
     """Why a mapping costs what it costs, and what would help, as data and in words; docs/explain.md goes through it."""
 
     def svg(self) -> str:

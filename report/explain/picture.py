@@ -231,9 +231,15 @@ class _NestDrawing:
             self.over += shape(kind, x, self.y - 4, "plain")
             self._text(x + 13, words, "quiet")
             x += width
-        self.y += _LINE
         longest = plural(self.most_words, "word")
-        self._text(_MARGIN, f"Bars: words of a tile, logarithmic; the longest is {longest}.", "quiet")
+        lines = [
+            f"Bars: words of a tile, logarithmic; the longest is {longest}. A memory's frame: its room.",
+            "Full circles: memories that keep the tensor. Marks of the output point up, the way it goes;",
+            "shared by outputs is added up. Dashed frames: arrays; squares: instances, filled if used.",
+        ]
+        for words in lines:
+            self.y += _LINE
+            self._text(_MARGIN, words, "quiet")
         self.y += _MARGIN / 2
 
     def text(self) -> str:

@@ -1,6 +1,7 @@
 """The page of a comparison: one HTML file that opens anywhere, without a network.
 
 data.py   what the page shows, as one JSON document
+parts.py  pages of text as HTML, for notebooks
 page.py   the file: that document, and what is in static/
 static/   style and scripts
 

@@ -11,6 +11,7 @@ from typing import Any
 from ...arch import Architecture
 from ...mapper.certificate import Certificate
 from ..comparison import Comparison
+from ..comparison_page import best_text
 from ..comparison_rows import Row
 from ..findings import findings
 from ..hybrid import Hybrid
@@ -116,7 +117,7 @@ def _hybrid(h: Hybrid) -> Document:
     return {
         "network": h.network,
         "arch": h.arch,
-        "single": h.single,
+        "single": best_text(h.ties, h.compared) if h.single else None,
         "gain": h.gain,
         "overFree": h.hybrid_value / h.free_value if h.hybrid_value and h.free_value else None,
         "choice": _counted(h),

@@ -10,7 +10,7 @@ from importlib.resources import files
 from ..comparison import Comparison
 from .data import page_data
 
-SCRIPTS = ("format.js", "bars.js", "plots.js", "details.js", "tables.js", "views.js")
+SCRIPTS = ("format.js", "bars.js", "plots.js", "finding.js", "details.js", "tables.js", "views.js")
 
 
 def html_page(comparison: Comparison) -> str:

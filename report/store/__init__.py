@@ -4,14 +4,16 @@ key.py         the key that an answer is stored under
 result.py      what a search came to
 record.py      an answer as a row of the database, with its checksum
 database.py    the database: opening, reading, writing, removing
+claims.py      which run is searching for what
 location.py    where it is
 opening.py     opening it, or going on without it where nobody asked for one
 """
 
+from .claims import Claims
 from .database import Recalled, Store
 from .key import stored_key
 from .location import store_path
 from .record import Record
 from .result import NoMapping, Result
 
-__all__ = ["NoMapping", "Recalled", "Record", "Result", "Store", "store_path", "stored_key"]
+__all__ = ["Claims", "NoMapping", "Recalled", "Record", "Result", "Store", "store_path", "stored_key"]

@@ -109,6 +109,11 @@ class Store:
     def keep(self, question: Question, result: Result, seconds: float = 0.0) -> Record:
         """Store a result that took `seconds` to find; what is stored and proven, or had larger limits, stays."""
         record = record_of(question, result, seconds)
+        self.write(record)
+        return record
+
+    def write(self, record: Record) -> None:
+        """Store a record; what is stored and proven, or had larger limits, stays."""
         marks = ", ".join("?" * len(COLUMNS))
         values = [getattr(record, column) for column in COLUMNS]
         updates = ", ".join(f"{column} = excluded.{column}" for column in COLUMNS if column != "key")
@@ -118,7 +123,6 @@ class Store:
                 f"ON CONFLICT (key) DO UPDATE SET {updates} WHERE {_BETTER}",
                 values,
             )
-        return record
 
     def records(
         self, equal: Mapping[str, object] | None = None, only: Literal["intact", "damaged"] | None = None

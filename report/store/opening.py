@@ -14,28 +14,44 @@ from .record import Record, record_of
 from .result import Result
 
 
-class _Convenience(Store):
-    """A store that nobody asked for: once it cannot be written, it keeps nothing any more."""
+class _Patient(Store):
+    """A store that does not stand in the way of a batch: what it cannot write it holds, and tries again with every
+    answer that comes, and at the end."""
 
     def __init__(self, path: str | os.PathLike[str], note: Callable[[str], None]) -> None:
         super().__init__(path)
-        self._note: Callable[[str], None] | None = note
+        self._note, self._is_noted = note, False
+        self._held: list[Record] = []
 
     def keep(self, question: Question, result: Result, seconds: float = 0.0) -> Record:
-        if self._note is not None:
-            try:
-                return super().keep(question, result, seconds)
-            except UnwritableStoreError as error:
-                self._note(not_kept(error, "further results are"))
-                self._note = None
-        return record_of(question, result, seconds)
+        record = record_of(question, result, seconds)
+        self._held.append(record)
+        self._try_again()
+        return record
+
+    def close(self) -> None:
+        if self._held:
+            self._try_again()
+        if self._held:
+            self._note(f"note: {self.path}: {len(self._held):,} of the results are not kept")
+        super().close()
+
+    def _try_again(self) -> None:
+        try:
+            while self._held:
+                self.write(self._held[0])
+                del self._held[0]
+        except UnwritableStoreError as error:
+            if not self._is_noted:
+                self._is_noted = True
+                hint = "the batch goes on; as soon as there is room, they are"
+                self._note(f"{not_kept(error, 'results are')} for now: {hint}")
 
 
 @contextmanager
 def opened_for_many(asked: str | os.PathLike[str] | None, note: Callable[[str], None]) -> Iterator[Store | None]:
     """As `opened`; and what cannot be kept later on is a note as well."""
-    make = (lambda: _Convenience(store_path(), note)) if is_default(asked) else (lambda: Store(store_path(asked)))
-    with _opened(make, asked, note, "results are") as store:
+    with _opened(lambda: _Patient(store_path(asked), note), asked, note, "results are") as store:
         yield store
 
 

@@ -513,7 +513,7 @@ def test_show_draws_a_picture(tmp_path: Path) -> None:
         (("show", "resnet50", "--set", "array.x=4"), "--set: resnet50 is no architecture"),
         (("show", "resnet50:conv1", "--svg", "a.svg"), "--svg: resnet50:conv1 is no architecture"),
         (("show", "weight-stationary", "--svg", "a.svg"), "--svg: weight-stationary is no architecture"),
-        (("show", "eyeriss", "--svg", "nowhere/a.svg"), "nowhere/a.svg: cannot be written"),
+        (("show", "eyeriss", "--svg", "/dev/null/a.svg"), "/dev/null/a.svg: its folder cannot be made"),
     ],
 )
 def test_settings_and_pictures_that_cannot_be(words: tuple[str, ...], message: str) -> None:

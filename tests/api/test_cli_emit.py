@@ -63,7 +63,7 @@ def test_a_mapping_of_ones_own(result: tw.SearchResult) -> None:
         (["--to", "c", "--element", "half"], "unknown kind of element 'half', expected float or double or int32"),
         (["--to", "c", "--copied", "GLB,spat"], "cannot copy into 'spat', which is no memory"),
         (["--to", "yaml", "--element", "float"], "can be chosen in c or mlir or tvm, and not in yaml"),
-        (["--to", "c", "--out", "no/such/folder/x.c"], "no/such/folder/x.c: cannot be written"),
+        (["--to", "c", "--out", "/dev/null/x.c"], "/dev/null/x.c: its folder cannot be made"),
     ],
 )
 def test_what_cannot_be_is_refused(options: list[str], message: str, saved: Path) -> None:

@@ -110,7 +110,7 @@ def test_searches_are_recalled_from_the_store(mapping: Path, tmp_path: Path) -> 
         (("--gemm", SIZES, "--arch", "eyeriss", "--tiling", "raged"), "unknown tiling 'raged'"),
         (("--gemm", SIZES, "--arch", "eyeriss", "--space", "odd"), "unknown space 'odd'"),
         (("--gemm", SIZES, "--arch", "eyeriss", "--time-limit", "-1"), "the time limit is -1"),
-        (("--gemm", SIZES, "--arch", "eyeriss", "--svg", "no/such/folder.svg"), "no such folder"),
+        (("--gemm", SIZES, "--arch", "eyeriss", "--svg", "/dev/null/a.svg"), "its folder cannot be made"),
     ],
 )
 def test_bad_input_is_refused(arguments: tuple[str, ...], message: str) -> None:

@@ -100,7 +100,7 @@ def test_a_measured_table_is_compared(tmp_path: Path) -> None:
         (("sweep", "--gpu", "b100"), "no GPU is named 'b100'"),
         (("sweep", "--gpu", "v100", "--dtype", "bf16", "--n", "64:64"), "have no bf16"),
         (("sweep", "--n", "64:64", "--svg", "a.png"), "expected .svg"),
-        (("sweep", "--n", "64:64", "--csv", "none/a.csv"), "cannot be written"),
+        (("sweep", "--n", "64:64", "--csv", "/dev/null/a.csv"), "its folder cannot be made"),
         (("advise", "--gemm", "M=1,N=2"), "missing K"),
         (("advise", "--gemm", "M=1,N=2,K=3", "--a", "diagonal"), "expected row or column"),
         (("compare", "none.csv"), "no such file"),

@@ -149,25 +149,51 @@ def test_a_batch_needs_no_store_that_nobody_chose(tmp_path: Path, monkeypatch: p
     assert "cannot be made" in refused(*batch, "--store", tmp_path / "file" / "x.sqlite3")
 
 
-def test_a_batch_goes_on_where_the_store_that_nobody_chose_fills_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_batch_goes_on_where_its_store_fills_up(
+    chosen: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nothing that was found is lost, and what cannot be kept is said twice: at once, and at the end."""
     from tilewright.ir import UnwritableStoreError
     from tilewright.report.store import Store
 
     def full(*arguments: object) -> None:
         raise UnwritableStoreError("no room", where="s.sqlite3")
 
-    monkeypatch.setattr(Store, "keep", full)
-    layers = [tw.gemm(4, 4, 4), tw.gemm(8, 4, 4)]
-    with pytest.raises(UnwritableStoreError):
-        tw.search_many(layers, "eyeriss", workers=1, store=tmp_path / "s.sqlite3")
+    monkeypatch.setattr(Store, "write", full)
     monkeypatch.delenv("TILEWRIGHT_STORE")
     monkeypatch.setattr("platformdirs.user_cache_path", lambda *names, **options: tmp_path / "cache")
-    with pytest.warns(RuntimeWarning, match="no room; further results are not kept") as warned:
-        found = tw.search_many(layers, "eyeriss", workers=1)
+    layers = [tw.gemm(4, 4, 4), tw.gemm(8, 4, 4)]
+    store = tmp_path / "s.sqlite3" if chosen else None
+    with pytest.warns(RuntimeWarning) as warned:
+        found = tw.search_many(layers, "eyeriss", workers=1, store=store)
     assert [result.certificate.proven for result in found] == [True, True]
+    first, last = (str(warning.message) for warning in warned)
+    assert "no room; results are not kept for now: the batch goes on" in first
+    assert "2 of the results are not kept" in last
+
+
+def test_what_could_not_be_kept_is_kept_when_there_is_room_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tilewright.ir import UnwritableStoreError
+    from tilewright.report.store import Store
+
+    write, seen = Store.write, []
+
+    def full_at_first(store: Store, record: object) -> None:
+        seen.append(record)
+        if len(seen) == 1:
+            raise UnwritableStoreError("no room", where="s.sqlite3")
+        write(store, record)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Store, "write", full_at_first)
+    layers = [tw.gemm(4, 4, 4), tw.gemm(8, 4, 4)]
+    with pytest.warns(RuntimeWarning, match="for now") as warned:
+        tw.search_many(layers, "eyeriss", workers=1, store=tmp_path / "s.sqlite3")
     assert len(warned) == 1
+    with Store(tmp_path / "s.sqlite3") as kept:
+        assert len(list(kept.records())) == 2
 
 
 def test_a_store_that_fills_up_costs_no_result(monkeypatch: pytest.MonkeyPatch) -> None:

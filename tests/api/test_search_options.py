@@ -220,7 +220,7 @@ def test_an_interrupted_search_hands_over_its_best(monkeypatch: pytest.MonkeyPat
     finally:
         signal.signal(signal.SIGINT, before)
     assert done.exit_code == 0, done.output
-    assert done.stderr == "interrupted: this is the best found so far\n"
+    assert done.stderr == "interrupted: this is the best found so far; the same command searches to the end\n"
     assert "not proven optimal" in done.stdout
     assert "gap " in done.stdout
 

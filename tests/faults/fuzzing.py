@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,23 @@ def read_or_refused(read: Callable[[], Any]) -> Any:
     assert refused.message
     assert len(str(refused)) < 5000, str(refused)[:200]
     return None
+
+
+class _Tagged(yaml.SafeLoader):
+    """A loader that keeps Timeloop's tags as first members."""
+
+
+_Tagged.add_multi_constructor("!", lambda loader, tag, node: {"TAG": tag} | loader.construct_mapping(node, deep=True))
+
+
+def from_tagged(text: str) -> Any:
+    """The tree of a YAML file, tags as first members of what they mark."""
+    return yaml.load(text, Loader=_Tagged)
+
+
+def to_tagged(text: str) -> str:
+    """The file again: members that stand for tags as tags."""
+    return re.sub(r"\bTAG: (\w+)$", r"!\1", text, flags=re.MULTILINE)
 
 
 def as_yaml(data: Any) -> str:

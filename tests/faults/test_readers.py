@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from onnx import helper
 
 import tilewright as tw
-from fuzzing import as_yaml, read_or_refused, some
+from fuzzing import as_yaml, from_tagged, read_or_refused, some, to_tagged
 from generators import memory
 from mutations import HOSTILE_TEXTS, mangled, mutated
 from onnx_models import model_of
@@ -113,18 +112,10 @@ def test_mapping_files(text: str) -> None:
     )
 
 
-class Tagged(yaml.SafeLoader):
-    """A loader that keeps Timeloop's tags as first members."""
-
-
-Tagged.add_multi_constructor("!", lambda loader, tag, node: {"TAG": tag} | loader.construct_mapping(node, deep=True))
-
-
 @some(60)
-@given(mutated(yaml.load(timeloop_case(), Loader=Tagged)).map(as_yaml))
+@given(mutated(from_tagged(timeloop_case())).map(as_yaml))
 def test_timeloop_trees(text: str) -> None:
-    text = re.sub(r"\bTAG: (\w+)$", r"!\1", text, flags=re.MULTILINE)
-    read_or_refused(lambda: read_timeloop(texts=[("case.yaml", text)]))
+    read_or_refused(lambda: read_timeloop(texts=[("case.yaml", to_tagged(text))]))
 
 
 @some(60)

@@ -213,7 +213,7 @@ def test_errors_name_the_file_the_layer_and_the_key(tmp_path, row, message):
             "network: mine\nlayers: [{}]\npublished: [{what: MACs, value: '3', source: s}]",
             ": published figure 1: key value is '3', expected a number",
         ),
-        ("- 3", ": found list, expected keys with values"),
+        ("- 3", ": found a list, expected keys with values"),
         ("network: mine\nlayers: ]\n", ", line 2: not valid YAML: "),
         ("network: 2020-99-99", ": cannot be read: "),
         (f"network: mine\nlayers: [{GOOD_ROW}, {GOOD_ROW}]", ": two layers are named 'c1'"),

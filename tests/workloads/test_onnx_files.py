@@ -32,7 +32,8 @@ def test_symbols(tmp_path):
     assert network.source == "model.onnx, operator set 21, batch=2, length=3"
     assert load_layer(f"{path}:fc", {"batch": 2, "length": 3}) == network.layer("fc").problem
     assert refused(path) == (
-        f'{path}: the size of batch, length is not given\nhint: --dim batch=1 --dim length=1, or dims={{"batch": 1}}'
+        f"{path}: the size of batch, length is not given\nhint: --dim batch=1 --dim length=1, "
+        'or dims={"batch": 1, "length": 1}'
     )
     assert refused(path, {"batch": 1, "lenght": 2, "length": 2}).endswith(
         "unknown dimension 'lenght'\nhint: did you mean 'length'?"

@@ -12,6 +12,8 @@ attention.py     Attention
 recurrent.py     LSTM, GRU, RNN
 deformed.py      DeformConv
 passed.py        all other operators, counted
+wiring.py        graphs that are none: cycles, tensors that nothing makes
+unknown.py       why the shape of a tensor is not known
 network.py       the whole file as a network
 """
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...ir import ProblemError
 from ..layers import convolution
 from .nodes import Dense, OnnxNode, Repeated, widths
+
+_POOLS = ("AveragePool", "LpPool", "MaxPool")
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,10 @@ def spatial_shapes(node: OnnxNode, image: int, weight: int) -> tuple[tuple[int, 
 def window_of(node: OnnxNode, kernel: Sequence[int]) -> Window:
     """The filter's size, from its shape; stride and dilation from the attributes, 1 where they are left out."""
     size = tuple(kernel[2:])
+    stated = node.attributes.get("kernel_shape")
+    if stated and tuple(stated) != size:
+        message = f"kernel_shape is {list(stated)}, and the filter's shape says {list(size)}"
+        raise ProblemError(message, where=node.where)
     count = len(size)
     return Window(size, node.integers("strides", count, 1, 1), node.integers("dilations", count, 1, 1))
 
@@ -97,4 +103,28 @@ def _outputs(node: OnnxNode, axis: int, size: int, window: Window) -> int:
     if mode.startswith("SAME"):
         return -(-size // stride)
     padding = sum(pads_of(node, len(window.size))[axis]) if mode == "NOTSET" else 0
-    return max(0, (size + padding - window.reach[axis]) // stride + 1)
+    return positions(node, axis, size, padding, window)
+
+
+def positions(node: OnnxNode, axis: int, size: int, padding: int, window: Window) -> int:
+    """How often a filter fits along an axis; ProblemError for one that is larger than what it steps over.
+
+    An axis without elements has none.
+    """
+    reach = window.reach[axis]
+    if size > 0 and size + padding < reach:
+        padded = f" and {padding} of padding" if padding else ""
+        message = f"a filter over {reach} elements does not fit spatial axis {axis + 1}, of {size}{padded}"
+        raise ProblemError(message, where=node.where)
+    return max(0, (size + padding - reach) // window.stride[axis] + 1)
+
+
+def check_windows(nodes: Iterable[OnnxNode]) -> None:
+    """ProblemError for a pooling that leaves nothing of what it reads."""
+    for node in nodes:
+        if node.op not in _POOLS or node.domain or not node.outputs or not node.has(0):
+            continue
+        seen, left = node.input(0).shape, node.output.shape
+        if seen and left and min(left) < 1 <= min(seen):
+            message = f"its window does not fit: of {list(seen)} it leaves {list(left)}"
+            raise ProblemError(message, where=node.where)

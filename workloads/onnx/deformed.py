@@ -10,7 +10,7 @@ import math
 
 from ...ir import ProblemError, Rank, Role
 from ..arguments import axes, build
-from .convolutions import pads_of, spatial_shapes, window_of
+from .convolutions import pads_of, positions, spatial_shapes, window_of
 from .nodes import Dense, OnnxNode, Repeated, widths
 
 _OUTPUTS, _TAPS = ("P", "Q"), ("R", "S")
@@ -27,8 +27,7 @@ def deform_conv(node: OnnxNode) -> Dense:
         raise ProblemError(message, where=node.where)
     padding = [begin + end for begin, end in pads_of(node, 2)]
     outputs = [
-        (size + pad - reach) // stride + 1
-        for size, pad, reach, stride in zip(sizes, padding, window.reach, window.stride, strict=True)
+        positions(node, axis, size, pad, window) for axis, (size, pad) in enumerate(zip(sizes, padding, strict=True))
     ]
     samples = batch * channels * math.prod(outputs) * math.prod(taps)
     others = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import string
 from collections import Counter
 from collections.abc import Sequence
@@ -53,9 +54,12 @@ def einsum_shape(equation: str, shapes: Sequence[Sequence[int]], where: str) -> 
 def _terms(equation: str, shapes: Sequence[Sequence[int]], where: str) -> tuple[list[str], str]:
     """Operand and output indices, an ellipsis replaced by letters of its own."""
     left, arrow, output = "".join(equation.split()).partition("->")
+    if not re.fullmatch(r"[A-Za-z.,]*", left) or not re.fullmatch(r"[A-Za-z.]*", output):
+        hint = "an equation is letters, commas, ... and one ->, such as bij,bjk->bik"
+        raise ProblemError(f"cannot read the equation {equation!r}", where=where, hint=hint)
     operands = left.split(",")
     if len(operands) != len(shapes):
-        raise ProblemError(f"{len(operands)} operands in {equation!r}, {len(shapes)} inputs", where=where)
+        raise ProblemError(f"{equation!r} has terms for {len(operands)} operands, found {len(shapes)}", where=where)
     dots = [len(shape) - len(term.replace("...", "")) for term, shape in zip(operands, shapes, strict=True)]
     longest = max((count for count, term in zip(dots, operands, strict=True) if "..." in term), default=0)
     batch = "".join([letter for letter in string.ascii_letters if letter not in equation][:longest])
@@ -74,7 +78,7 @@ def _sizes(operands: Sequence[str], shapes: Sequence[Sequence[int]], where: str)
     sizes: dict[str, int] = {}
     for term, shape in zip(operands, shapes, strict=True):
         if len(term) != len(shape):
-            raise ProblemError(f"{term!r} for an operand of {len(shape)} axes", where=where)
+            raise ProblemError(f"{term!r} has {len(term)} indices for an operand with {len(shape)} axes", where=where)
         for index, size in zip(term, shape, strict=True):
             known = sizes.get(index, 1)
             if 1 not in (known, size) and known != size:

@@ -6,11 +6,12 @@ Stored parameters are not looked at: large ones are dropped, and those in files 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...ir import ProblemError, did_you_mean, need_package
+from ...ir.files import missing_file
 
 if TYPE_CHECKING:
     import onnx
@@ -43,6 +44,12 @@ def read_model(path: Path, dims: Mapping[str, int]) -> onnx.ModelProto:
     return model
 
 
+def symbols_of(path: Path) -> tuple[str, ...]:
+    """The symbolic dimensions of the inputs of a file, each once. Raises ProblemError as `read_model` does."""
+    check_installed()
+    return tuple(dict.fromkeys(symbol for value in _open_inputs(_parsed(path)) for symbol in _symbols_of(value)))
+
+
 def check_installed() -> None:
     """TilewrightError unless the packages of the extra `onnx` are there."""
     for package in ("onnx", "networkx"):
@@ -56,7 +63,7 @@ def _parsed(path: Path) -> onnx.ModelProto:
     try:
         model = onnx.load(str(path), format="protobuf", load_external_data=False)
     except FileNotFoundError:
-        raise ProblemError("no such file", where=str(path)) from None
+        raise ProblemError(missing_file(path), where=str(path)) from None
     except OSError as error:
         raise ProblemError(f"cannot be read: {error.strerror or error}", where=str(path)) from None
     except DecodeError:
@@ -110,25 +117,30 @@ def set_symbols(model: onnx.ModelProto, dims: Mapping[str, int], where: str) -> 
     for symbol, size in dims.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ProblemError(f"{symbol} is {size!r}, expected a whole number, 1 or more", where=f"{where}: dims")
-    stored = {tensor.name for tensor in model.graph.initializer}
-    inputs = [value for value in model.graph.input if value.name not in stored]
-    symbols: list[str] = []
-    for value in inputs:
-        symbols += _symbols_of(value)
+    symbols = [symbol for value in _open_inputs(model) for symbol in _symbols_of(value)]
     for symbol in dims:
         if symbol not in symbols:
             known = did_you_mean(symbol, dict.fromkeys(symbols)) if symbols else "its inputs have no symbols"
             raise ProblemError(f"unknown dimension {symbol!r}", where=where, hint=known)
     missing = [symbol for symbol in dict.fromkeys(symbols) if symbol not in dims]
     if missing:
-        given = " ".join(f"--dim {symbol}=1" for symbol in missing)
-        raise ProblemError(
-            f"the size of {', '.join(missing)} is not given",
-            where=where,
-            hint=f'{given}, or dims={{"{missing[0]}": 1}}',
-        )
+        raise missing_sizes(missing, where)
     for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
         _replace(value, dims)
+
+
+def missing_sizes(symbols: Sequence[str], where: str) -> ProblemError:
+    """The error for symbols without a size, with all that has to be written."""
+    options = " ".join(f"--dim {symbol}=1" for symbol in symbols)
+    members = ", ".join(f'"{symbol}": 1' for symbol in symbols)
+    message = f"the size of {', '.join(symbols)} is not given"
+    return ProblemError(message, where=where, hint=f"{options}, or dims={{{members}}}")
+
+
+def _open_inputs(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
+    """The inputs that are no stored parameters."""
+    stored = {tensor.name for tensor in model.graph.initializer}
+    return [value for value in model.graph.input if value.name not in stored]
 
 
 def _symbols_of(value: onnx.ValueInfoProto) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 from ...ir import ProblemError, did_you_mean
 from ..network import Network, NetworkLayer, Widths
 from .attention import attention
-from .convolutions import conv, conv_integer, qlinear_conv
+from .convolutions import check_windows, conv, conv_integer, qlinear_conv
 from .deformed import deform_conv
 from .einsums import einsum_node
 from .files import read_model
 from .graph import graph_of, nodes_of, with_quantized_widths
-from .nodes import Dense, OnnxNode, Operator, Repeated
+from .nodes import Dense, OnnxNode, Operator, Repeated, read_by
 from .passed import PassedThrough, passed_node, summed
 from .products import gemm_node, matmul, matmul_integer, qlinear_matmul
 from .recurrent import recurrent
 from .transposed import conv_transpose
+from .unknown import unknown_shape
+from .wiring import check_wiring
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -45,6 +47,7 @@ OPERATORS: Mapping[str, Operator] = {
 """The operators of the standard domain that become problems."""
 
 _BESIDE = "beside a dense operation"
+_EMPTY = "of no elements: nothing to compute"
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,9 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     """
     model = read_model(path, dims or {})
     try:
+        check_wiring(model)
         nodes = nodes_of(model)
+        check_windows(nodes)
         narrowed = with_quantized_widths(nodes, [result.name for result in model.graph.output])
     except ProblemError as error:
         raise error.located(str(path)) from None
@@ -100,10 +105,11 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
         operator = OPERATORS.get(node.op) if not node.domain else None
         if operator is None:
             continue
-        dense = _dense(operator, node, nodes, str(path))
+        dense = _dense(operator, node, nodes, model, str(path))
         parts = dense.parts if widths == "file" else tuple(_of_any_width(part) for part in dense.parts)
         found += _named(node.name, parts)
-        passed += [PassedThrough(what, 1, count, 0, _BESIDE) for what, count in dense.others.items() if count]
+        beside = [PassedThrough(what, 1, count, 0, _BESIDE) for what, count in dense.others.items() if count]
+        passed += beside if parts or beside else [PassedThrough(node.op, 1, 0, 0, _EMPTY)]
     passed += [passed_node(node) for node in nodes if node.domain or node.op not in OPERATORS]
     layers = tuple(_layers(path.stem, found))
     return OnnxNetwork(
@@ -111,35 +117,14 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     )
 
 
-def _dense(operator: Operator, node: OnnxNode, nodes: Iterable[OnnxNode], where: str) -> Dense:
-    for value in (*node.inputs, *node.outputs):
-        if value is not None and value.shape is None:
-            raise _unknown_shape(value.name, node, nodes, where)
+def _dense(operator: Operator, node: OnnxNode, nodes: Sequence[OnnxNode], model: onnx.ModelProto, where: str) -> Dense:
     try:
-        return operator(node)
+        for value in (*node.inputs, *node.outputs):
+            if value is not None and value.shape is None:
+                raise unknown_shape(value.name, node, nodes, model, OPERATORS)
+        return read_by(operator, node)
     except ProblemError as error:
         raise error.located(where) from None
-
-
-def _unknown_shape(name: str, node: OnnxNode, nodes: Iterable[OnnxNode], where: str) -> ProblemError:
-    """The error for a tensor without a shape: it names the node at which shapes were lost."""
-    makers = {value.name: maker for maker in nodes for value in maker.outputs}
-    message = f"the shape of {name} is not known before the model runs"
-    if name not in makers:
-        return ProblemError(f"input {name} has no shape", where=f"{where}: {node.where}")
-    first, seen = makers[name], {name}
-    while True:
-        lost = next((value.name for value in first.inputs if value and value.shape is None), None)
-        if lost is None or lost not in makers or lost in seen:  # a damaged file may have a cycle
-            break
-        first = makers[lost]
-        seen.add(lost)
-    if first.domain:
-        reason = f"{first.where} is an operator of {first.domain}, whose results ONNX cannot infer"
-        hint = f"{reason}; export with standard operators, or with the shapes written into the file"
-    else:
-        hint = f"it is lost at {first.where}, whose result depends on data; export the model with fixed shapes"
-    return ProblemError(message, where=f"{where}: {node.where}", hint=hint)
 
 
 def _named(name: str, parts: tuple[Repeated, ...]) -> list[tuple[str, Repeated]]:

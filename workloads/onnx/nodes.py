@@ -138,6 +138,14 @@ class Dense:
 Operator = Callable[[OnnxNode], Dense]
 
 
+def read_by(operator: Operator, node: OnnxNode) -> Dense:
+    """What an operator makes of a node; a ProblemError says at which."""
+    try:
+        return operator(node)
+    except ProblemError as error:
+        raise error if (error.where or "").startswith(node.where) else error.located(node.where) from None
+
+
 def element_bits(type_name: str) -> int | None:
     """Width of an element of an ONNX type by its name, FLOAT16 or INT8; None for types without one."""
     fixed = {"FLOAT": 32, "DOUBLE": 64, "BOOL": 8}

@@ -47,10 +47,11 @@ def gemm_node(node: OnnxNode) -> Dense:
         left = left[::-1]
     if node.integer("transB", 0):
         right = right[::-1]
+    parts = _parts(node, left, right, node.input(0), node.input(1))
     outputs = node.output_elements
     scalings = (node.attributes.get("alpha", 1.0) != 1.0) + (node.has(2) and node.attributes.get("beta", 1.0) != 1.0)
     others = {"Gemm bias": outputs if node.has(2) else 0, "Gemm scaling": outputs * scalings}
-    return Dense(_parts(node, left, right, node.input(0), node.input(1)), others)
+    return Dense(parts, others)
 
 
 def _product(node: OnnxNode, left: int, right: int, others: dict[str, int]) -> Dense:

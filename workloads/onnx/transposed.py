@@ -26,11 +26,12 @@ def conv_transpose(node: OnnxNode) -> Dense:
     """ConvTranspose: inputs X, W (C x K/groups x taps) and optionally a bias."""
     (batch, channels, *sizes), (read, per_group, *_) = spatial_shapes(node, 0, 1)
     window, groups = window_of(node, node.shape(1)), node.integer("group", 1, minimum=1)
-    if node.output.shape is None or len(node.output.shape) != len(sizes) + 2:
-        raise ProblemError(f"the output has the shape {node.output.shape}", where=node.where)
     if channels != read:
         raise ProblemError(f"{channels} channels, and a filter that reads {read}", where=node.where)
-    by_axis = [phases(*_extent(node, axis, size, window), window, axis) for axis, size in enumerate(sizes)]
+    extents = [_extent(node, axis, size, window) for axis, size in enumerate(sizes)]
+    if node.output.shape is None or len(node.output.shape) != len(sizes) + 2:
+        raise ProblemError(f"the output has the shape {node.output.shape}", where=node.where)
+    by_axis = [phases(*extent, window, axis) for axis, extent in enumerate(extents)]
     spread = [d // math.gcd(s, d) for s, d in zip(window.stride, window.dilation, strict=True)]
     bits, stored = widths(node.input(0), node.input(1), node.output), node.input(1).parameter
     parts = []
@@ -65,8 +66,13 @@ def _extent(node: OnnxNode, axis: int, size: int, window: Window) -> tuple[int, 
     grown = node.integers("output_padding", len(window.size), 0)[axis]
     full = stride * (size - 1) + grown + window.reach[axis]
     if mode.startswith("SAME") or node.attributes.get("output_shape"):
-        outputs = (node.output.shape or ())[2:][axis]
+        if node.output.shape is None or len(node.output.shape) != len(window.size) + 2:
+            raise ProblemError(f"the output has the shape {node.output.shape}", where=node.where)
+        outputs = node.output.shape[2:][axis]
         cut = max(0, full - outputs)
         return outputs, cut // 2 if mode == "SAME_UPPER" else cut - cut // 2
     begin, end = pads_of(node, len(window.size))[axis] if mode == "NOTSET" else (0, 0)
+    if full - begin - end < 1 <= size:
+        message = f"pads of {begin} and {end} leave nothing of the {full} outputs of spatial axis {axis + 1}"
+        raise ProblemError(message, where=node.where)
     return max(0, full - begin - end), begin

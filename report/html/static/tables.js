@@ -13,6 +13,8 @@ const SUMMARY_COLUMNS = [
   { head: "× free, layers", key: (s) => s.layerPenalty, show: (s) => factor(s.layerPenalty), partial: true },
 ];
 
+const NOTABLE = 1.005; // factors below this are called equal
+
 let sorting = { column: null, down: false };
 
 /** What most of a network's time waits for. */
@@ -60,8 +62,8 @@ function drawKinds(archs, dataflows) {
   const fixed = dataflows.filter((name) => data.winners.some((w) => w.dataflow === name));
   const found = data.winners.filter((w) => archs.includes(w.arch) && fixed.includes(w.dataflow));
   const rows = grouped(found, (w) => `${w.arch}\n${w.kind}`);
-  const head = ["architecture", "kind of layer", "layers", ...fixed].map((name, i) =>
-    element("th", { class: i < 2 ? "text" : "", scope: "col" }, name));
+  const titles = ["architecture", "kind of layer", "layers", ...fixed, "best"];
+  const head = titles.map((name, i) => element("th", { class: i < 2 || i === titles.length - 1 ? "text" : "", scope: "col" }, name));
   byId("kinds-table").replaceChildren(element("thead", {}, element("tr", {}, ...head)),
     element("tbody", {}, ...[...rows.values()].map((group) => kindRow(group, fixed))));
 }
@@ -69,13 +71,23 @@ function drawKinds(archs, dataflows) {
 function kindRow(group, fixed) {
   const complete = group.filter((w) => w.mapped === w.layers && w.penalty != null);
   const least = Math.min(...complete.map((w) => w.penalty));
+  const ties = complete.filter((w) => w.penalty <= least * NOTABLE);
+  const same = complete.length > 1 && ties.length === group.length;
   const cells = fixed.map((name) => {
     const w = complete.find((one) => one.dataflow === name);
-    return element("td", { class: w && w.penalty <= least * (1 + 1e-9) ? "best" : "" }, w ? factor(w.penalty) : "-");
+    return element("td", { class: !same && ties.includes(w) ? "best" : "" }, w ? factor(w.penalty) : "-");
   });
+  cells.push(element("td", { class: "text" }, bestText(ties.map((w) => w.dataflow), fixed)));
   const [first] = group;
   return element("tr", {}, element("td", { class: "text" }, first.arch), element("td", { class: "text" }, first.kind),
     element("td", {}, first.layers), ...cells);
+}
+
+/** As `best_text` in Python: a name, those that tie, or that there is nothing to choose. */
+function bestText(ties, compared) {
+  const others = compared.filter((name) => !ties.includes(name));
+  if (compared.length > 1 && !others.length) return "makes no difference";
+  return others.length === 1 && ties.length > 1 ? `all but ${others[0]}` : ties.join(" = ");
 }
 
 function drawHybrids(networks, archs) {

@@ -44,6 +44,7 @@ function drawPlace() {
 function draw() {
   const summaries = data.summaries.filter(passes);
   byId("shown").textContent = `${summaries.length} of ${data.summaries.length} combinations shown`;
+  drawFinding(summaries);
   drawSummary(summaries, choose);
   drawScatter(summaries, choose);
   drawPlace();
@@ -60,4 +61,10 @@ byId("tool").textContent = `Made by ${data.tool} with: ${data.command}`;
 byId("filters").append(filterGroup("Networks", "network", data.networks), filterGroup("Architectures", "arch", archNames),
   filterGroup("Dataflows", "dataflow", data.dataflows));
 draw();
+let drawnFor = plotWidth();
+addEventListener("resize", () => { // plots are as wide as the page
+  if (plotWidth() === drawnFor) return;
+  drawnFor = plotWidth();
+  draw();
+});
 document.documentElement.dataset.ready = "yes";

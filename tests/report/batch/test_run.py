@@ -18,7 +18,7 @@ from tilewright.report.batch import run as run_module
 from tilewright.report.batch.job import Failure, run_job
 from tilewright.report.batch.processes import Processes
 from tilewright.report.batch.run import Progress, run_batch
-from tilewright.report.store import NoMapping, Store
+from tilewright.report.store import Claims, NoMapping, Store, stored_key
 
 
 @pytest.fixture
@@ -124,6 +124,27 @@ def test_a_worker_of_another_version_is_an_error(tmp_path: Path, path: Path, mon
         with pytest.raises(TilewrightError, match="same tilewright on all machines"):
             run_batch(questions(tmp_path), store, Here)
         assert not list(store.records())
+
+
+def test_what_another_run_is_at_is_left_to_it(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answer is taken from the store when it has come; where that run ends without one, the search is ours."""
+    asked = questions(tmp_path)
+    theirs, given_up = asked[0], asked[1]
+    refused = {stored_key(theirs): 3, stored_key(given_up): 2}
+    here = Here()
+    with Store(path) as store, Store(path) as other:
+
+        def take(claims: Claims, key: str) -> bool:
+            refused[key] = refused.get(key, 0) - 1
+            if key == stored_key(theirs) and refused[key] == 0:
+                other.keep(theirs, run_job(theirs).result)
+            return refused[key] < 0
+
+        monkeypatch.setattr(Claims, "take", take)
+        found = run_batch(asked, store, lambda: here)
+    assert {question.key for question in here.ran} == {question.key for question in asked} - {theirs.key}
+    assert found.recalled == {theirs.key}
+    assert len(found.outcomes) == len(asked)
 
 
 def test_a_full_disk_stops_the_batch_and_loses_nothing(tmp_path: Path, path: Path) -> None:

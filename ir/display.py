@@ -1,0 +1,19 @@
+"""How values show themselves in notebooks. What a page looks like is for `report/` to say, which stands further up: the
+program's package sets `renderer` when it is first used, and here is only where it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+renderer: Callable[[object], str] | None = None
+"""From a value to HTML, self-contained."""
+
+
+class Shown:
+    """A value with a page of its own in notebooks."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str | None:
+        """For IPython and whatever asks as it does; None: the text will do."""
+        return renderer(self) if renderer is not None else None

@@ -1,0 +1,59 @@
+// The finding in one picture: what every fixed dataflow costs over the free choice, for each network and architecture.
+
+const MARK = 9, MOST_FACTOR = 10; // pixels for a mark of a line
+
+/** One line for each network and architecture; marks of a line stand above one another, so that equal ones are all seen. */
+function drawFinding(summaries) {
+  const priced = summaries.some((s) => s.dataflow !== "free" && s.penalty != null);
+  const shown = priced ? summaries.filter((s) => s.dataflow !== "free") : overBest(summaries);
+  const found = shown.filter((s) => s.penalty != null), names = [...new Set(shown.map((s) => s.dataflow))];
+  byId("finding-section").hidden = !found.length;
+  if (!found.length) return;
+  const places = grouped(shown, (s) => `${s.network} on ${s.arch}`), row = MARK * Math.max(names.length, 2) + 4;
+  const wide = plotWidth(), left = Math.min(220, 0.4 * wide), high = row * places.size + 28;
+  const most = Math.max(...found.map((s) => s.penalty), 1.05);
+  const x = most > MOST_FACTOR ? logScale(0.9, 1.15 * most, left, wide - 16) : linearScale(0.97, 1.04 * most, left, wide - 16);
+  const svg = shape("svg", { viewBox: `0 0 ${wide} ${high}`, role: "group", "aria-label": "Price of every dataflow over the free choice" });
+  for (const tick of factorTicks(most, (wide - left) / 55)) {
+    svg.append(shape("line", { class: tick === 1 ? "roof" : "axis", x1: x(tick), x2: x(tick), y1: 4, y2: high - 22 }),
+      shape("text", { x: x(tick), y: high - 6, "text-anchor": "middle" }, `${significant(tick, 3)}×`));
+  }
+  [...places].forEach(([place, group], line) => {
+    const y = 4 + row * (line + 0.5);
+    svg.append(shape("line", { class: "axis", x1: 0, x2: wide, y1: y + row / 2, y2: y + row / 2 }),
+      shape("text", { x: 0, y: y + 4 }, shortened(place, left), shape("title", {}, place)));
+    for (const s of group) {
+      const lane = MARK * (names.indexOf(s.dataflow) - (names.length - 1) / 2);
+      const label = `${place}, ${s.dataflow}: ${s.penalty == null ? "no mapping for every layer" : factor(s.penalty)}`;
+      if (s.penalty == null) svg.append(shape("text", { x: left + 6, y: y + 4 + lane, fill: "currentColor" }, "–", shape("title", {}, label)));
+      else svg.append(dot(x(s.penalty), y + lane, data.dataflows.indexOf(s.dataflow), label, () => choose(s), 4.5));
+    }
+  });
+  const over = priced ? "free choice of mapping" : "best architecture of the network";
+  const note = `${data.objective.name} of whole networks over that of the ${over}; –: no mapping for some layer.`;
+  byId("finding").replaceChildren(dataflowLegend(names), svg, element("p", { class: "quiet" }, note));
+}
+
+/** The same summaries, priced over the best of their network: where no dataflow is fixed, architectures are compared. */
+function overBest(summaries) {
+  const least = (network) => Math.min(...summaries.filter((s) => s.network === network && s.value != null).map((s) => s.value));
+  return summaries.map((s) => ({ ...s, penalty: s.value == null ? null : s.value / least(s.network) }));
+}
+
+const linearScale = (low, high, from, to) => (value) => from + ((value - low) / (high - low)) * (to - from);
+
+/** Round factors from 1 on: few enough to be read side by side. */
+function factorTicks(most, room) {
+  if (most > MOST_FACTOR) {
+    const decades = [1, 10, 100, 1000, 1e4, 1e5, 1e6].filter((tick) => tick <= 1.15 * most);
+    return most > 1000 || room < 5 ? decades : [1, 3, 10, 30, 100, 300, 1000].filter((tick) => tick <= 1.15 * most);
+  }
+  const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2].find((one) => (most - 1) / one < Math.min(room, 6) - 1) ?? 5;
+  return Array.from({ length: Math.floor((most - 1) / step) + 1 }, (_, i) => 1 + i * step);
+}
+
+/** A text that fits so many pixels, at about seven for a letter. */
+function shortened(text, pixels) {
+  const most = Math.floor(pixels / 7) - 1;
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}

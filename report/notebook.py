@@ -1,0 +1,108 @@
+"""What values show in a notebook: the page that the command line prints of them, and the pictures of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from ..arch import Architecture
+from ..ir import LoopNest, Mapping, Problem
+from ..workloads import Network
+from .comparison import Comparison
+from .explain.explanation import Explanation
+from .exploration import Exploration
+from .html.parts import picture, to_html
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def html_of(value: Any) -> str:
+    """The page of a value, pictures in it, and nothing outside of it.
+
+    value  a problem, mapping, loop nest, architecture, network, comparison, exploration or explanation, or a result,
+           which has a mapping, an architecture, a cost and a certificate
+    """
+    for kind, show in _PAGES.items():
+        if isinstance(value, kind):
+            return show(value)
+    return _result(value)
+
+
+def _result(result: Any) -> str:
+    from .text import result_page
+
+    return to_html(result_page(result.mapping, result.arch, result.cost, result.certificate))
+
+
+def _mapping(mapping: Mapping) -> str:
+    from rich.console import Group
+    from rich.text import Text
+
+    from .text import layer_rows, pairs, section
+
+    nest = Text(str(mapping.nest), no_wrap=True)
+    return to_html(Group(pairs(layer_rows(mapping.problem)), section("Loop nest", nest)))
+
+
+def _nest(nest: LoopNest) -> str:
+    from rich.text import Text
+
+    return to_html(Text(str(nest), no_wrap=True))
+
+
+def _described(found: Architecture | Network | Problem) -> str:
+    from .describe import page_of
+
+    return to_html(page_of(found))
+
+
+def _architecture(arch: Architecture) -> str:
+    from .arch_picture import architecture_svg
+
+    return picture(architecture_svg(arch), f"The architecture {arch.name}") + _described(arch)
+
+
+def _comparison(comparison: Comparison) -> str:
+    from .comparison_page import comparison_page
+    from .comparison_pictures import finding_picture
+    from .findings import findings
+    from .html.parts import to_list
+
+    seen = _drawn(lambda: finding_picture(comparison), "What the comparison found")
+    return to_list(findings(comparison)) + seen + to_html(comparison_page(comparison))
+
+
+def _exploration(exploration: Exploration) -> str:
+    from .exploration_page import exploration_page, front_figure
+
+    seen = _drawn(lambda: front_figure(exploration), "Points and front of the exploration")
+    return seen + to_html(exploration_page(exploration))
+
+
+def _explanation(explanation: Explanation) -> str:
+    from .explain.page import explanation_page
+
+    return picture(explanation.svg(), "Levels, tiles and loops") + to_html(explanation_page(explanation))
+
+
+def _drawn(draw: Callable[[], Figure], what: str) -> str:
+    """A picture, where matplotlib is there to draw it."""
+    if find_spec("matplotlib") is None:
+        return ""
+    from .figures import svg_of
+
+    return picture(svg_of(draw()), what)
+
+
+_PAGES: dict[type, Callable[[Any], str]] = {
+    Mapping: _mapping,
+    LoopNest: _nest,
+    Architecture: _architecture,
+    Network: _described,
+    Problem: _described,
+    Comparison: _comparison,
+    Exploration: _exploration,
+    Explanation: _explanation,
+}

@@ -1,0 +1,235 @@
+"""Every command with its options, as the program itself has them, and what to write for wrong ones of every kind."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from machine_files import ACCELFORGE, ART, ERT, ZIGZAG
+from typer.testing import CliRunner
+
+import tilewright as tw
+from generators import memory
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
+from tilewright.cli import app
+from tilewright.cli.commands import COMMANDS, LazyCommands
+from tilewright.mapper.emit import emit_timeloop
+
+LAYER = ("--gemm", "M=2,N=2,K=2")
+MACHINE = ("--arch", "three_level")
+
+BASES: dict[str, tuple[str, ...]] = {
+    "search": (*LAYER, *MACHINE, "--no-cache"),
+    "space": (*LAYER, *MACHINE),
+    "compare": ("--networks", "tiny.yaml", "--archs", "three_level", "--dataflows", "free", "--no-cache"),
+    "explore": ("--network", "tiny.yaml", *MACHINE, "--sweep", "GLB.size=32KiB", "--no-cache"),
+    "bound": (*LAYER, "--sizes", "4"),
+    "evaluate": ("mapping.json",),
+    "explain": ("mapping.json", "--no-cache"),
+    "verify": ("mapping.json",),
+    "emit": ("mapping.json", "--to", "c"),
+    "list": ("archs",),
+    "show": ("three_level",),
+    "roofline": (*LAYER, *MACHINE),
+    "network": ("tiny.yaml",),
+    "results list": (),
+    "results show": ("0000",),
+    "results export": ("results.csv",),
+    "results gc": ("--dry-run",),
+    "import timeloop": ("case.yaml",),
+    "import accelergy": ("tables.yaml", "--arch", "three_level"),
+    "import accelforge": ("accelforge.yaml",),
+    "import zigzag": ("zigzag.yaml",),
+    "gpu sweep": ("--n", "64:64"),
+    "gpu advise": ("--gemm", "M=64,N=64,K=64"),
+    "gpu compare": ("measured.csv",),
+}
+"""What each command is given beside the wrong word; files are those of the folder that `prepare` makes."""
+
+MEASURED = "m,n,k,batch,dtype,a,b,seconds\n" + "".join(
+    f"{size},{size},{size},1,fp16,row,row,{1e-5 * size}\n" for size in (64, 128, 256, 512)
+)
+
+NO_FILE = ("nowhere.yaml", "folder.yaml", "binary.yaml", "empty.yaml", "link.yaml", "/dev/null/x.yaml", "a" * 5000)
+NO_WORD = ("nonsense", "Even", "edp,,", "--", "'", "\x1b[31m", "名", "a" * 5000)
+NO_NUMBER = ("x", "1.5", "-1", "1e3", "0x10", "", " ", "9" * 5000, "１²")
+NO_SIZES = ("M", "M=", "=1", "M=x", "M=0", "M=-1", "M=1.5", "M=1,M=2", "Z=1", f"M={'9' * 20},N=1,K=1", ",", "M=1;N=2")
+NO_OUTPUT = ("/dev/null/x.svg", "folder.svg", "a" * 5000 + ".svg")
+NO_STORE = ("/dev/null/s.sqlite3", "folder.yaml", "binary.yaml")
+
+BAD: dict[str, tuple[str, ...]] = {
+    "LAYER": ("nonsense", "alexnet", "alexnet:nonsense", "nonsense:conv1", "nowhere.yaml:conv1", ":", "nowhere.onnx:a"),
+    "MAPPING": (*NO_FILE, "tiny.yaml"),
+    "NAME|PATH": (*NO_WORD, *NO_FILE),
+    "NAME": NO_WORD,
+    "NAME,...": (*NO_WORD, ",", "alexnet,alexnet,"),
+    "NETWORK": (*NO_WORD, *NO_FILE, "nowhere.onnx", "folder.onnx", "binary.onnx"),
+    "PATTERN": ("",),
+    "WHAT": (*NO_WORD, "energy where", "energy ** -1", "1 / latency", "energy where latency <= x", "energy,"),
+    "KIND": NO_WORD,
+    "FORM": NO_WORD,
+    "SOURCE": NO_WORD,
+    "TYPE": NO_WORD,
+    "ORDER": NO_WORD,
+    "WORD": NO_WORD,
+    "SIZES": NO_SIZES,
+    "SYMBOL=SIZE": NO_SIZES,
+    "SPEC": ("nonsense", "->", "mk,kn->mq", "m1,kn->mn", "mk;kn->mn"),
+    "FIELD=VALUE": ("x", "x=1", "=1", "GLB.size", "GLB.size=", "GLB.size=-1 KiB", "GLB.size=1e400 KiB", "GLB=3"),
+    "FIELD=VALUES|FILE": (
+        "x",
+        "GLB.size=",
+        "GLB.nothing=1:2:x2",
+        "GLB.size=2KiB:1KiB:x2",
+        "GLB.size=a",
+        "nowhere.yaml",
+    ),
+    "MEASURE<=VALUE": ("x", "area", "area<=x", "nothing <= 3", "energy <= ", "area <= 4 pJ"),
+    "MEASURE,...": ("nonsense", "energy", "energy,energy", ","),
+    "EXPR": ("nonsense", "GLB.temporal.K", "GLB.temporal.K<=x", "nowhere.temporal.K<=4", "<=", "GLB.temporal.Z<=1"),
+    "RANGE": ("x", "0", "64:1:x2", "64:128", "64:128:x1", "-1", "1,,2", "9" * 30),
+    "FROM:TO[:STEP]": ("x", "64", "64:1", "0:64", "1:1000000000:1", "64:128:0", "-1:64"),
+    "ROWSxCOLUMNS": ("x", "64", "0x64", "64x", "3x5x7", "-64x64"),
+    "energy,latency": ("energy", "latency", "nonsense", "energy,energy"),
+    "ADDRESS": ("nonsense", "tcp://", "tcp://host", "host:99999", "http://host/x"),
+    "SECONDS": ("x", "-1", "nan", "-inf", "1e400", "1 s"),
+    "SIZE": (*NO_NUMBER, "0"),
+    "NUMBER": NO_NUMBER,
+    "N": (*NO_NUMBER, "0"),
+    "BITS": (*NO_NUMBER, "0"),
+    "TIME": ("x", "12", "-1d", "1y", "1.5d", "9" * 30 + "d"),
+    "KEY": ("x", "zzzz", "00", "../x", "0" * 100, "ffff"),
+    "DIR": ("/dev/null/x", "tiny.yaml", "a" * 5000),
+    "FILE": NO_OUTPUT,
+    "FILE...": (*NO_FILE, "tiny.yaml"),
+    "PATH": NO_STORE,
+}
+"""By the metavar of an option or argument, which says its kind: what is wrong for all of them."""
+
+READ = {
+    "--constraints": NO_FILE,
+    "import accelforge FILE argument": (*NO_FILE, "tiny.yaml"),
+    "import zigzag FILE argument": (*NO_FILE, "tiny.yaml"),
+    "gpu compare FILE": (*NO_FILE, "tiny.yaml"),
+    "list NETWORK": BAD["NETWORK"],
+}
+"""Of a kind whose metavar does not say all: what is read, and not written."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One option or argument of a command."""
+
+    command: str
+    option: str
+    metavar: str
+    is_argument: bool
+
+    @property
+    def bad(self) -> tuple[str, ...]:
+        """What is wrong for it."""
+        if self.is_argument and f"{self.command} {self.metavar} argument" in READ:
+            return READ[f"{self.command} {self.metavar} argument"]
+        special = READ.get(self.option) or READ.get(f"{self.command} {self.metavar}")
+        return special or BAD[self.metavar]
+
+    def line(self, value: str) -> list[str]:
+        """A command line that is right but for this value."""
+        base = list(BASES[self.command])
+        if self.is_argument or self.option in ("--conv", "--einsum", "--gemm", "--network"):
+            base = _without(base, *(("--gemm", "--network") if self.command not in ("gpu advise",) else ("--gemm",)))
+        if self.is_argument:
+            base = base if base and base[0].startswith("--") else base[1:]
+            before = {"list": ["layers"]}.get(self.command, []) if self.metavar == "NETWORK" else []
+            return [*self.command.split(), *before, *base, "--", value]
+        sizes = ["--layer"] if self.command in ("evaluate", "explain", "emit") else []
+        beside = [*sizes, "m=2,n=2,k=2"] if self.option == "--einsum" else []
+        beside = _without(beside, self.option)
+        without = ("--no-cache",) if self.option == "--store" else ()
+        base = [word for word in _without(base, self.option) if word not in without]
+        return [*self.command.split(), *beside, *base, f"{self.option}={value}"]
+
+
+def _without(words: list[str], *options: str) -> list[str]:
+    """The words without these options and what belongs to them."""
+    kept, skip = [], False
+    for word in words:
+        if not skip and word not in options:
+            kept.append(word)
+        skip = word in options
+    return kept
+
+
+def every_command() -> Iterator[tuple[str, Any]]:
+    """The name and the command, those inside groups included."""
+    for name, command in ((name, LazyCommands()[name]) for name in COMMANDS):
+        for inner, one in getattr(command, "commands", {"": command}).items():
+            yield f"{name} {inner}".strip(), one
+
+
+def everything_asked() -> list[Asked]:
+    """All options and arguments that take a value."""
+    found = []
+    for name, command in every_command():
+        for parameter in command.params:
+            if parameter.metavar is not None:
+                is_argument = not parameter.opts[0].startswith("-")
+                found.append(Asked(name, parameter.opts[0], parameter.metavar, is_argument))
+    return found
+
+
+def flags() -> list[tuple[str, str]]:
+    """The command and the name of all options without a value."""
+    return [
+        (name, parameter.opts[0])
+        for name, command in every_command()
+        for parameter in command.params
+        if parameter.metavar is None and parameter.opts[0] != "--help"
+    ]
+
+
+def timeloop_case() -> str:
+    """A case that Timeloop would read."""
+    levels = (memory("DRAM"), Fanout(name="array", axes=(ArrayAxis(size=4),)), memory("spad", size_bits=2**10))
+    mac = Mac(energy_pj=1.0)
+    arch = Architecture(name="simple", clock_hz=1e9, word_bits=8, levels=levels, mac=mac, footprint="box")
+    return emit_timeloop(tw.search(tw.gemm(M=4, N=2, K=2), arch).mapping, arch)
+
+
+def prepare(folder: Path) -> None:
+    """Make the files that the command lines name."""
+    (folder / "folder.yaml").mkdir()
+    (folder / "folder.svg").mkdir()
+    (folder / "folder.onnx").mkdir()
+    for name in ("binary.yaml", "binary.onnx"):
+        (folder / name).write_bytes(bytes(range(256)) * 3)
+    (folder / "empty.yaml").write_bytes(b"")
+    (folder / "link.yaml").symlink_to("nowhere")
+    rows = "layers:\n  - {name: only, op: gemm, M: 2, N: 2, K: 2, weight: true}\n"
+    (folder / "tiny.yaml").write_text(f"network: tiny\n{rows}", encoding="utf-8")
+    (folder / "measured.csv").write_text(MEASURED, encoding="utf-8")
+    for name, text in (("tables", f"{ERT}\n{ART}"), ("accelforge", ACCELFORGE), ("zigzag", ZIGZAG)):
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    (folder / "case.yaml").write_text(timeloop_case(), encoding="utf-8")
+    done = CliRunner().invoke(app, ["search", *LAYER, *MACHINE, "--out", str(folder), "-q"])
+    assert done.exit_code == 0, done.output
+
+
+def refusal(words: list[str]) -> str:
+    """The message of a command that must be refused; it fails for a traceback, another exit code, or no clear words."""
+    with contextlib.redirect_stderr(io.StringIO()):
+        done = CliRunner().invoke(app, words)
+    shown = " ".join(word[:80] for word in words)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise AssertionError(shown) from done.exception
+    assert done.exit_code == 2, f"{shown}: exit code {done.exit_code}\n{done.output[:500]}"
+    message: str = done.stderr
+    assert message.startswith("error: "), f"{shown}: {message[:200]}"
+    assert message.count("error:") == 1, f"{shown}: {message[:200]}"
+    assert "Traceback" not in message
+    assert len(message) < 3000, f"{shown}: a message of {len(message)} characters"
+    return message

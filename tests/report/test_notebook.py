@@ -1,0 +1,144 @@
+"""What values show in notebooks: everything in one piece, nothing loaded, and short texts beside it."""
+
+from __future__ import annotations
+
+import base64
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import tilewright as tw
+from tilewright.report.comparison import Comparison
+
+VOID = {"img", "progress", "br"}
+
+
+class Balanced(HTMLParser):
+    """Tags that are opened and closed as they should be, and what is written between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def read(page: str) -> str:
+    """The words of a page that stands by itself: it loads nothing, and has neither scripts nor style sheets."""
+    parser = Balanced()
+    parser.feed(page)
+    assert parser.open == []
+    assert not re.search(r"<(script|style|link)\b", page)
+    assert all(source.startswith("data:") for source in re.findall(r'(?:src|href)="([^"]*)"', page))
+    for data in re.findall(r'src="data:image/svg\+xml;base64,([^"]*)"', page):
+        ElementTree.fromstring(base64.b64decode(data))
+    return " ".join(" ".join(parser.words).split())
+
+
+@pytest.fixture(scope="module")
+def result() -> tw.SearchResult:
+    return tw.search(tw.gemm(M=8, N=8, K=8), "three_level")
+
+
+def test_a_result_shows_the_page_of_its_search(result: tw.SearchResult) -> None:
+    words = read(result._repr_html_())  # type: ignore[attr-defined]
+    for part in ("Loop nest", "DRAM keeps A", "Words moved", "Memories", "proven optimal", "512 MACs"):
+        assert part in words
+    assert "<table" in result._repr_html_()  # type: ignore[attr-defined]
+
+
+def test_every_value_has_a_page(result: tw.SearchResult) -> None:
+    shown = {
+        "DRAM keeps A": result.mapping,
+        "parallel": result.mapping.nest,
+        "M=8 N=8 K=8": result.problem,
+        "Hierarchy": result.arch,
+        "conv5": tw.load_network("alexnet"),
+        "every word": tw.explain(result, changes=False),
+    }
+    for part, value in shown.items():
+        assert part in read(value._repr_html_()), type(value)
+
+
+def test_a_comparison_starts_with_what_it_found(comparison: Comparison) -> None:
+    page = comparison._repr_html_()
+    assert page is not None
+    words = read(page)
+    assert words.index("All ") < words.index("Networks, repeats counted")
+    assert page.index("<img") < page.index("<table")
+
+
+def test_an_exploration_has_its_front(tmp_path: Path) -> None:
+    found = tw.explore(tiny(tmp_path), "three_level", ["GLB.size=64KiB,128KiB"], workers=1, cache=False)
+    page = found._repr_html_()
+    assert page is not None
+    assert "on the front" in read(page)
+    assert "<img" in page
+    assert len(str(found)) < 200
+
+
+def tiny(folder: Path) -> str:
+    path = folder / "tiny.yaml"
+    path.write_text("network: tiny\nlayers:\n  - {name: only, op: gemm, M: 4, N: 4, K: 4, weight: true}\n")
+    return str(path)
+
+
+def test_texts_are_short(comparison: Comparison, result: tw.SearchResult) -> None:
+    assert len(str(comparison)) < 2000
+    assert len(repr(comparison)) < 200
+    assert "proven optimal" in str(comparison)
+    assert len(repr(result)) < 200
+    assert len(str(result.arch)) < 300
+    assert len(str(tw.load_network("resnet50"))) < 200
+
+
+def test_tables_are_frames_and_pictures_are_figures(comparison: Comparison, result: tw.SearchResult) -> None:
+    pytest.importorskip("pandas")
+    assert len(comparison.to_frame()) == len(comparison.rows)
+    assert list(comparison.to_frame("networks")["network"].unique()) == ["tiny"]
+    assert result.to_frame()["energy_pJ"].sum() == pytest.approx(result.cost.energy_pj)
+    with pytest.raises(tw.TilewrightError, match="unknown table 'network'"):
+        comparison.to_frame("network")
+    for name in ("finding", "energy", "dataflows"):
+        assert comparison.figure(name).axes
+    with pytest.raises(tw.TilewrightError, match="unknown picture"):
+        comparison.figure("nonsense")
+    assert result.figure().axes
+
+
+def test_a_notebook_has_a_bar_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As IPython would show it; it is no part of tilewright."""
+    pages: list[str] = []
+    handle = SimpleNamespace(update=pages.append)
+    display = SimpleNamespace(HTML=lambda text: text, display=lambda page, display_id: handle)
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell, display=display))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    tw.search_many([tw.gemm(2, 2, 2), tw.gemm(4, 2, 2)], "three_level", workers=1, cache=False, progress=True)
+    assert "0 of 2 searches done" in read(pages[0])
+    assert "2 of 2 searches done" in read(pages[-1])
+    assert '<progress max="2" value="2">' in pages[-1]
+
+
+def test_a_terminal_has_a_bar(capfd: pytest.CaptureFixture[str]) -> None:
+    tw.search_many([tw.gemm(2, 2, 2)], "three_level", workers=1, cache=False, progress=True)
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    tw.search_many([tw.gemm(2, 2, 2)], "three_level", workers=1, cache=False)
+    assert capfd.readouterr().err == ""

@@ -1,0 +1,69 @@
+"""Why the shape of a tensor is not known: the node at which it was lost, and what is wrong there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ...ir import ProblemError
+from .nodes import OnnxNode, Operator, read_by
+
+if TYPE_CHECKING:
+    import onnx
+
+
+def unknown_shape(
+    name: str, node: OnnxNode, nodes: Sequence[OnnxNode], model: onnx.ModelProto, operators: Mapping[str, Operator]
+) -> ProblemError:
+    """The error for a tensor without a shape that a dense operation reads or writes.
+
+    It blames the node at which shapes were lost, in the words of our reader of that operator, or of ONNX, where one of
+    them finds it wrong; what is right may depend on data.
+    """
+    first = _first_lost(name, nodes)
+    if first is None:
+        return ProblemError(f"input {name} has no shape", where=node.where)
+    known = all(value is None or value.shape is not None for value in first.inputs)
+    if known and not first.domain:
+        try:
+            if first.op in operators:
+                read_by(operators[first.op], first)
+        except ProblemError as error:
+            return error
+        reason = _wrong(first, model)
+        if reason:
+            return ProblemError(reason, where=first.where)
+    message = f"the shape of {name} is not known before the model runs"
+    if first.domain:
+        reason = f"{first.where} is an operator of {first.domain}, whose results ONNX cannot infer"
+        hint = f"{reason}; export with standard operators, or with the shapes written into the file"
+    else:
+        hint = f"it is lost at {first.where}, whose result depends on data; export the model with fixed shapes"
+    return ProblemError(message, where=node.where, hint=hint)
+
+
+def _first_lost(name: str, nodes: Sequence[OnnxNode]) -> OnnxNode | None:
+    """The node that makes a tensor without a shape, or the first on the way there; None for one that none makes."""
+    makers = {value.name: maker for maker in nodes for value in maker.outputs}
+    if name not in makers:
+        return None
+    first = makers[name]
+    while True:
+        lost = next((value.name for value in first.inputs if value and value.shape is None), None)
+        if lost is None or lost not in makers:
+            return first
+        first = makers[lost]
+
+
+def _wrong(node: OnnxNode, model: onnx.ModelProto) -> str | None:
+    """What ONNX finds wrong with a node; None where it only cannot know."""
+    from onnx import shape_inference
+
+    try:
+        shape_inference.infer_shapes(model, check_type=False, strict_mode=True, data_prop=True)
+    except (shape_inference.InferenceError, RuntimeError, ValueError) as error:
+        for found in re.finditer(r"op_type:\s*(\w+), node name: (.*?)\):([^\n]*)", str(error)):
+            if found[1] == node.op and found[2] in (node.name, ""):
+                return "onnx finds it wrong: " + found[3].replace("[ShapeInferenceError]", "").strip()
+    return None
