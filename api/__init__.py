@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     from .cost_models import simulate
     from .explanations import explain
     from .explorations import explore
-    from .ir import LoopNest, Mapping, Problem, TilewrightError
+    from .ir import Cascade, FusedMapping, LoopNest, Mapping, Problem, TilewrightError
     from .report.documents import load_mapping
     from .results import SearchResult, evaluate
     from .searches import search, search_pareto, search_top
-    from .workloads import batched_gemm, conv2d, einsum, gemm, list_networks, load_layer, load_network
+    from .workloads import batched_gemm, cascade, conv2d, einsum, gemm, list_networks, load_layer, load_network
 
     __version__: str
 
 __all__ = [
     "Architecture",
+    "Cascade",
+    "FusedMapping",
     "LoopNest",
     "Mapping",
     "Problem",
@@ -35,6 +37,7 @@ __all__ = [
     "TilewrightError",
     "__version__",
     "batched_gemm",
+    "cascade",
     "compare",
     "conv2d",
     "einsum",
@@ -57,12 +60,15 @@ __all__ = [
 
 _HOME = {
     "Architecture": "arch",
+    "Cascade": "ir",
+    "FusedMapping": "ir",
     "LoopNest": "ir",
     "Mapping": "ir",
     "Problem": "ir",
     "SearchResult": "results",
     "TilewrightError": "ir",
     "batched_gemm": "workloads",
+    "cascade": "workloads",
     "compare": "comparisons",
     "conv2d": "workloads",
     "einsum": "workloads",

@@ -8,15 +8,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from .arch import Architecture
 from .arguments import ArchitectureLike, as_architecture
 from .cost_models import Cost
 from .cost_models import evaluate as evaluate_fit
+from .cost_models.cascades import FusedCost, evaluate_tree
 from .forms import Format, emit_mapping
 from .inputs import checks
-from .ir import Mapping, MappingError, Problem, TilewrightError
+from .ir import FusedMapping, Mapping, MappingError, Problem, TilewrightError
 from .ir.display import Shown
 from .ir.limits import check_countable
 from .mapper.certificate import Certificate
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .mapper.emit import Element, Verification
+
+AnyCost = TypeVar("AnyCost", Cost, FusedCost)
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,14 +129,23 @@ class SearchResult(Shown):
 _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "reference.py": "numpy"}
 
 
+@overload
+def evaluate(mapping: FusedMapping, layer: ArchitectureLike, arch: None = None) -> FusedCost: ...
+@overload
 def evaluate(
     mapping: Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,
     arch: ArchitectureLike | None = None,
-) -> Cost:
+) -> Cost: ...
+def evaluate(
+    mapping: Mapping | FusedMapping | str | os.PathLike[str],
+    layer: Problem | ArchitectureLike | None = None,
+    arch: ArchitectureLike | None = None,
+) -> Cost | FusedCost:
     """What a mapping costs, by the closed forms: `evaluate(mapping, arch)` or `evaluate("mine.yaml", layer, arch)`.
 
-    mapping  a mapping, or the path or the text of a mapping.json or of a mapping file (docs/mappings.md)
+    mapping  a mapping, that of a cascade (docs/cascades.md) included, or the path or the text of a mapping.json or of a
+             mapping file (docs/mappings.md)
     layer    the layer that a mapping file is for, unless it says so itself; the others hold their own
     arch     where it runs; a mapping.json holds its own, and a mapping file may name one
 
@@ -141,6 +153,10 @@ def evaluate(
     """
     if arch is None and layer is not None and not isinstance(layer, Problem):
         layer, arch = None, layer
+    if isinstance(mapping, FusedMapping):
+        if arch is None:
+            raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
+        return _finite(evaluate_tree(mapping, as_architecture(arch)), as_architecture(arch))
     if not isinstance(mapping, Mapping):
         checks.path(mapping, "the mapping", "a Mapping, or the path or the text of one", MappingError)
         from .mapping_sources import load_any
@@ -153,7 +169,10 @@ def evaluate(
         raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
     check_countable(mapping.problem)
     machine = as_architecture(arch)
-    cost = evaluate_fit(mapping, machine)
+    return _finite(evaluate_fit(mapping, machine), machine)
+
+
+def _finite(cost: AnyCost, machine: Architecture) -> AnyCost:
     if not isfinite(cost.edp):
         raise TilewrightError("energy times latency is too large for a number", where=machine.name)
     return cost

@@ -1,7 +1,7 @@
 """The architecture specification, its reader, and the library of machines."""
 
 from .loader import list_archs, load_arch, parse_arch
-from .spec import Architecture, ArrayAxis, Fanout, Footprint, Halo, Keep, Keeps, Mac, Memory, Reuse
+from .spec import Architecture, ArrayAxis, Fanout, Footprint, Halo, Keep, Keeps, Mac, Memory, Op, Overlap, Reuse
 
 __all__ = [
     "Architecture",
@@ -13,6 +13,8 @@ __all__ = [
     "Keeps",
     "Mac",
     "Memory",
+    "Op",
+    "Overlap",
     "Reuse",
     "list_archs",
     "load_arch",

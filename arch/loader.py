@@ -12,6 +12,7 @@
     reuse: across_levels         # a tile stays over loops that do not move it (the default); at_node: over no loop
     footprint: exact             # a tile's words are those that it touches (the default); box: those between them too
     latency: steady              # of the busiest resource (the default); with_fill: and the first tiles, and the last
+    overlap: within_operations   # operations of a cascade take turns (the default); across_operations: all at once
     leakage: 5 mW                # of what is neither memory nor MAC; a power, or pJ/cycle; nothing, if not given
     area: 1.5 mm2                # of what is neither memory nor MAC; for information
 
@@ -49,6 +50,7 @@
         write: 1 pJ
 
     mac: {energy: 1 pJ, per_cycle: 1, leakage: 3 uW, area: 900 um2}   # per_cycle is 1, if not given
+                                 # ops: {exp: {energy: 4 pJ, per_cycle: 0.25}} is of points that do not multiply
 
     parameters: {lanes: 16}      # named values, for `x: lanes`; any field may be referred to (formulas.py)
 
@@ -76,11 +78,26 @@ from pydantic import BaseModel, ValidationError
 
 from ..inputs import checks
 from ..ir import ArchitectureError, Role, did_you_mean
+from ..ir.expression import OPERATION_KINDS
 from ..ir.problem import ROLES
 from .document import LEVEL_NAME, Field, is_path, read_document, read_text
 from .estimate_fields import estimated_text, given, mac_estimate, memory_estimate, wants
 from .settings import Setting, shown_settings, with_settings
-from .spec import Architecture, ArrayAxis, Fanout, Footprint, Halo, Keep, Keeps, Latency, Mac, Memory, Reuse
+from .spec import (
+    Architecture,
+    ArrayAxis,
+    Fanout,
+    Footprint,
+    Halo,
+    Keep,
+    Keeps,
+    Latency,
+    Mac,
+    Memory,
+    Op,
+    Overlap,
+    Reuse,
+)
 from .units import area_mm2, bits_per_cycle, clock_hz, energy_pj, pj_per_bit, pj_per_cycle, size_bits
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -99,7 +116,8 @@ _TOP = {
     "levels": "a list of memories and fanouts, outermost first",
     "mac": "a mapping such as {energy: 1 pJ}",
 }
-_SWITCHES = ("inner_drain_read", "first_read_elision", "reuse", "footprint", "latency")
+_SWITCHES = ("inner_drain_read", "first_read_elision", "reuse", "footprint", "latency", "overlap")
+_OVERLAPS = ("within_operations", "across_operations")
 _TOP_OPTIONAL = (
     "description", "technology", "source", "partial_sum", "leakage", "area", "parameters", *_SWITCHES
 )  # fmt: skip
@@ -112,6 +130,7 @@ _MEMORY = {
 _MEMORY_OPTIONAL = (
     "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "leakage", "area", "estimate"
 )  # fmt: skip
+_MAC = {"energy": "an energy such as 1 pJ"}
 _FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
 _FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction", "hop")
 
@@ -266,6 +285,7 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
         reuse=_reuse(top),
         footprint=_footprint(top),
         latency=cast(Latency, top["latency"].choice(("steady", "with_fill"))) if "latency" in top else "steady",
+        overlap=cast(Overlap, top["overlap"].choice(_OVERLAPS)) if "overlap" in top else _OVERLAPS[0],
         levels=levels,
         mac=mac,
         **scale.idle(top),
@@ -342,17 +362,31 @@ def _fanout(field: Field, scale: _Scale) -> Fanout:
 
 def _mac(field: Field, scale: _Scale) -> Mac:
     estimated = wants(_plain_members(field), "energy")
-    required = {} if estimated else {"energy": "an energy such as 1 pJ"}
-    members = given(field.members(required, ("energy", "per_cycle", "leakage", "area", "estimate")))
+    required = {} if estimated else _MAC
+    members = given(field.members(required, ("energy", "per_cycle", "leakage", "area", "estimate", "ops")))
     estimate = mac_estimate(_plain_members(field)) if "estimate" in members else None
-    energy = members["energy"].quantity(energy_pj, "an energy such as 1 pJ") if "energy" in members else None
-    per_cycle = members["per_cycle"].number("a positive number of MACs such as 1") if "per_cycle" in members else 1.0
+    energy = members["energy"].quantity(energy_pj, _MAC["energy"]) if "energy" in members else None
     idle = scale.idle(members)
     if estimate is not None:
         scale.estimated["MAC"] = estimate.names
         energy = estimate.pj("energy") if energy is None else energy
         idle |= estimate.idle(scale.clock_hz)
-    return _build(Mac, field, energy_pj=energy, per_cycle=per_cycle, **idle)
+    ops = _ops(members["ops"]) if "ops" in members else {}
+    return _build(Mac, field, energy_pj=energy, per_cycle=_per_cycle(members), **idle, ops=ops)
+
+
+def _ops(field: Field) -> dict[str, Op]:
+    """What points cost that are no multiply-accumulates, by kind of function."""
+    found = {}
+    for kind, each in field.members({}, OPERATION_KINDS).items():
+        members = each.members(_MAC, ("per_cycle",))
+        energy = members["energy"].quantity(energy_pj, _MAC["energy"])
+        found[kind] = _build(Op, each, energy_pj=energy, per_cycle=_per_cycle(members))
+    return found
+
+
+def _per_cycle(members: Mapping[str, Field]) -> float:
+    return members["per_cycle"].number("a positive number of MACs such as 1") if "per_cycle" in members else 1.0
 
 
 def _level_name(field: Field) -> str:

@@ -10,7 +10,17 @@ import math
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
 from ..ir.display import Shown
@@ -20,6 +30,7 @@ Halo = Literal["none", "innermost", "exact"]
 Reuse = Literal["across_levels", "at_node"]
 Footprint = Literal["exact", "box"]
 Latency = Literal["steady", "with_fill"]
+Overlap = Literal["within_operations", "across_operations"]
 
 ESTIMATES = "estimates: "
 """What the source of an architecture says before the figures of it that are estimates."""
@@ -29,6 +40,11 @@ class Spec(BaseModel):
     """Base of all specification records: frozen, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _without(fields: dict[str, Any], key: str, default: object) -> dict[str, Any]:
+    """The fields of a record without one that only cascades need, where it has its default."""
+    return {name: value for name, value in fields.items() if (name, value) != (key, default)}
 
 
 class Keeps(Spec):
@@ -138,18 +154,40 @@ class Fanout(Spec):
         return math.prod(axis.size for axis in self.axes)
 
 
+class Op(Spec):
+    """What one unit needs for points of another kind than multiply-accumulates.
+
+    energy_pj  of one point
+    per_cycle  points that one unit completes in a cycle
+    """
+
+    energy_pj: NonNegativeFloat
+    per_cycle: PositiveFloat = 1.0
+
+
 class Mac(Spec):
     """The compute unit at the bottom: one per instance of the innermost level.
 
     energy_pj  of one multiply-accumulate
     per_cycle  multiply-accumulates that one unit completes in a cycle
     leakage_pj_per_cycle, area_mm2  of one unit
+    ops        by kind of function (`exp`, `max`, `add`, ...), what a point costs; others cost as multiply-accumulates
     """
 
     energy_pj: NonNegativeFloat
     per_cycle: PositiveFloat = 1.0
     leakage_pj_per_cycle: NonNegativeFloat = 0.0
     area_mm2: NonNegativeFloat = 0.0
+    ops: dict[str, Op] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without(handler(self), "ops", {})
+
+    def of(self, kind: str) -> Mac:
+        """The unit as an operation of that kind sees it."""
+        op = self.ops.get(kind)
+        return self.model_copy(update={"energy_pj": op.energy_pj, "per_cycle": op.per_cycle, "ops": {}}) if op else self
 
 
 class Architecture(Spec, Shown):
@@ -168,6 +206,9 @@ class Architecture(Spec, Shown):
     footprint          words of a tile: `exact` the distinct ones that it touches, `box` also those between them, as
                        Timeloop (they differ where strides or dilations leave gaps)
     latency            `steady`: of the busiest resource; `with_fill`: and of the first tiles in, and the last ones out
+    overlap            of a cascade's operations: `within_operations` each takes the time of its slowest resource, one
+                       after the other; `across_operations` the slowest resource of all together, which perfect
+                       prefetching could reach
     leakage_pj_per_cycle, area_mm2  of the rest of the chip, besides memories and MACs
     levels             memories and fanouts, outermost first; the first one is a memory
     mac                the compute unit
@@ -191,6 +232,11 @@ class Architecture(Spec, Shown):
     area_mm2: NonNegativeFloat = 0.0
     levels: tuple[Memory | Fanout, ...]
     mac: Mac
+    overlap: Overlap = "within_operations"
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without(handler(self), "overlap", "within_operations")
 
     @model_validator(mode="after")
     def _sound(self) -> Architecture:

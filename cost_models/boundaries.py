@@ -7,10 +7,11 @@ boundary: the outer holder is read for the inner one (operands, returning partia
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..arch import Architecture, Fanout, Memory
-from ..ir import Axis, Loop, Mapping, MappingError, Node, Tensor
+from ..ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Tensor
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,15 @@ class Boundary:
 def boundaries_of(mapping: Mapping, arch: Architecture) -> tuple[Boundary, ...]:
     """All boundaries of a mapping, tensor by tensor, each chain from the outside in."""
     check_placement(mapping, arch)
-    found: list[Boundary] = []
+    return tuple(chains_of(mapping, arch))
+
+
+def chains_of(mapping: Mapping, arch: Architecture) -> Iterator[Boundary]:
+    """The boundaries between the nodes that a nest has, wherever these stand."""
     for tensor in mapping.problem.tensors:
         positions = mapping.nest.node_positions(tensor.name)
         for outer, inner in zip(positions, (*positions[1:], len(mapping.nest)), strict=True):
-            found.append(_boundary(mapping, arch, tensor, outer, inner))
-    return tuple(found)
+            yield _boundary(mapping, arch, tensor, outer, inner)
 
 
 def _boundary(mapping: Mapping, arch: Architecture, tensor: Tensor, outer: int, inner: int) -> Boundary:
@@ -83,28 +87,34 @@ def _fanout(arch: Architecture, axis: Axis) -> Fanout:
 
 def check_placement(mapping: Mapping, arch: Architecture) -> None:
     """Nodes and spatial loops stand where the hierarchy has them; MappingError says which one does not."""
-    _check_hierarchy(mapping, arch)
-    outermost = arch.memories[0].name
+    check_hierarchy(mapping.nest, arch)
     for tensor in mapping.problem.tensors:
-        depths = []
-        for position in mapping.nest.node_positions(tensor.name):
-            memory = _memory(arch, mapping.nest.items[position])
-            depths.append(arch.depth[memory.name])
-            if memory.keeps[tensor.role] == "never":
-                raise MappingError(f"{memory.name} keeps {tensor.name}, but it must not keep {tensor.role} tensors")
-        if depths != sorted(set(depths)):
-            raise MappingError(f"the nodes of {tensor.name} do not go from outer to inner memories")
-        for memory in arch.memories:
-            if memory.keeps[tensor.role] == "must" and arch.depth[memory.name] not in depths:
-                hint = f"the outermost memory, {outermost}, keeps every tensor" if memory.name == outermost else None
-                raise MappingError(f"{memory.name} must keep {tensor.name}, and does not", hint=hint)
+        check_chain(mapping.nest, tensor, arch, arch.memories)
 
 
-def _check_hierarchy(mapping: Mapping, arch: Architecture) -> None:
+def check_chain(nest: LoopNest, tensor: Tensor, arch: Architecture, memories: Iterable[Memory]) -> None:
+    """A tensor's nodes go from outer to inner memories, each of which may keep it; of `memories`, those that must keep
+    it do."""
+    depths = []
+    for position in nest.node_positions(tensor.name):
+        memory = _memory(arch, nest.items[position])
+        depths.append(arch.depth[memory.name])
+        if memory.keeps[tensor.role] == "never":
+            raise MappingError(f"{memory.name} keeps {tensor.name}, but it must not keep {tensor.role} tensors")
+    if depths != sorted(set(depths)):
+        raise MappingError(f"the nodes of {tensor.name} do not go from outer to inner memories")
+    outermost = arch.memories[0].name
+    for memory in memories:
+        if memory.keeps[tensor.role] == "must" and arch.depth[memory.name] not in depths:
+            hint = f"the outermost memory, {outermost}, keeps every tensor" if memory.name == outermost else None
+            raise MappingError(f"{memory.name} must keep {tensor.name}, and does not", hint=hint)
+
+
+def check_hierarchy(nest: LoopNest, arch: Architecture) -> None:
     """Every fanout's loops come after all nodes of memories above it and before all nodes of memories below it."""
     deepest = -1
     deepest_name = ""
-    for item in mapping.nest:
+    for item in nest:
         level: Memory | Fanout
         if isinstance(item, Node):
             level = _memory(arch, item)

@@ -97,7 +97,7 @@ class _TimedWalk(Walk):
         self.macs.append(mac)
 
     def fill(self, boundary: Boundary, time: dict[int, int]) -> None:
-        if not self._is_served(boundary):
+        if not self.is_served(boundary):
             return
         with self._noted(boundary) as cycles:
             super().fill(boundary, time)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -35,7 +35,10 @@ NOTHING: frozenset[int] = frozenset()
 
 @dataclass(frozen=True)
 class Nest:
-    """A mapping, prepared: loops as digits per dimension."""
+    """A mapping, prepared: loops as digits per dimension.
+
+    starts  positions at which branches begin, where it is the way of an operation through a tree (`cascades/`)
+    """
 
     problem: Problem
     arch: Architecture
@@ -44,11 +47,12 @@ class Nest:
     temporal: tuple[int, ...]
     loops: Mapping[int, Loop]
     accumulator: int
+    starts: tuple[int, ...] = (0,)
     split: dict[tuple[str, int], tuple[tuple[Digit, ...], int, frozenset[int]]] = field(default_factory=dict)
     counted: dict[tuple[str, Steps, Group], tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, mapping: LoopMapping, arch: Architecture) -> Nest:
+    def of(cls, mapping: LoopMapping, arch: Architecture, starts: tuple[int, ...] = (0,)) -> Nest:
         items = mapping.nest.items
         loops = {i: item for i, item in enumerate(items) if isinstance(item, Loop) and item.trips > 1}
         return cls(
@@ -62,6 +66,7 @@ class Nest:
             temporal=tuple(i for i, loop in loops.items() if not loop.is_spatial),
             loops=loops,
             accumulator=mapping.nest.node_positions(mapping.problem.output.name)[-1],
+            starts=starts,
         )
 
     def above(self, dim: str, position: int) -> tuple[tuple[Digit, ...], int, frozenset[int]]:
@@ -77,10 +82,18 @@ class Nest:
     def spatial_above(self, position: int) -> frozenset[int]:
         return frozenset(i for i in self.spatial if i < position)
 
+    def start(self, position: int) -> int:
+        """Where the branch begins in which a node stands: what it holds lasts for one visit of the branch."""
+        return max(start for start in self.starts if start <= position)
+
     def innermost_serving(self, tensor: Tensor, position: int) -> int:
-        """The innermost temporal loop that makes a node at `position` be served; that of FIRST if none does."""
+        """The innermost temporal loop that makes a node at `position` be served; that of FIRST if none does.
+
+        Every loop above the node's branch does."""
+        start = self.start(position)
         above = (i for i in self.temporal if i < position)
-        return max((i for i in above if self.arch.loop_moves(self.loops[i].dim, tensor)), default=FIRST.last)
+        serving = (i for i in above if i < start or self.arch.loop_moves(self.loops[i].dim, tensor))
+        return max(serving, default=FIRST.last)
 
 
 class Group(NamedTuple):
@@ -100,8 +113,12 @@ def count_words(mapping: LoopMapping, arch: Architecture) -> Counts:
 
     Raises MappingError when a node or loop stands where the architecture has no place for it.
     """
-    nest = Nest.of(mapping, arch)
-    boundaries = boundaries_of(mapping, arch)
+    return count_boundaries(Nest.of(mapping, arch), mapping, boundaries_of(mapping, arch))
+
+
+def count_boundaries(nest: Nest, mapping: LoopMapping, boundaries: Sequence[Boundary]) -> Counts:
+    """The compute steps of a nest, and the words that cross some of its boundaries."""
+    arch = nest.arch
     counts = Counts(steps=_steps(nest))
     for boundary in boundaries:
         outer, inner = (
@@ -195,13 +212,9 @@ def _count_partial_sums(
 ) -> None:
     """Every arrival is a write of the outer memory, and every arrival of a word after its first also a read."""
     position, tensor = boundary.inner_position, boundary.tensor
-    arriving = Group(position, boundary.reduced, outers[0])
-    first_arrivals = _distinct(nest, tensor, Group(boundary.outer_position, only=outers[0]))
+    arrivals, first_arrivals = arriving_sums(nest, boundary, outers[0])
     outer = _account(table, boundary.outer.name, tensor.name)
-    if boundary.inner is None:
-        arrivals = words_in(nest, tensor, EVERY, arriving)[0]
-    else:
-        arrivals = moved_words(nest, tensor, "none", arriving)
+    if boundary.inner is not None:
         leaving = Group(position, NOTHING, inners[0])
         visits = moved_words(nest, tensor, "none", leaving)
         first_visits = _distinct(nest, tensor, leaving)
@@ -217,6 +230,15 @@ def _count_partial_sums(
             outer.finished_writes += first_arrivals
     outer.writes += arrivals
     outer.reads += arrivals - (first_arrivals if nest.arch.first_read_elision else 0)
+
+
+def arriving_sums(nest: Nest, boundary: Boundary, outer: Place = ALL) -> tuple[int, int]:
+    """Partial sums that arrive at the outer memory of a boundary, and how many of them are the first of their word."""
+    tensor, arriving = boundary.tensor, Group(boundary.inner_position, boundary.reduced, outer)
+    first = _distinct(nest, tensor, Group(boundary.outer_position, only=outer))
+    if boundary.inner is None:
+        return words_in(nest, tensor, EVERY, arriving)[0], first
+    return moved_words(nest, tensor, "none", arriving), first
 
 
 def _may_finish(nest: Nest, position: int) -> bool:
@@ -251,15 +273,16 @@ def moved_words(nest: Nest, tensor: Tensor, halo: str, group: Group) -> int:
     words, _ = words_in(nest, tensor, Steps(innermost), group)
     return words - sum(
         words_in(nest, tensor, Steps(loop, moving=True), group)[1]
-        for loop in sliding_loops(nest, tensor, halo, innermost)
+        for loop in sliding_loops(nest, tensor, halo, innermost, nest.start(group.position))
     )
 
 
-def sliding_loops(nest: Nest, tensor: Tensor, halo: str, innermost: int) -> list[int]:
-    """Temporal loops at whose steps a node keeps the part of its tile that it still wants."""
+def sliding_loops(nest: Nest, tensor: Tensor, halo: str, innermost: int, start: int = 0) -> list[int]:
+    """Temporal loops at whose steps a node keeps the part of its tile that it still wants; none above its branch, which
+    begins at `start`."""
     if halo == "exact":
-        return [loop for loop in nest.temporal if loop <= innermost]
-    slides = innermost != FIRST.last and nest.loops[innermost].dim in tensor.dims
+        return [loop for loop in nest.temporal if start <= loop <= innermost]
+    slides = innermost >= start and nest.loops[innermost].dim in tensor.dims
     return [innermost] if halo == "innermost" and slides else []
 
 

@@ -145,8 +145,11 @@ def evaluate(mapping: Mapping, arch: Architecture) -> Cost:
     return cost_of(mapping, arch, count_words(mapping, arch))
 
 
-def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
-    """The cost of a mapping whose words are already counted."""
+def cost_of(mapping: Mapping, arch: Architecture, counts: Counts, points: int | None = None) -> Cost:
+    """The cost of a mapping whose words are already counted.
+
+    points  multiply-accumulates that are done; by default those of the problem
+    """
     tensors = {t.name: t for t in mapping.problem.tensors}
     tiles = tile_words(mapping, arch.footprint)
     traffic = tuple(
@@ -163,7 +166,7 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts) -> Cost:
         if (accesses := counts.total.get((memory.name, tensor.name))) is not None
     )
     memories = tuple(_memory_use(arch, memory, counts, tensors, traffic, tiles) for memory in arch.memories)
-    macs = mapping.problem.macs
+    macs = mapping.problem.macs if points is None else points
     mac_energy = macs * arch.mac.energy_pj
     compute_cycles = counts.steps / arch.mac.per_cycle
     overlapped = {"compute": compute_cycles} | {m.name: m.cycles for m in memories if m.overlaps}
@@ -295,7 +298,7 @@ def capacity_parts(memory: Memory) -> tuple[Part, ...]:
 
 def check_fit(mapping: Mapping, arch: Architecture) -> None:
     """Tiles fit their memories and spatial loops their axes; MappingError says what does not, and by how much."""
-    _check_axes(mapping, arch)
+    check_axes(mapping, arch)
     tiles = tile_words(mapping, arch.footprint)
     for memory in arch.memories:
         copies = 2 if memory.double_buffered else 1
@@ -315,7 +318,8 @@ def check_fit(mapping: Mapping, arch: Architecture) -> None:
                 )
 
 
-def _check_axes(mapping: Mapping, arch: Architecture) -> None:
+def check_axes(mapping: Mapping, arch: Architecture) -> None:
+    """Spatial loops fit their axes, and run over dimensions that these allow; MappingError says which do not."""
     for fanout in arch.fanouts:
         for index, axis in enumerate(fanout.axes):
             used = 1

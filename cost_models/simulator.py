@@ -38,7 +38,7 @@ class SimulationError(AssertionError):
 
 
 @dataclass
-class _Holder:
+class Holder:
     """What the instances of one node hold, and what has passed through them."""
 
     tile: dict[Coordinates, Tile] = field(default_factory=dict)
@@ -50,18 +50,18 @@ class _Holder:
 class Walk:
     """One walk over one mapping."""
 
-    def __init__(self, mapping: Mapping, arch: Architecture) -> None:
+    def __init__(self, mapping: Mapping, arch: Architecture, boundaries: Sequence[Boundary] | None = None) -> None:
         self.problem = mapping.problem
         self.arch = arch
         self.items = mapping.nest.items
-        self.boundaries = boundaries_of(mapping, arch)
+        self.boundaries = boundaries_of(mapping, arch) if boundaries is None else boundaries
         self.legs = {(b.tensor.name, b.inner_position): legs_of(b, mapping, arch) for b in self.boundaries}
         self.hops: dict[Route, float] = defaultdict(float)
         self.first_tiles: list[FirstTile] = []
         self.tile_of_loop = self._tiles()
         self.temporal = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and not item.is_spatial]
         self.spatial = [i for i, item in enumerate(self.items) if isinstance(item, Loop) and item.is_spatial]
-        self.holders: dict[int, _Holder] = {b.outer_position: _Holder() for b in self.boundaries}
+        self.holders: dict[int, Holder] = {b.outer_position: Holder() for b in self.boundaries}
         self.instance_accesses: dict[tuple[str, str, Coordinates], Accesses] = defaultdict(Accesses)
         self.contributions = {dim: size for dim, size in self.problem.dims if dim not in self.problem.output.dims}
         self.steps = 0
@@ -129,23 +129,23 @@ class Walk:
             first = self.offsets(time, len(self.items))
             if any(first[d] >= self.problem.sizes[d] for d in first):
                 continue
-            self.moved_loop = FIRST_STEP if previous is None else self._outermost_change(previous, values)
+            self.moved_loop = FIRST_STEP if previous is None else self.outermost_change(previous, values)
             previous = values
             self.step(time)
         for boundary in reversed(self.boundaries):
             if boundary.tensor.is_output and boundary.inner is not None:
                 self.drain(boundary, sorted(self.holders[boundary.inner_position].tile))
-        self._check_result()
-        return self._counts()
+        self.check_result()
+        return self.counts()
 
-    def _outermost_change(self, previous: Coordinates, values: Coordinates) -> int:
+    def outermost_change(self, previous: Coordinates, values: Coordinates) -> int:
         return next(i for i, old, new in zip(self.temporal, previous, values, strict=True) if old != new)
 
     def step(self, time: dict[int, int]) -> None:
         self.steps += 1
         for boundary in reversed(self.boundaries):
             keeps_sums = boundary.tensor.is_output and boundary.inner is not None
-            if keeps_sums and self.moved_loop != FIRST_STEP and self._is_served(boundary):
+            if keeps_sums and self.moved_loop != FIRST_STEP and self.is_served(boundary):
                 self.drain(boundary, sorted(self.holders[boundary.inner_position].tile))
         for boundary in self.boundaries:
             if boundary.inner is None:
@@ -207,7 +207,7 @@ class Walk:
     # ---- operands ------------------------------------------------------------------------------------------
 
     def fill(self, boundary: Boundary, time: dict[int, int]) -> None:
-        if not self._is_served(boundary):
+        if not self.is_served(boundary):
             return
         holder = self.holders[boundary.inner_position]
         wanted: dict[tuple[Coordinates, Coordinates], set[Element]] = defaultdict(set)
@@ -216,7 +216,7 @@ class Walk:
             if not self._inside(offset):
                 continue
             inner = self.coordinates(space, boundary.inner_position)
-            tile = self.elements(boundary.tensor, offset, self.extents(offset, boundary.inner_position))
+            tile = self.tile_at(boundary, {**time, **space})
             new = self._new_elements(boundary, holder.tile.get(inner), tile)
             holder.tile[inner] = tile
             account = self.account_inner(boundary, inner)
@@ -227,8 +227,13 @@ class Walk:
             taken.append((space, new))
         self.travel(boundary, taken)
         for (outer, _), elements in wanted.items():
-            self._check_held(boundary, outer, elements)
+            self.check_held(boundary, outer, elements)
             self.account(boundary, outer).reads += len(elements)
+
+    def tile_at(self, boundary: Boundary, values: dict[int, int]) -> Tile:
+        """The tile of a boundary's inner node, given the values of all loops."""
+        offset = self.offsets(values, boundary.inner_position)
+        return self.elements(boundary.tensor, offset, self.extents(offset, boundary.inner_position))
 
     def _new_elements(self, boundary: Boundary, held: Tile | None, tile: Tile) -> Tile:
         assert boundary.inner is not None
@@ -236,7 +241,7 @@ class Walk:
         slides = halo == "innermost" and self.moved_loop == self._innermost_serving(boundary) and self._slides(boundary)
         return tile - held if held is not None and (halo == "exact" or slides) else tile
 
-    def _is_served(self, boundary: Boundary) -> bool:
+    def is_served(self, boundary: Boundary) -> bool:
         """Whether the loop that just stepped reaches this node: the innermost that serves it, or a loop outside it."""
         return self.moved_loop <= self._innermost_serving(boundary)
 
@@ -254,7 +259,7 @@ class Walk:
                 return i
         return FIRST_STEP
 
-    def _check_held(self, boundary: Boundary, outer: Coordinates, elements: set[Element]) -> None:
+    def check_held(self, boundary: Boundary, outer: Coordinates, elements: set[Element]) -> None:
         held = self.holders[boundary.outer_position].tile.get(outer)
         if held is not None and not elements <= held:
             raise SimulationError(f"{boundary.outer.name} is read for {boundary.tensor.name} that it does not hold")
@@ -310,7 +315,7 @@ class Walk:
                 if self.arch.inner_drain_read:
                     account.reads += 1
                     account.drains += 1
-                    account.finished_reads += self._finished(products) and self._may_finish(boundary.inner_position)
+                    account.finished_reads += self.finished(products) and self._may_finish(boundary.inner_position)
         self._arrive(boundary, arriving)
 
     def _may_finish(self, position: int) -> bool:
@@ -326,7 +331,7 @@ class Walk:
         item = self.items[loop_position]
         return isinstance(item, Loop) and item.trips > 1 and item.dim in self.contributions
 
-    def _finished(self, products: int) -> bool:
+    def finished(self, products: int) -> bool:
         return products == math.prod(self.contributions.values())
 
     def _arrive(self, boundary: Boundary, arriving: dict[tuple[Coordinates, Coordinates], dict[Element, int]]) -> None:
@@ -341,7 +346,7 @@ class Walk:
                 seen.add((outer, element))
                 stored[element] = stored.get(element, 0) + products
                 account.writes += 1
-                account.finished_writes += self._finished(stored[element]) and may_finish
+                account.finished_writes += self.finished(stored[element]) and may_finish
 
     # ---- the MAC -------------------------------------------------------------------------------------------
 
@@ -357,7 +362,7 @@ class Walk:
                 taken.append((space, {element}))
         self.travel(boundary, taken)
         for (outer, _), elements in wanted.items():
-            self._check_held(boundary, outer, set(elements))
+            self.check_held(boundary, outer, set(elements))
             account = self.account(boundary, outer)
             if boundary.tensor.is_output:
                 self._update(boundary, outer, elements)
@@ -375,15 +380,15 @@ class Walk:
 
     # ---- results -------------------------------------------------------------------------------------------
 
-    def _check_result(self) -> None:
+    def check_result(self) -> None:
         position = next(b.outer_position for b in self.boundaries if b.tensor.is_output)
         sums = self.holders[position].products[()]
         zero = dict.fromkeys(self.problem.dim_names, 0)
         expected = self.elements(self.problem.output, zero, dict(self.problem.sizes))
-        if set(sums) != expected or not all(self._finished(products) for products in sums.values()):
+        if set(sums) != expected or not all(self.finished(products) for products in sums.values()):
             raise SimulationError("the nest did not accumulate every product of every output exactly once")
 
-    def _counts(self) -> Counts:
+    def counts(self) -> Counts:
         counts = Counts(steps=self.steps, hops=dict(self.hops), first_tiles=self.first_tiles)
         for (memory, tensor, _), accesses in self.instance_accesses.items():
             total = counts.total.setdefault((memory, tensor), Accesses())

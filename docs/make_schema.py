@@ -13,7 +13,7 @@ from typing import Any
 
 from interface import entries_of, split_docstring
 from tilewright.arch import Fanout, Memory
-from tilewright.arch.spec import ArrayAxis, Keeps, Mac
+from tilewright.arch.spec import ArrayAxis, Keeps, Mac, Op
 from tilewright.cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
 from tilewright.mapper.certificate import Certificate
 from tilewright.report import documents
@@ -22,7 +22,7 @@ from tilewright.report.mapping_schema import schema_path
 
 PATH = schema_path(SCHEMA_VERSION)
 
-_RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate)
+_RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate)
 
 
 def mapping_schema() -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Frozen data shared by every other folder: problems, loop nests, mappings. Nothing here computes a cost."""
 
+from .cascade import Cascade, Operation, Pad, Reduction, plain_rank
 from .errors import (
     ArchitectureError,
     ConstraintError,
@@ -14,35 +15,56 @@ from .errors import (
     did_you_mean,
     need_package,
 )
+from .expression import Call, Expression, Number, Operand
+from .fused import FusedMapping
 from .mapping import Mapping
 from .nest import Axis, Loop, LoopNest, Node
+from .path import OperationPath
 from .problem import Problem, Rank, Role, Tensor
 from .tiles import Digit, ceil_div, digits_by_dimension, tile_below
+from .tree import Address, Place, Renews, SharedLoop, Tree, loop_of
 
 __all__ = [
+    "Address",
     "ArchitectureError",
     "Axis",
+    "Call",
+    "Cascade",
     "ConstraintError",
     "Digit",
+    "Expression",
+    "FusedMapping",
     "InfeasibleError",
     "Loop",
     "LoopNest",
     "Mapping",
     "MappingError",
     "Node",
+    "Number",
+    "Operand",
+    "Operation",
+    "OperationPath",
+    "Pad",
+    "Place",
     "Problem",
     "ProblemError",
     "Rank",
+    "Reduction",
+    "Renews",
     "Role",
     "SearchCancelledError",
+    "SharedLoop",
     "StoreError",
     "Tensor",
     "TilewrightError",
+    "Tree",
     "UndecidedError",
     "UnwritableStoreError",
     "ceil_div",
     "did_you_mean",
     "digits_by_dimension",
+    "loop_of",
     "need_package",
+    "plain_rank",
     "tile_below",
 ]

@@ -112,7 +112,7 @@ class LoopNest(Shown):
     def __str__(self) -> str:
         lines: list[str] = []
         depth = 0
-        for group in _printed_lines(self.items):
+        for group in printed_lines(self.items):
             lines.append("  " * depth + group)
             depth += group.startswith(("for ", "parallel "))
         return "\n".join(lines)
@@ -124,27 +124,28 @@ class LoopNest(Shown):
         for number, line in enumerate(text.splitlines(), 1):
             stripped = line.split("#", 1)[0].strip()
             if stripped:
-                items.extend(_parse_line(stripped, number))
+                items.extend(parse_line(stripped, number))
         return cls(tuple(items))
 
 
-def _printed_lines(items: Iterable[Loop | Node]) -> Iterator[str]:
-    """One line per loop, and one per run of nodes of the same memory."""
-    memory: str | None = None
-    tensors: list[str] = []
+def printed_lines(items: Iterable[Loop | Node]) -> Iterator[str]:
+    """One line per loop, and one per run of nodes of the same memory and kind."""
+    run: list[Node] = []
     for item in items:
-        if isinstance(item, Node) and item.memory == memory:
-            tensors.append(item.tensor)
+        if run and isinstance(item, Node) and item.memory == run[-1].memory and type(item) is type(run[-1]):
+            run.append(item)
             continue
-        if memory is not None:
-            yield f"{memory} keeps {' '.join(tensors)}"
-            memory = None
-        if isinstance(item, Node):
-            memory, tensors = item.memory, [item.tensor]
-        else:
+        if run:
+            yield _nodes_line(run)
+        run = [item] if isinstance(item, Node) else []
+        if not run:
             yield str(item)
-    if memory is not None:
-        yield f"{memory} keeps {' '.join(tensors)}"
+    if run:
+        yield _nodes_line(run)
+
+
+def _nodes_line(nodes: list[Node]) -> str:
+    return " ".join([str(nodes[0]), *(node.tensor for node in nodes[1:])])
 
 
 _TEMPORAL = re.compile(r"for (\S+) in ([0-9]{1,18})")
@@ -152,7 +153,8 @@ _SPATIAL = re.compile(r"parallel (\S+) in ([0-9]{1,18}) on (\S+)\.([xy])")
 _NODES = re.compile(r"(\S+) keeps (.+)")
 
 
-def _parse_line(line: str, number: int) -> list[Loop | Node]:
+def parse_line(line: str, number: int) -> list[Loop | Node]:
+    """The loop, or the nodes, of one line of text; MappingError names the line that is not understood."""
     if match := _TEMPORAL.fullmatch(line):
         return [Loop(match[1], _trips(match[2], number))]
     if match := _SPATIAL.fullmatch(line):

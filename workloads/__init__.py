@@ -1,5 +1,6 @@
 """Layers and networks as problems: convolutions, matrix products, einsums, and tables of whole networks."""
 
+from .cascades import cascade, cascade_from_texts, load_cascade
 from .einsum import einsum
 from .inline import conv_from_text, einsum_from_text, gemm_from_text, parse_sizes
 from .layers import batched_gemm, conv2d, convolution, gemm
@@ -11,6 +12,8 @@ __all__ = [
     "Network",
     "NetworkLayer",
     "batched_gemm",
+    "cascade",
+    "cascade_from_texts",
     "conv2d",
     "conv_from_text",
     "convolution",
@@ -19,6 +22,7 @@ __all__ = [
     "gemm",
     "gemm_from_text",
     "list_networks",
+    "load_cascade",
     "load_layer",
     "load_network",
     "parse_sizes",

@@ -41,12 +41,12 @@ def einsum(
     operands, output = _read_spec(spec)
     where = f"einsum {''.join(spec.split())!r}"
     given = checks.mapping(sizes or {}, f"{where}: sizes", 'a dict such as {"m": 64}', ProblemError)
-    size = _merged(dict(given), size_of_index, where)
+    size = merged_sizes(dict(given), size_of_index, where)
     indices = list(dict.fromkeys(output + "".join(operands)))
     check_keys(size, f"{where}: sizes", indices, ())
     for index in indices:
         whole(index, size[index], f"{where}: sizes")
-    dim = _dimension_names(indices)
+    dim = dimension_names(indices)
     tensors: list[tuple[str, Role, tuple[Rank, ...]]] = [
         (OPERAND_NAMES[position], "weight" if position else "input", axes(*(dim[index] for index in operand)))
         for position, operand in enumerate(operands)
@@ -55,14 +55,15 @@ def einsum(
     return build(title, {dim[index]: size[index] for index in indices}, tensors, bits)
 
 
-def _merged(sizes: dict[str, int], keywords: Mapping[str, int], where: str) -> dict[str, int]:
+def merged_sizes(sizes: dict[str, int], keywords: Mapping[str, int], where: str) -> dict[str, int]:
+    """Sizes that are given as a mapping and as keywords; ProblemError for one that is given in both."""
     twice = sorted(sizes.keys() & keywords.keys())
     if twice:
         raise ProblemError(f"the size of {twice[0]!r} is given twice, in the mapping and as a keyword", where=where)
     return {**sizes, **keywords}
 
 
-def _dimension_names(indices: Iterable[str]) -> dict[str, str]:
+def dimension_names(indices: Iterable[str]) -> dict[str, str]:
     """Upper case, except where that would make one name of two indices."""
     known = set(indices)
     return {index: index if index.upper() in known else index.upper() for index in indices}

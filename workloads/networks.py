@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..inputs import checks
-from ..inputs.plain_yaml import LARGEST_FILE, check_plain
 from ..ir import Problem, ProblemError, did_you_mean
-from ..ir.files import missing_file
 from .arguments import check_keys, pair, whole
 from .einsum import einsum
+from .files import read_yaml
 from .layers import batched_gemm, conv2d, gemm
 from .network import ONNX, WIDTHS, Network, NetworkLayer, Widths
 
@@ -128,7 +127,11 @@ def _split_reference(reference: str) -> tuple[str, str]:
 
 
 def _read_network(file: Path, where: str) -> Network:
-    data = _table(_read_yaml(file, where), where, *_NETWORK_KEYS)
+    data = _table(
+        read_yaml(file, where, "a table of layers", f"shipped networks: {', '.join(list_networks())}"),
+        where,
+        *_NETWORK_KEYS,
+    )
     name = _typed(data, "network", str, where)
     whole("batch", data.get("batch", 1), where)
     for number, figure in enumerate(_typed(data, "published", list, where, []), 1):
@@ -142,55 +145,6 @@ def _read_network(file: Path, where: str) -> Network:
     if twice:
         raise ProblemError(f"two layers are named {twice[0]!r}", where=where, hint="use repeat for equal layers")
     return Network(name, _typed(data, "source", str, where, ""), layers)
-
-
-def _read_yaml(file: Path, where: str) -> object:
-    # The parser takes longer to import than most layers take to build.
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        text = _read_text(file, where)
-        check_plain(text, where, "a table of layers", ProblemError, loader)
-        parser = loader(text)
-        try:
-            root = parser.get_single_node()
-            _refuse_second_keys(root, where)
-            return parser.construct_document(root) if root is not None else None
-        finally:
-            parser.dispose()
-    except FileNotFoundError:
-        hint = f"shipped networks: {', '.join(list_networks())}"
-        raise ProblemError(missing_file(file), where=where, hint=hint) from None
-    except (OSError, ValueError) as error:
-        raise ProblemError(f"cannot be read: {error}", where=where) from error
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ProblemError(f"not valid YAML: {error.problem}", where=f"{where}{line}") from error
-    except yaml.YAMLError as error:
-        raise ProblemError(f"not valid YAML: {error}", where=where) from error
-
-
-def _read_text(file: Path, where: str) -> str:
-    with file.open("rb") as stream:
-        data = stream.read(LARGEST_FILE + 1)
-    if len(data) > LARGEST_FILE:
-        raise ProblemError("larger than 1 MiB, expected a table of layers", where=where)
-    return data.decode("utf-8").removeprefix("\ufeff")
-
-
-def _refuse_second_keys(node: Any, where: str) -> None:
-    """ProblemError for a key that is given twice, or that would merge other ones in: the parser takes the last one."""
-    children = getattr(node, "value", ())
-    seen: set[str] = set()
-    for child in children if not isinstance(children, str) else ():
-        key, value = child if isinstance(child, tuple) else (None, child)
-        name = str(key.value) if key is not None else ""
-        if key is not None and (name in seen or name == "<<"):
-            twice = "is not allowed" if name == "<<" else "is given twice"
-            raise ProblemError(f"the key {name[:60]!r} {twice}", where=f"{where}, line {key.start_mark.line + 1}")
-        seen.add(name)
-        _refuse_second_keys(value, where)
 
 
 def _table(data: object, where: str, required: Collection[str], optional: Collection[str]) -> dict[str, Any]:

@@ -8,8 +8,19 @@ from typing import Annotated
 import typer
 
 from ..ir import TilewrightError
+from .cascades import tree_text
 from .mappings import cost_of, load_on
-from .options import ConvOption, EinsumOption, FastOption, GemmOption, MappingArgument, SetOption, names
+from .options import (
+    ConvOption,
+    EinsumOption,
+    FastOption,
+    GemmOption,
+    MappingArgument,
+    OpOption,
+    SetOption,
+    TreeOption,
+    names,
+)
 from .problems import problem_named
 from .terminal import show_document
 
@@ -47,6 +58,8 @@ def emit(
     conv: ConvOption = None,
     gemm: GemmOption = None,
     einsum: EinsumOption = None,
+    op: OpOption = None,
+    tree: TreeOption = None,
     set_fields: SetOption = None,
 ) -> None:
     """Print a mapping in another form: a program that executes it, or a file that others read.
@@ -57,11 +70,14 @@ def emit(
     tilewright emit result/mapping.json --to mlir --out layer.mlir
     tilewright emit result/mapping.json --to yaml > mine.yaml
     tilewright emit mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --to json
+    tilewright emit cascade.yaml --arch chip.yaml --mapping tree.txt --to numpy
     """
     from ..forms import emit_mapping, form_named
-    from ..results import write_file
 
     form_named(to)
+    if op or tree:
+        _write(tree_text(mapping, op, tree, arch, set_fields, to), out)
+        return
     tiles = None if copied is None else names(copied)
     if tiles == []:
         raise TilewrightError(f"found {copied!r}, expected memories, tensors in them, or none", where="--copied")
@@ -70,6 +86,12 @@ def emit(
     loaded = load_on(mapping, problem, arch, set_fields)
     chosen = None if tiles is None else [name for name in tiles if name != "none"]
     text = emit_mapping(loaded.evaluated(cost_of(mapping, loaded)), to, element=element, copied=chosen, fast=fast)
+    _write(text, out)
+
+
+def _write(text: str, out: Path | None) -> None:
+    from ..results import write_file
+
     if out is None:
         show_document(text)
     else:

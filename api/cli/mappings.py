@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import Mapping, Problem, TilewrightError
+from .cascades import evaluate_cascade, fused_named
 from .machines import architecture_named, settings_named
-from .options import FastOption, JsonOption, MappingArgument, QuietOption, SetOption, refuse_given
+from .options import (
+    FastOption,
+    JsonOption,
+    MappingArgument,
+    OpOption,
+    QuietOption,
+    SetOption,
+    TreeOption,
+    refuse_given,
+)
 from .problems import problem_named
 from .terminal import say, show_document, show_line, show_page, status
 
@@ -20,6 +30,7 @@ if TYPE_CHECKING:
     from ..arch import Architecture
     from ..cost_models import Cost
     from ..mapper.certificate import Certificate
+    from ..mapper.emit import Verification
     from ..mapper.legality import Claim
     from ..mapping_sources import AnyMapping
     from ..report.documents import LoadedMapping
@@ -43,6 +54,8 @@ def evaluate(
     einsum: Annotated[
         str | None, typer.Option(metavar="SPEC", help="That layer as an einsum; --layer has its sizes.")
     ] = None,
+    op: OpOption = None,
+    tree: TreeOption = None,
     set_fields: SetOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
     _quiet: QuietOption = False,
@@ -54,7 +67,13 @@ def evaluate(
     tilewright evaluate result/mapping.json --arch changed_chip.yaml --json
     tilewright evaluate mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss
     tilewright evaluate result/mapping.json --arch eyeriss --set "DRAM.read=100 pJ"
+    tilewright evaluate --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
+      --arch chip.yaml --mapping tree.txt
+    tilewright evaluate cascade.yaml --arch chip.yaml --mapping tree.txt
     """
+    if op or tree:
+        evaluate_cascade(mapping, op, tree, arch, set_fields, json)
+        return
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     loaded = load_on(mapping, problem, arch, set_fields)
@@ -78,6 +97,12 @@ def verify(
         bool, typer.Option("--floats", help="Operands of single precision; outputs may differ by their roundings.")
     ] = False,
     fast: FastOption = None,
+    op: OpOption = None,
+    tree: TreeOption = None,
+    arch: Annotated[
+        str | None, typer.Option(metavar="NAME|PATH", help="The architecture that the tree of a cascade is for.")
+    ] = None,
+    set_fields: SetOption = None,
     json: JsonOption = False,
     _quiet: QuietOption = False,
 ) -> None:
@@ -93,7 +118,16 @@ def verify(
     \b
     tilewright verify result/mapping.json
     tilewright verify result/mapping.json --sets
+    tilewright verify cascade.yaml --arch chip.yaml --mapping tree.txt
     """
+    if op or tree:
+        if sets or floats or fast is not None:
+            raise TilewrightError("--sets, --floats and --fast are not for cascades yet", where="--mapping")
+        verify_cascade(mapping, op, tree, arch, set_fields, json)
+        return
+    if arch is not None or set_fields:
+        hint = "evaluate it there with --json, and verify what comes out"
+        raise TilewrightError("the file has its own architecture", where="--arch", hint=hint)
     if sets:
         refuse_given(context, "a proof by integer sets runs nothing", "floats", "fast")
         prove_mapping(mapping, json)
@@ -169,7 +203,7 @@ def verify_mapping(
 ) -> None:
     """Run the program and say what came of it, on stderr if `quiet`; exits with 1 if it disagrees."""
     from ..mapper.emit import program_steps, verify_numpy
-    from ..report.units import count, seconds
+    from ..report.units import count
 
     steps = program_steps(mapping, arch, fast)
     expected = steps * _SECONDS_PER_STEP
@@ -182,6 +216,13 @@ def verify_mapping(
         raise TilewrightError(
             "its tensors do not fit the memory of this computer", where=mapping.problem.name
         ) from None
+    say_verified(verification, quiet, json)
+
+
+def say_verified(verification: Verification, quiet: bool = False, json: bool = False) -> None:
+    """Say what came of a program, or print it as a document; exits with 1 if it disagrees."""
+    from ..report.units import seconds
+
     verdict = "verified" if verification else "disagrees"
     text = f"{verdict}: {verification.message} ({seconds(verification.seconds)})"
     if json:
@@ -194,6 +235,23 @@ def verify_mapping(
         show_line(text)
     if not verification:
         raise typer.Exit(DISAGREES)
+
+
+def verify_cascade(
+    source: str,
+    op: list[str] | None,
+    tree: Path | None,
+    arch: str | None,
+    set_fields: list[str] | None,
+    json: bool = False,
+) -> None:
+    """Run the program of a tree that was written by hand."""
+    from ..mapper.emit import verify_tree
+
+    fused, machine, _ = fused_named(source, op, tree, arch, set_fields)
+    with status(f"running the program of {fused.cascade.name}"):
+        verification = verify_tree(fused, machine)
+    say_verified(verification, json=json)
 
 
 def load(

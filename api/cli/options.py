@@ -38,6 +38,23 @@ GemmOption = Annotated[
 EinsumOption = Annotated[
     str | None, typer.Option("--einsum", metavar="SPEC", help="An einsum; its sizes stand in place of the layer.")
 ]
+OpOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--op",
+        metavar="OPERATION",
+        help='An operation of a cascade, such as "T[m,n] += A[m,k] * B[k,n]"; to be repeated. The sizes stand in place '
+        "of the layer.",
+    ),
+]
+TreeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--mapping",
+        metavar="FILE",
+        help="The tree of a cascade (docs/cascades.md); the argument is its sizes then, with --op, or its YAML file.",
+    ),
+]
 DimsOption = Annotated[
     list[str] | None,
     typer.Option(

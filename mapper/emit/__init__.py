@@ -6,8 +6,9 @@ from .mapping_yaml import emit_mapping_yaml
 from .mlir import emit_mlir
 from .numpy_program import emit_numpy, program_steps
 from .timeloop import emit_timeloop
+from .tree_program import emit_tree
 from .tvm import emit_tvm
-from .verify import Verification, verify_numpy
+from .verify import Verification, verify_numpy, verify_tree
 
 __all__ = [
     "Element",
@@ -17,7 +18,9 @@ __all__ = [
     "emit_mlir",
     "emit_numpy",
     "emit_timeloop",
+    "emit_tree",
     "emit_tvm",
     "program_steps",
     "verify_numpy",
+    "verify_tree",
 ]

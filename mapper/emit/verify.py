@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...arch import Architecture
-from ...ir import Mapping
+from ...ir import FusedMapping, Mapping
 from .numpy_program import emit_numpy
+from .tree_program import emit_tree
 
 WordTable = dict[tuple[str, str], tuple[int, int]]
 
@@ -94,6 +95,23 @@ def verify_numpy(
         steps=steps,
         steps_run=ran,
     )
+
+
+def verify_tree(fused: FusedMapping, arch: Architecture, seed: int = 0) -> Verification:
+    """Emit the program of a fused mapping, run it on random operands, and compare all outputs with those of the
+    operations one after the other; `verify_numpy` says how it is run.
+
+    Raises MappingError when no program can be written for the mapping.
+    """
+    program: dict[str, Any] = {"__name__": "tilewright_reference"}
+    exec(compile(emit_tree(fused, arch), "<reference program>", "exec"), program)
+    begun = time.perf_counter()
+    wrong, moved = program["check"](seed)
+    seconds = time.perf_counter() - begun
+    expected: WordTable = program["EXPECTED"]
+    differing = [name for name in {**expected, **moved} if expected.get(name) != moved.get(name)]
+    message = _message(wrong, differing, moved, expected)
+    return Verification(not wrong, not differing, seconds, moved, expected, message)
 
 
 def _message(wrong: str, differing: list[tuple[str, str]], moved: WordTable, expected: WordTable) -> str:

@@ -126,7 +126,7 @@ class Blocks:
         """(rows,) whether loops of some kind directly inside an array may pay above tiles, (rows, dims)."""
         spread = self._with_room(block, arrays, tiles)
         slides = self._of(self._slides(block.fanout, placement))
-        found: Flags = ((self._any_kind(block.fanout, placement, spread) | slides) & (spread > 1)).any(axis=1)
+        found = _any_dim((self._any_kind(block.fanout, placement, spread) | slides) & (spread > 1))
         if len(self._sliding_tensors(block.fanout, placement)) == 1:  # else there is one kind for all
             ones = self._with_room(block, arrays, np.ones_like(tiles))
             more = (self._any_kind(block.fanout, placement, ones) & (ones > 1)).any(axis=1)
@@ -192,12 +192,12 @@ class Blocks:
         still = {boundary.tensor for boundary in waiting}
         kept = tuple(held if t in still else () for t, held in enumerate(placement))
         slides = self._of(self._slides(fanout, kept))
-        found: Flags = ((any_time | slides) & (spread > 1)).any(axis=1)
-        return found
+        return _any_dim((any_time | slides) & (spread > 1))
 
     def _spread(self, fanout: int, arrays: Sequence[Ints]) -> Ints:
         """(rows, dims) instances of a whole array."""
-        return np.prod([arrays[f] for f in self._axes(fanout)], axis=0, dtype=np.int64)
+        instances: Ints = np.prod([arrays[f] for f in self._axes(fanout)], axis=0, dtype=np.int64)
+        return instances
 
     def _axes(self, fanout: int) -> tuple[int, ...]:
         """The fanouts that are one array with one of them."""
@@ -268,8 +268,7 @@ class Blocks:
             for d, (dim, _) in zip(self._indices(rank), rank, strict=True)
             if any(coefficient > 1 for other, coefficient in rank if other != dim)
         ]
-        shared: Flags = (spread[:, coarse] > 1).any(axis=1)
-        return shared
+        return _any_dim(spread[:, coarse] > 1)
 
     def _idles(self, fanout: int, placement: Placement) -> list[int]:
         """Dimensions that do not move a tensor which stays in a memory inside an array, with ragged tiles."""
@@ -281,3 +280,9 @@ class Blocks:
             if held[0] < self.hierarchy.inside[fanout]
         ]
         return [d for d, dim in enumerate(self.dims) if any(dim not in dims for dims in kept)]
+
+
+def _any_dim(flags: Flags) -> Flags:
+    """(rows,) whether any of (rows, dims) flags is set."""
+    found: Flags = np.logical_or.reduce(flags, axis=1)
+    return found

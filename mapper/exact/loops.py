@@ -295,7 +295,7 @@ class _Loops(LoopBand):
             stage.state.waiting,
         )
         outermost = _first_of(real, stage.order[::-1], frozenset(self.bounds.every_dim))
-        pays: Flags = (pay & outermost).any(axis=1)
+        pays: Flags = np.logical_or.reduce(pay & outermost, axis=1)
         return pays
 
     def _may_still_pay(self, stage: Stage) -> Flags:

@@ -49,7 +49,7 @@ from ..means import DEFAULT_MEMORY_LIMIT, Means, OutOfMeans
 from ..space import SPACES, Space
 from ..space.regions import placements
 from ..space.size import count_mappings
-from ..tilings import TILINGS, Tiling, linear_growth
+from ..tilings import TILINGS, Tiling, has_few_tiles, linear_growth
 from .array_choices import ArrayPlans
 from .bounds.bounds import Bounds, cells_for, lattice_of
 from .bounds.loop_charges import LoopCharges
@@ -216,10 +216,12 @@ class ExactSearch:
 
     def _context(self, exchange_rate: float | None) -> SearchContext:
         hierarchy = Hierarchy(self.problem, self.arch, self.space)
+        # Where there are few tiles, all trips and numbers of instances are tried: nothing has to be argued about.
         # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
         # better; and where several mappings are wanted, those that only cost more count too.
         every = self.count > 1
-        fewest = not every and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
+        every_trip = every or has_few_tiles(self.problem)
+        fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         cost_columns, footprints = CostColumns.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
         room = TABLES_SHARE * self.means.memory_limit

@@ -18,10 +18,10 @@ DEEPEST = 20
 class LoopText:
     """The text of the nest: loops, the transfers at every node, and contractions."""
 
-    def __init__(self, schedule: ProgramText) -> None:
+    def __init__(self, schedule: ProgramText, indent: str = "") -> None:
         self.schedule, self.plan, self.problem = schedule, schedule.plan, schedule.problem
         self.items = self.plan.mapping.nest.items
-        self.indent = ""
+        self.indent = indent
         self.pending: list[Step] = []
 
     def lines(self) -> list[str]:
@@ -34,7 +34,7 @@ class LoopText:
         python = {step.position: step for step in self.plan.python_loops}
         passes = {contracted.core.position: contracted for contracted in self.schedule.passes}
         ends: list[list[str]] = []
-        for position, item in enumerate(self.items[: self.plan.last_node + 1]):
+        for position, item in list(enumerate(self.items[: self.plan.last_node + 1]))[self.plan.shared :]:
             if position in passes:
                 yield from self._flush()
                 ends.append(self._indented(pass_ends(self.schedule, passes[position])))
@@ -64,7 +64,7 @@ class LoopText:
         """The innermost tile."""
         schedule, end = self.schedule, len(self.items)
         sums = schedule.starts(place_of(self.problem.output), end)
-        yield f"macs.step({schedule.starts(schedule.edges, end)}, {sums})"
+        yield f"{schedule.macs}.step({schedule.starts(schedule.edges, end)}, {sums})"
         yield from self._contraction_lines(schedule.mac)
 
     def _begin_pass(self, contracted: Contracted) -> Iterator[str]:
@@ -91,10 +91,14 @@ class LoopText:
         output = self.problem.output
         buffer = core.buffers[output.name]
         trips = [label.trips for label in core.labels]
-        statements, value = contraction(factors, core.axes(buffer), trips)
+        statements, value = self._value(factors, core.axes(buffer), trips)
         yield from statements
         index = schedule.index(output, buffer, core.position)
-        yield f"{contracted.views[output.name]}[{bare(index)}] += {value}"
+        yield schedule.combined(f"{contracted.views[output.name]}[{bare(index)}]", value)
+
+    def _value(self, factors: list[Factor], output: tuple[int, ...], trips: list[int]) -> tuple[list[str], str]:
+        """Statements, and the expression of what is added to the output; the last factors are masks."""
+        return contraction(factors, output, trips)
 
     # ---- loops ---------------------------------------------------------------------------------------------
 
@@ -102,7 +106,7 @@ class LoopText:
         """Lines of the loops that are pending; what follows is inside them."""
         lines = []
         for group in self._blocks(self.pending):
-            ranges = [self._range(step) for step in group]
+            ranges = [self.range_of(step) for step in group]
             names = ", ".join(self.schedule.loop[step] for step in group)
             texts = "; ".join(f"for {step.dim} in {step.trips}" for step in group)
             source = ranges[0] if len(group) == 1 else f"itertools.product({', '.join(ranges)})"
@@ -123,7 +127,7 @@ class LoopText:
                 blocks.append([step])
         return blocks
 
-    def _range(self, step: Step) -> str:
+    def range_of(self, step: Step) -> str:
         """Starts of the tiles of one loop: from the start of the tile outside, to its end or that of the dimension."""
         first = self.schedule.start(step.dim, step.position)
         size = self.problem.sizes[step.dim]

@@ -11,10 +11,10 @@ from .plan import Step
 from .schedule import ProgramText, place_of
 
 
-def meter_lines(schedule: ProgramText) -> Iterator[str]:
+def meter_lines(schedule: ProgramText, name: str = "meters") -> Iterator[str]:
     """A function that makes `Fills` or `PartialSums` for each buffer, and `macs` for what happens at the bottom."""
-    names = [*schedule.meter.values(), "macs"]
-    yield "def meters() -> tuple[Any, ...]:"
+    names = [*schedule.meter.values(), schedule.macs]
+    yield f"def {name}() -> tuple[Any, ...]:"
     yield '    """Fresh meters: they compare what every instance holds with what it wants, and count the difference."""'
     for line in _statements(schedule):
         yield f"    {line}"
@@ -36,7 +36,7 @@ def _statements(schedule: ProgramText) -> Iterator[str]:
             yield f"{name} = Fills({outer}, {inner}, {quoted(boundary.inner.halo)}, TensorPlace("
         yield from _tensor_lines(schedule, boundary, buffer.below)
         yield "))"
-    yield "macs = Macs(["
+    yield f"{schedule.macs} = Macs(["
     for tensor in schedule.problem.tensors:
         yield from _mac_lines(schedule, tensor)
     yield f"], {not schedule.arch.first_read_elision})"

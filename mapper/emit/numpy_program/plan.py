@@ -87,6 +87,7 @@ class Buffer:
     boundary  towards the next node outwards; None for the outermost node
     below     elements of each dimension that one instance's tile spans, ragged edges included
     spatial   loops above the node: one axis of the buffer each
+    whole     whether it holds the whole tensor, and not the tile below the node
     """
 
     tensor: Tensor
@@ -95,6 +96,7 @@ class Buffer:
     boundary: Boundary | None
     below: dict[str, int]
     spatial: tuple[Step, ...]
+    whole: bool = False
 
     @property
     def tile(self) -> tuple[int, ...]:
@@ -113,20 +115,25 @@ def span(rank: Rank, extents: dict[str, int]) -> int:
 
 @dataclass(frozen=True)
 class NestPlan:
-    """A mapping, sorted into what each part of the program needs."""
+    """A mapping, sorted into what each part of the program needs.
+
+    shared      position in the nest above which loops are shared with other operations, and stay Python loops
+    exchanges   positions of outermost nodes that hold the tile of an intermediate
+    edges       whether the ends of all dimensions are marked: other operations read what lies beyond
+    """
 
     mapping: Mapping
     arch: Architecture
     steps: tuple[Step, ...]
     boundaries: tuple[Boundary, ...]
+    shared: int = 0
+    exchanges: frozenset[int] = frozenset()
+    edges: bool = False
 
     @classmethod
     def of(cls, mapping: Mapping, arch: Architecture) -> NestPlan:
         """Raises MappingError when a node or loop stands where the architecture has no place for it."""
-        digits = digits_by_dimension(mapping.problem, mapping.nest)
-        steps = [_step(dim, digit) for dim, found in digits.items() for digit in found if digit.trips > 1]
-        boundaries = boundaries_of(mapping, arch)
-        return cls(mapping, arch, tuple(sorted(steps, key=lambda s: s.position)), boundaries)
+        return cls(mapping, arch, steps_of(mapping), boundaries_of(mapping, arch))
 
     @property
     def problem(self) -> Problem:
@@ -155,11 +162,12 @@ class NestPlan:
         Such a loop makes nothing move, so the nodes may as well be filled before it, and it joins the contraction:
         unless the machine transfers tiles again at its steps (`reuse: at_node`).
         """
-        above = {s.position: s for s in self.steps if not s.spatial and s.position < self.last_node}
+        last = max(self.last_node, self.shared)
+        above = {s.position: s for s in self.steps if not s.spatial and s.position < last}
         kept = dict(above)
         moving: set[str] = set()
         items = self.mapping.nest.items
-        for position in range(self.last_node, -1, -1):
+        for position in range(self.last_node, self.shared - 1, -1):
             item = items[position]
             if not isinstance(item, Loop):
                 tensor = self.problem.tensor(item.tensor)
@@ -193,15 +201,17 @@ class NestPlan:
         return dict(sorted(found.items()))
 
     def _buffer(self, below: Boundary, above: Boundary | None) -> Buffer:
-        """The outermost node holds the whole tensor, wherever it stands."""
+        """The outermost node holds the whole tensor, wherever it stands, but where operations exchange their tiles."""
         position = below.outer_position
+        whole = above is None and position not in self.exchanges
         return Buffer(
             tensor=below.tensor,
             memory=below.outer.name,
             position=position,
             boundary=above,
-            below=self.extents(s for s in self.steps if above is None or s.position > position),
+            below=self.extents(s for s in self.steps if whole or s.position > position),
             spatial=tuple(s for s in self.spatial if s.position < position),
+            whole=whole,
         )
 
     def core(self, depth: int) -> Core:
@@ -241,12 +251,19 @@ class NestPlan:
             dim
             for dim in self.problem.dim_names
             if (dim not in any_rank and self.nominal[dim] > 1)
-            or (dim not in plain and dim not in output and self.is_ragged(dim))
+            or (self.is_ragged(dim) and (self.edges or (dim not in plain and dim not in output)))
         )
 
     def reductions(self) -> int:
         """Products that are summed in one output element."""
         return math.prod(n for dim, n in self.problem.dims if dim not in self.problem.output.dims)
+
+
+def steps_of(mapping: Mapping) -> tuple[Step, ...]:
+    """The loops of a mapping that do something, outermost first."""
+    digits = digits_by_dimension(mapping.problem, mapping.nest)
+    steps = [_step(dim, digit) for dim, found in digits.items() for digit in found if digit.trips > 1]
+    return tuple(sorted(steps, key=lambda s: s.position))
 
 
 def _step(dim: str, digit: Digit) -> Step:

@@ -150,6 +150,10 @@ class Along:
         state = tuple([None if place is None else place[0] + start for place in held])
         self._state = _number(state, self._state_ids, self._states)
 
+    def forget(self) -> None:
+        """No instance holds anything."""
+        self._state = 0
+
     def groups(self, move: int, by: str) -> dict[RangeGroup, int]:
         """Instances at work that share a transfer (or a buffer), and how many groups look like that."""
         if (move, by) not in self._groups:
@@ -231,6 +235,11 @@ class TensorPlace:
     def moves(self, starts: tuple[int, ...]) -> tuple[int, ...]:
         """Move all dimensions; their moves by number."""
         return tuple([along.move_to(start) for along, start in zip(self.along, starts, strict=True)])
+
+    def forget(self) -> None:
+        """The instances hold nothing."""
+        for along in self.along:
+            along.forget()
 
     def words(self, moves: tuple[int, ...], by: str, reuse: bool = False) -> int:
         """Words to be transferred: the product of what is wanted; with reuse, less the product of what is held."""

@@ -68,6 +68,11 @@ class Fills:
         self.writes += words[1]
         return True
 
+    def forget(self) -> None:
+        """What the buffers hold is given up: the next arrival fills them anew."""
+        self.now = None
+        self.tensor.forget()
+
     def tally(self) -> tuple[int, ...]:
         """All counts."""
         return self.reads, self.writes
@@ -120,6 +125,10 @@ class PartialSums:
             self.inner_writes += self.holding[0]
             self.outer_reads += self.holding[2]
         return returns
+
+    def forget(self) -> None:
+        """The next arrival is of another tile, wherever it is."""
+        self.now = None
 
     def leave(self) -> bool:
         """Count the drain of the tile; False if nothing is held."""

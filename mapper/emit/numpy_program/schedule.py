@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping as Mapping_
+from dataclasses import dataclass, field
 
 from ....arch import Architecture
 from ....ir import Mapping, Rank, Tensor
@@ -15,7 +16,6 @@ LOCALS = (
     "operands",
     "kind",
     "output_kind",
-    "macs",
     "left",
     "right",
     "result",
@@ -38,19 +38,54 @@ class Contracted:
     masks: dict[str, str]
 
 
+@dataclass(frozen=True)
+class PartOfTree:
+    """What an operation's way through a tree adds to its mapping.
+
+    plan     of the way
+    names    of the whole program
+    shared   names that the loops and nodes above a split have there, by position
+    maximum  whether words are combined by their maximum, and not by their sum
+    filled   positions of the nodes whose words are counted here; None: all but the outermost, as in an ordinary mapping
+    """
+
+    plan: NestPlan
+    names: FreshNames
+    shared: Mapping_[int, str] = field(default_factory=dict)
+    maximum: bool = False
+    filled: frozenset[int] | None = None
+
+
 class ProgramText:
     """Names for everything in `run`, and the text of its parts."""
 
     def __init__(
-        self, mapping: Mapping, arch: Architecture, taken: Sequence[str] = (), depths: Collection[int] = ()
+        self,
+        mapping: Mapping,
+        arch: Architecture,
+        taken: Sequence[str] = (),
+        depths: Collection[int] = (),
+        part: PartOfTree | None = None,
     ) -> None:
-        self.plan = NestPlan.of(mapping, arch)
+        """The schedule of a mapping.
+
+        taken   names that are not free
+        depths  of passes
+        part    what else there is, where it is an operation's way through a tree
+        """
+        if part is None:
+            part = PartOfTree(NestPlan.of(mapping, arch), FreshNames((*taken, *LOCALS)))
+        self.plan, names, shared = part.plan, part.names, part.shared
         self.problem = mapping.problem
         self.arch = arch
-        names = FreshNames((*taken, *LOCALS))
-        self.loop = self._loop_names(names)
-        self.buffer = {p: names.unique(f"{b.memory}_{b.tensor.name}") for p, b in self.plan.buffers.items()}
-        inner = [p for p, b in self.plan.buffers.items() if b.boundary]
+        self.identity = "-np.inf" if part.maximum else "0"
+        self.reduction = "max" if part.maximum else "sum"
+        self.macs = names.unique("macs" if part.filled is None else f"macs_{self.problem.name}")
+        self.loop = self._loop_names(names, shared)
+        self.buffer = {
+            p: shared.get(p) or names.unique(f"{b.memory}_{b.tensor.name}") for p, b in self.plan.buffers.items()
+        }
+        inner = [p for p, b in self.plan.buffers.items() if b.boundary and (part.filled is None or p in part.filled)]
         self.outside = {p: names.unique(f"{self.buffer[p]}_outside") for p in inner}
         self.meter = {p: names.unique(f"{self.buffer[p]}_meter") for p in inner}
         self.drain = {p: names.unique(f"drain_{self.buffer[p]}") for p in inner}
@@ -63,11 +98,11 @@ class ProgramText:
         masks = {dim: names.unique(f"{what}_valid_{dim}") for dim in self.mask}
         return Contracted(names.unique(what), core, views, masks)
 
-    def _loop_names(self, names: FreshNames) -> dict[Step, str]:
+    def _loop_names(self, names: FreshNames, shared: Mapping_[int, str]) -> dict[Step, str]:
         count = dict.fromkeys(self.problem.dim_names, 0)
         found = {}
         for step in self.plan.python_loops:
-            found[step] = names.unique(f"{step.dim}{count[step.dim]}")
+            found[step] = shared.get(step.position) or names.unique(f"{step.dim}{count[step.dim]}")
             count[step.dim] += 1
         return found
 
@@ -90,7 +125,7 @@ class ProgramText:
         terms = []
         for dim, coefficient in rank:
             start = self.start(dim, position)
-            base = self.start(dim, buffer.position) if buffer.boundary else "0"
+            base = self.start(dim, buffer.position) if not buffer.whole else "0"
             if start == base:
                 continue
             shift = start if base == "0" else f"{start} - {base}"
@@ -122,6 +157,10 @@ class ProgramText:
             else:
                 key = quoted(tensor.name)
                 yield f"{name} = padded(operands[{key}], {shapes[tensor.name]}, {buffer.shape}, kind)"
+        yield from self.mask_lines()
+
+    def mask_lines(self) -> Iterator[str]:
+        """One array per dimension whose end no operand marks."""
         for dim, name in self.mask.items():
             yield from comment(f"ones up to the end of {dim}, which no operand's zeros mark")
             yield f"{name} = (np.arange({self.plan.nominal[dim]}) < {self.problem.sizes[dim]}).astype(kind)"
@@ -167,8 +206,12 @@ class ProgramText:
     def sums_leave(self, buffer: Buffer) -> str:
         """The statement that adds the sums of a buffer to those in the outer one."""
         axes = self._summed(buffer)
-        value = self.buffer[buffer.position] + (f".sum(axis={axes})" if axes else "")
-        return f"{self.outside[buffer.position]}[{self.meter[buffer.position]}.at] += {value}"
+        value = self.buffer[buffer.position] + (f".{self.reduction}(axis={axes})" if axes else "")
+        return self.combined(f"{self.outside[buffer.position]}[{self.meter[buffer.position]}.at]", value)
+
+    def combined(self, target: str, value: str) -> str:
+        """The statement that combines some words with those that are there."""
+        return f"{target} += {value}" if self.reduction == "sum" else f"{target} = np.maximum({target}, {value})"
 
     def _summed(self, buffer: Buffer) -> tuple[int, ...]:
         """Axes of instances that deliver to the same place."""
@@ -202,12 +245,12 @@ class ProgramText:
             yield f"    {self.drain[inner]}()"
         others = self.starts(self.others(tensor, position), position)
         yield f"    returns = {meter}.enter({place}, {others}, at={index})"
-        yield f"    {name}[...] = 0"
+        yield f"    {name}[...] = {self.identity}"
         yield "    if returns:"
         axes = self._summed(buffer)
         first = ", ".join("0" if i in axes else ":" for i in range(max(axes, default=-1) + 1)) or "..."
         yield f"        {name}[{first}] = {outside}[{meter}.at]"
-        yield f"        {outside}[{meter}.at] = 0"
+        yield f"        {outside}[{meter}.at] = {self.identity}"
 
     def others(self, tensor: Tensor, position: int) -> tuple[str, ...]:
         """Dimensions that do not move the tensor, but have instances that may be idle."""

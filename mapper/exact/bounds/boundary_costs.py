@@ -119,8 +119,13 @@ class BoundaryBounds:
         copies: Limit = 1.0
         apart: Limit = 1.0
         shared: Limit = 1.0
+        output = self.tensors[boundary.tensor].is_output
         for fanout in range(len(self.hierarchy.fanouts)):
             if not self.hierarchy.between(fanout, boundary):
+                # A charge that has waited until above a fanout outside both holders is one in each of its instances.
+                if fanout < passed and self.hierarchy.inside[fanout] > boundary.outer and not output:
+                    copies = copies * self.arrays.copies[fanout][boundary.tensor]
+                    apart = apart * self.arrays.copies[fanout][boundary.tensor]
                 continue
             joins = self.hierarchy.joins(fanout, boundary)
             if fanout >= passed:

@@ -294,7 +294,8 @@ class Bounds:
             lambda: self._by_first(boundary, block, self.boundaries.words_at_tiles(boundary)[None, None]),
         )
         at_tiles = words.reshape(-1)[self.lattice.cell(tiles)]
-        return self.any_boundaries.book(boundary, 0, at_tiles, shared)[0]
+        found: Floats = self.any_boundaries.book(boundary, 0, at_tiles, shared)[0]
+        return found
 
     @functools.cached_property
     def any_boundaries(self) -> BoundaryBounds:

@@ -173,9 +173,10 @@ def test_every_mapping_of_small_spaces(seeds: range, monkeypatch: pytest.MonkeyP
             found["mappings"] += 1
             listed = check_start(steps[0], cost, context, plans)
             assert listed or ragged or steps[0].state.blocks, "perfect arrays are all planned"
-            found["planned"] += listed
+            found["plain"] += not steps[0].state.blocks
+            found["planned"] += listed and not steps[0].state.blocks
     assert found["mappings"] > 40
-    assert found["planned"] > 0.4 * found["mappings"]
+    assert found["planned"] > 0.7 * found["plain"]
 
 
 def test_groups_at_once_are_bounded_as_one_by_one() -> None:

@@ -1,0 +1,23 @@
+"""What a fused mapping costs: the simulator that defines its counts, the closed form, capacity, energy and latency."""
+
+from .capacity import Held, Occupancy, check_capacity, live_in, occupancy
+from .closed_form import count_tree, count_way
+from .cost import FusedCost, cost_of_counts, evaluate_tree
+from .simulator import simulate_tree
+from .ways import Way, ways_of
+
+__all__ = [
+    "FusedCost",
+    "Held",
+    "Occupancy",
+    "Way",
+    "check_capacity",
+    "cost_of_counts",
+    "count_tree",
+    "count_way",
+    "evaluate_tree",
+    "live_in",
+    "occupancy",
+    "simulate_tree",
+    "ways_of",
+]

@@ -1,0 +1,234 @@
+"""What every memory holds while each operation of a cascade works, and whether it fits.
+
+In the branch of an operation these take room: nodes above it that are not intermediates; intermediates that are live in
+it; its own nodes. An intermediate is live from the branch that writes it to the last that reads it; in all branches
+below a shared loop that stands between its node and the split, since the next step finds it in use; and in the whole of
+a sub-tree that reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ...arch import Architecture, Memory
+from ...ir import FusedMapping, Loop, MappingError, Node, OperationPath, Place, Role, Tree
+from ..closed_form import Nest, arriving_sums
+from ..cost import Part, capacity_parts, held_width_bits, tile_words
+from .asks import exchanged_words, widest
+from .visits import largest_visit, whole_mapping
+from .ways import Way
+from .windows import exchange_of, keeps_rows
+
+
+@dataclass(frozen=True)
+class Held:
+    """The tile of one node, in one instance of its memory, while some operation works.
+
+    place           of the node in the tree
+    memory, tensor  its names
+    words           of the tile
+    bits            that it takes, with all copies
+    role            whose part of the memory it takes, where the memory has parts
+    is_shared       whether the node stands above a split
+    is_intermediate whether branches below exchange it there
+    """
+
+    place: Place
+    memory: str
+    tensor: str
+    words: int
+    bits: int
+    role: Role
+    is_shared: bool
+    is_intermediate: bool
+
+
+Occupancy = dict[str, tuple[Held, ...]]
+"""By operation, what is held while it works, outermost nodes first."""
+
+
+def occupancy(fused: FusedMapping, arch: Architecture, ways: dict[str, Way]) -> Occupancy:
+    """All tiles that are held in the branch of each operation, in every memory.
+
+    ways  of this tree on this architecture
+    """
+    held: dict[str, list[Held]] = {name: [] for name in fused.leaves}
+    for address, tree in fused.tree.walk():
+        for position, item in enumerate(tree.items):
+            if isinstance(item, Node):
+                place = address, position
+                for name in live_in(fused, place, keeps_rows=_keeps_rows(fused, arch, ways, place)):
+                    held[name].append(_held(fused, arch, ways, place, item, name))
+    return {name: tuple(sorted(tiles, key=lambda tile: tile.place)) for name, tiles in held.items()}
+
+
+def check_capacity(occupied: Occupancy, arch: Architecture) -> None:
+    """MappingError for the first memory that is too small, with the operation, the tiles and the room."""
+    for name, tiles in occupied.items():
+        for memory in arch.memories:
+            for part in capacity_parts(memory):
+                bits = {tile.tensor: tile.bits for tile in tiles_in(tiles, part)}
+                needed = sum(bits.values())
+                if needed > part.bits:
+                    largest = max(bits, key=bits.__getitem__)
+                    raise MappingError(
+                        f"while {name} works, tiles of {', '.join(bits)} need {needed / 8:,.10g} B, "
+                        f"capacity is {part.bits / 8:,.10g} B",
+                        where=memory.name,
+                        hint=f"{largest} takes {bits[largest] / 8:,.10g} B: tile it smaller, or keep it further out",
+                    )
+
+
+def tiles_in(tiles: Iterable[Held], part: Part) -> Iterator[Held]:
+    """The tiles that take room in one part of a memory."""
+    return (tile for tile in tiles if tile.memory == part.memory.name and tile.role in part.roles)
+
+
+# ---- when --------------------------------------------------------------------------------------------------
+
+
+def live_in(fused: FusedMapping, place: Place, *, keeps_rows: bool = False) -> list[str]:
+    """The operations during which a node's tile takes room.
+
+    keeps_rows  whether it keeps rows of an intermediate from one visit to the next
+    """
+    address, position = place
+    tree = fused.tree.at(address)
+    if keeps_rows or not is_exchanged(fused, place) or _steps(tree.items[position + 1 :]):
+        return list(tree.leaves())
+    tensor = _node(fused, place).tensor
+    consumers = (consumer.name for consumer in fused.cascade.consumers[tensor])
+    readers = {name for name in consumers if fused.exchange(tensor, name) == place}
+    return _lifetime(tree, fused.cascade.producers[tensor].name, readers, to_the_end=False)
+
+
+def _keeps_rows(fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place) -> bool:
+    windowed = (way for way in ways.values() if way.made and exchange_of(fused, way.path) == place)
+    return any(keeps_rows(fused, arch, way.path, made.place) for way in windowed for made in way.made.values())
+
+
+def is_exchanged(fused: FusedMapping, place: Place) -> bool:
+    """Whether a node holds an intermediate that one of the branches below it writes."""
+    tensor = _node(fused, place).tensor
+    below = fused.tree.at(place[0])
+    return (
+        tensor in fused.cascade.intermediates
+        and bool(below.branches)
+        and (fused.cascade.producers[tensor].name in below.leaves())
+    )
+
+
+def _lifetime(tree: Tree, writer: str, readers: set[str], *, to_the_end: bool) -> list[str]:
+    """The leaves from the one that writes to the last that reads, or to the end of the tree."""
+    if not tree.branches:
+        return [tree.operation]
+    names = [list(branch.leaves()) for branch in tree.branches]
+    first = next(i for i, below in enumerate(names) if writer in below)
+    last = max((i for i, below in enumerate(names) if readers & set(below)), default=first)
+    last = len(names) - 1 if to_the_end else max(first, last)
+    branch = tree.branches[first]
+    if _steps(branch.items) and branch.branches:
+        found = names[first]
+    else:
+        found = _lifetime(branch, writer, readers, to_the_end=last > first)
+    return found + [name for below in names[first + 1 : last + 1] for name in below]
+
+
+def _steps(items: Iterable[Loop | Node]) -> bool:
+    return any(isinstance(item, Loop) and item.trips > 1 and not item.is_spatial for item in items)
+
+
+# ---- how much ----------------------------------------------------------------------------------------------
+
+
+def _held(
+    fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place, node: Node, operation: str
+) -> Held:
+    users = [path for path in fused.paths.values() if place in path.places]
+    exchanged = is_exchanged(fused, place)
+    memory = next(memory for memory in arch.memories if memory.name == node.memory)
+    words = _words(fused, arch, ways, place, node, users)
+    roles = {path.operation.name: path.operation.problem.tensor(node.tensor).role for path in users}
+    copies = 2 if memory.double_buffered and _is_doubled(fused, arch, place, users[0], exchanged) else 1
+    return Held(
+        place=place,
+        memory=node.memory,
+        tensor=node.tensor,
+        words=words,
+        bits=copies * words * _width(fused, arch, ways, place, memory, operation, exchanged),
+        role=roles.get(operation) or _role_of_larger_part(memory, roles.values()),
+        is_shared=bool(fused.tree.at(place[0]).branches),
+        is_intermediate=exchanged,
+    )
+
+
+def _words(
+    fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place, node: Node, users: list[OperationPath]
+) -> int:
+    """Words of a tile: all that the operations below ask for."""
+    user = users[0]
+    if any(path.operation.output.name == node.tensor for path in users):
+        if is_exchanged(fused, place):
+            made = ways[fused.cascade.producers[node.tensor].name].made
+            return exchanged_words(fused, place, arch, {dim: m.span for dim, m in made.items()})
+    else:
+        user = widest(users, node, place, arch.footprint)
+    mapping, made = user.mapping, ways[user.operation.name].made
+    if made:
+        is_own = user.places.index(place) >= user.starts[-1]
+        mapping = largest_visit(user, made) if is_own else whole_mapping(user, node.tensor)
+    return tile_words(mapping, arch.footprint)[node.memory, node.tensor]
+
+
+def _width(
+    fused: FusedMapping,
+    arch: Architecture,
+    ways: dict[str, Way],
+    place: Place,
+    memory: Memory,
+    operation: str,
+    exchanged: bool,
+) -> int:
+    """Bits of a word: of an intermediate those of partial sums only while its producer adds to them there."""
+    tensor = _node(fused, place).tensor
+    users = [path for path in fused.paths.values() if place in path.places]
+    producer = fused.cascade.producers.get(tensor)
+    if producer is None or all(path.operation is not producer for path in users):
+        return arch.width_bits(users[0].operation.problem.tensor(tensor))
+    output = producer.output
+    if not exchanged:
+        return held_width_bits(arch, memory, output)
+    wide = operation == producer.name and _is_unfinished(ways[operation], arch, place)
+    return arch.partial_width_bits(output) if wide else arch.width_bits(output)
+
+
+def _is_unfinished(way: Way, arch: Architecture, place: Place) -> bool:
+    """Whether words of the output arrive at a node more than once."""
+    nest = Nest.of(way.mapping, arch, way.path.starts)
+    boundary = next(b for b in way.boundaries if b.tensor.is_output and way.place(b.outer_position) == place)
+    arrivals, first = arriving_sums(nest, boundary)
+    return arrivals > first
+
+
+def _is_doubled(fused: FusedMapping, arch: Architecture, place: Place, path: OperationPath, exchanged: bool) -> bool:
+    """Whether a double-buffered memory has two copies: of a branch's own tiles, and of those that move with shared
+    loops; of an intermediate only where operations overlap."""
+    if not fused.tree.at(place[0]).branches:
+        return True
+    position = path.places.index(place)
+    tensor = path.operation.problem.tensor(_node(fused, place).tensor)
+    serving = Nest.of(path.mapping, arch, path.starts).innermost_serving(tensor, position)
+    return serving >= 0 and (not exchanged or arch.overlap == "across_operations")
+
+
+def _role_of_larger_part(memory: Memory, roles: Iterable[Role]) -> Role:
+    """Where a tile lies while an operation works that does not use it."""
+    room = {role: next((p.bits for p in capacity_parts(memory) if role in p.roles), 0) for role in roles}
+    return max(room, key=room.__getitem__)
+
+
+def _node(fused: FusedMapping, place: Place) -> Node:
+    item = fused.item(place)
+    assert isinstance(item, Node)
+    return item

@@ -1,0 +1,91 @@
+"""The visits of an operation whose consumers read through windows, as ordinary mappings.
+
+Along every shared dimension visits differ in the number of positions alone, so alike ones are counted together.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...ir import Loop, LoopNest, Mapping, Node, OperationPath, Problem, ceil_div
+from .windows import Made, own_loops
+
+
+def visits(path: OperationPath, made: dict[str, Made]) -> Iterator[tuple[int, Mapping]]:
+    """The visits of an operation that has windowed dimensions, alike ones together: how many, and their mapping.
+
+    In it, all nodes above the split from which the branch fills, or to which it drains, stand at the top.
+    """
+    shared = {loop.dim for loop in path.shared_loops if loop.trips > 1}
+    numbers: list[list[tuple[str, int, int]]] = []
+    for dim in sorted(shared):
+        sizes = Counter(map(len, made[dim].new)) if dim in made else _plain_sizes(path, dim)
+        numbers.append([(dim, size, count) for size, count in sizes.items() if size])
+    for chosen in itertools.product(*numbers):
+        sizes_here = {dim: size for dim, size, _ in chosen}
+        yield math.prod(count for _, _, count in chosen), visit_mapping(path, sizes_here)
+
+
+def _plain_sizes(path: OperationPath, dim: str) -> Counter[int]:
+    tile = math.prod(loop.trips for loop in own_loops(path) if loop.dim == dim)
+    size = path.operation.problem.sizes[dim]
+    return Counter({tile: size // tile}) + Counter({size % tile: 1} if size % tile else {})
+
+
+def visit_mapping(path: OperationPath, sizes: dict[str, int]) -> Mapping:
+    """The mapping of one visit: its branch, on as many positions of every shared dimension."""
+    start = path.starts[-1]
+    items = path.mapping.nest.items
+    last = {item.tensor: item for item in items[:start] if isinstance(item, Node)}
+    problem = path.operation.problem
+    dims = tuple((dim, sizes.get(dim, size)) for dim, size in problem.dims)
+    covered = dict.fromkeys(problem.dim_names, 1)
+    branch: list[Loop | Node] = []
+    for item in reversed(items[start:]):
+        if isinstance(item, Loop):
+            left = ceil_div(dict(dims)[item.dim], covered[item.dim])
+            branch.append(replace(item, trips=min(item.trips, left)))
+            covered[item.dim] *= min(item.trips, left)
+        else:
+            branch.append(item)
+    nest = LoopNest((*(Node(n.memory, n.tensor) for n in last.values()), *reversed(branch)))
+    return Mapping(Problem(problem.name, dims, problem.tensors), nest)
+
+
+def whole_mapping(path: OperationPath, tensor: str) -> Mapping:
+    """A mapping in which the nodes of one tensor above the split have the tiles, and the loops above them, that they
+    have in the tree: either the windowed loops are below them all, or do not move the tensor."""
+    problem, start = path.operation.problem, path.starts[-1]
+    moved = path.windows & problem.tensor(tensor).dims
+    sizes = dict(problem.dims)
+    above: list[Loop | Node] = []
+    for item in path.mapping.nest.items[:start]:
+        if isinstance(item, Loop) and item.dim in moved:
+            above.append(Loop(item.dim, 1))
+        else:
+            above.append(item)
+    for dim in path.windows - moved:
+        sizes[dim] = math.prod(loop.trips for loop in path.shared_loops if loop.dim == dim)
+    kept = {item.tensor for item in above if isinstance(item, Node)}
+    nodes = {item.tensor: item for item in path.mapping.nest.items[start:] if isinstance(item, Node)}
+    below: list[Loop | Node] = [node for name, node in nodes.items() if name not in kept]
+    below += [Loop(dim, sizes[dim]) for dim in sorted(moved)]
+    below += [loop for loop in own_loops(path) if loop.dim not in path.windows]
+    problem = Problem(problem.name, tuple(sizes.items()), problem.tensors)
+    return Mapping(problem, LoopNest((*above, *below)))
+
+
+def largest_visit(path: OperationPath, made: dict[str, Made]) -> Mapping:
+    """The mapping of the visit that makes most: its tiles are the largest."""
+    shared = {loop.dim for loop in path.shared_loops if loop.trips > 1}
+    sizes = {dim: made[dim].most if dim in made else max(_plain_sizes(path, dim)) for dim in shared}
+    return visit_mapping(path, sizes)
+
+
+def points_made(path: OperationPath, made: dict[str, Made]) -> int:
+    """Points that an operation does in all its visits, those that are done again included."""
+    return sum(count * mapping.problem.macs for count, mapping in visits(path, made))

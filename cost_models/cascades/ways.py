@@ -1,0 +1,128 @@
+"""The boundaries of a fused mapping: those of each operation's way through the tree, each counted once.
+
+A node above a split may be on several ways. The boundary that fills it belongs to the operation that writes it, if it
+holds an intermediate, and to the first that reads it otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...arch import Architecture
+from ...ir import FusedMapping, LoopNest, Mapping, MappingError, Node, Operation, OperationPath, Place, Renews
+from ..boundaries import Boundary, chains_of, check_chain, check_hierarchy
+from ..cost import check_axes
+from .asks import check_asks, readers_of, widest
+from .windows import Made, windows_of
+
+
+@dataclass(frozen=True)
+class Borrowed:
+    """A boundary into a node that an operation shares with another one, which asks the node for more.
+
+    path, boundary  of the other operation, by which it is counted
+    own             the same boundary in the operation's own nest
+    """
+
+    path: OperationPath
+    boundary: Boundary
+    own: Boundary
+
+
+@dataclass(frozen=True)
+class Way:
+    """An operation's way through a tree, and the boundaries that are counted for it.
+
+    boundaries  of its own nest
+    borrowed    those into nodes that it shares with another operation, which asks them for more
+    made        of the dimensions that its consumers read through windows, what its visits make
+    """
+
+    path: OperationPath
+    boundaries: tuple[Boundary, ...]
+    borrowed: tuple[Borrowed, ...] = ()
+    made: dict[str, Made] = field(default_factory=dict)
+
+    @property
+    def operation(self) -> Operation:
+        return self.path.operation
+
+    @property
+    def mapping(self) -> Mapping:
+        return self.path.mapping
+
+    def place(self, position: int) -> Place:
+        """Where in the tree an item of the way stands."""
+        return self.path.places[position]
+
+
+def ways_of(fused: FusedMapping, arch: Architecture) -> dict[str, Way]:
+    """The way of every operation, in the order in which they are done.
+
+    Raises MappingError when a node or loop stands where the architecture has no place for it, and for what cannot be
+    counted yet.
+    """
+    _check_supported(fused, arch)
+    filled: set[tuple[str, Place]] = set()
+    windows = windows_of(fused, arch)
+    ways = {}
+    for name, path in fused.paths.items():
+        _check_placement(fused, path, arch)
+        mine: list[Boundary] = []
+        borrowed: list[Borrowed] = []
+        for boundary in chains_of(path.mapping, arch):
+            if boundary.inner is None:
+                mine.append(boundary)
+                continue
+            place = path.places[boundary.inner_position]
+            if (boundary.tensor.name, place) in filled:
+                continue
+            filled.add((boundary.tensor.name, place))
+            other = path if boundary.tensor.is_output else _widest(fused, place, arch)
+            if other is path:
+                mine.append(boundary)
+            else:
+                borrowed.append(Borrowed(other, _boundary_into(other, place, boundary.tensor.name, arch), boundary))
+        ways[name] = Way(path, tuple(mine), tuple(borrowed), windows[name])
+    return ways
+
+
+def _widest(fused: FusedMapping, place: Place, arch: Architecture) -> OperationPath:
+    node = fused.item(place)
+    assert isinstance(node, Node)
+    return widest(readers_of(fused, place), node, place, arch.footprint)
+
+
+def _boundary_into(path: OperationPath, place: Place, tensor: str, arch: Architecture) -> Boundary:
+    position = path.places.index(place)
+    every = chains_of(path.mapping, arch)
+    return next(b for b in every if b.inner_position == position and b.tensor.name == tensor)
+
+
+def _check_placement(fused: FusedMapping, path: OperationPath, arch: Architecture) -> None:
+    """All nodes on a way stand where the hierarchy has them; `must` is met by any node on it."""
+    items = tuple(item for _, item in fused.above(fused.leaves[path.operation.name]))
+    nest = LoopNest(items)
+    try:
+        check_hierarchy(nest, arch)
+        for tensor in path.operation.problem.tensors:
+            inside = tensor.name in fused.cascade.intermediates
+            check_chain(nest, tensor, arch, arch.memories[1:] if inside else arch.memories)
+        check_axes(path.mapping, arch)
+    except MappingError as error:
+        raise error.located(path.operation.name) from None
+
+
+def _check_supported(fused: FusedMapping, arch: Architecture) -> None:
+    if arch.latency == "with_fill" and fused.tree.branches:
+        hint = "use 'latency: steady'"
+        raise MappingError("cascades are not counted with 'latency: with_fill' yet", where=arch.name, hint=hint)
+    for address, tree in fused.tree.walk():
+        for position, item in enumerate(tree.items):
+            if isinstance(item, Renews) and not any(
+                (address, position) in path.places and path.operation.output.name == item.tensor and path.windows
+                for path in fused.paths.values()
+            ):
+                hint = f"write '{Node(item.memory, item.tensor)}'"
+                raise MappingError(f"'{item}', and no rows of {item.tensor} are read by two visits", hint=hint)
+    check_asks(fused, arch)

@@ -1,0 +1,289 @@
+"""A cascade: operations in order, in which an equal tensor name is one tensor.
+
+The field's word (TeAAL, FuseMax): T[m,n] += A[m,k] * B[k,n], then O[m,p] += T[m,n] * C[n,p]. T is an *intermediate*:
+one operation writes it, later ones read it. Dimensions belong to their operation; what connects two operations is the
+rank of a tensor, which both index, each by dimensions of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from .errors import ProblemError, did_you_mean
+from .expression import Call, Expression, Operand, is_product, tensors_read, unbracketed, written
+from .problem import Problem, Rank, Tensor
+
+Reduction = Literal["sum", "max"]
+"""How the points that belong to one word of the output are combined; without one, there is one point for each."""
+
+Pad = tuple[int, int]
+"""Zeros that an operation reads before the first and after the last position of a rank."""
+
+MULTIPLY_ACCUMULATE = "mac"
+"""The kind of operations that are sums of products."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of a cascade.
+
+    problem     its dimensions, sizes and projections; its name is the operation's
+    expression  what is done at a point
+    reduction   how points of one word are combined; None: every word has one point
+    pads        per padded tensor, the zeros before and after each of its ranks. Position x of a rank is read by the
+                points whose sum of dimensions is x + the zeros before it
+
+    Raises ProblemError where the expression reads other tensors than the problem has, and for a reduction of nothing.
+    """
+
+    problem: Problem
+    expression: Expression
+    reduction: Reduction | None = None
+    pads: tuple[tuple[str, tuple[Pad, ...]], ...] = ()
+
+    def __post_init__(self) -> None:
+        read, operands = set(tensors_read(self.expression)), {t.name for t in self.problem.operands}
+        if read != operands:
+            different = ", ".join(sorted(read ^ operands))
+            raise ProblemError(f"expression and projections differ in {different}", where=self.name)
+        if self.reduction is None and self.reduced_dims:
+            missing = ", ".join(self.reduced_dims)
+            hint = "write += for their sum, or max= for their maximum"
+            raise ProblemError(f"the left side has not {missing}, expected all dimensions", where=self.name, hint=hint)
+        if not self.multiplies and any(t.role != "input" for t in self.problem.operands):
+            raise ProblemError("an operand has another role than input, and nothing is multiplied", where=self.name)
+        for name, pads in self.pads:
+            tensor = self.problem.tensor(name)
+            if tensor.is_output or len(pads) != len(tensor.ranks) or any(zeros < 0 for pad in pads for zeros in pad):
+                raise ProblemError(f"pad of {name}, expected two numbers of 0 or more for each rank", where=self.name)
+
+    @property
+    def name(self) -> str:
+        """What trees call it."""
+        return self.problem.name
+
+    @property
+    def output(self) -> Tensor:
+        """The tensor that it writes."""
+        return self.problem.output
+
+    @cached_property
+    def reduced_dims(self) -> tuple[str, ...]:
+        """Dimensions that the output has not."""
+        return tuple(dim for dim in self.problem.dim_names if dim not in self.output.dims)
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether it is a sum of products, as every operation outside a cascade is."""
+        return self.reduction == "sum" and is_product(self.expression)
+
+    @property
+    def kind(self) -> str:
+        """What a point costs: `mac`, or the outermost function (`exp`, `max`, `add`, ...; a bare tensor that is
+        reduced is of its reduction, `add` or `max`, and otherwise a `copy`)."""
+        if self.multiplies:
+            return MULTIPLY_ACCUMULATE
+        if isinstance(self.expression, Call):
+            return self.expression.function
+        return {"sum": "add", "max": "max", None: "copy"}[self.reduction]
+
+    def pad(self, tensor: str, rank: int) -> Pad:
+        """Zeros before and after a rank of a tensor that it reads."""
+        return dict(self.pads).get(tensor, ((0, 0),) * (rank + 1))[rank]
+
+    def __str__(self) -> str:
+        sign = {"sum": "+=", "max": "max=", None: "="}[self.reduction]
+        text = f"{self.output} {sign} {unbracketed(self._written(self.expression))}"
+        for tensor, pads in self.pads:
+            text += f" pad {tensor}[{', '.join(f'{lo}:{hi}' for lo, hi in pads)}]"
+        return text if self.name == self.output.name else f"{self.name}: {text}"
+
+    def _written(self, expression: Expression) -> str:
+        """The expression with the projections of its tensors."""
+        if isinstance(expression, Operand):
+            return str(self.problem.tensor(expression.tensor))
+        if isinstance(expression, Call):
+            return written(expression.function, [self._written(argument) for argument in expression.arguments])
+        return str(expression)
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """Operations in an order in which they can be done.
+
+    name        of the whole
+    operations  two or more; every tensor that one of them reads is an input of the cascade, or written by one before it
+
+    Raises ProblemError for equal names, two producers of one tensor, a cycle, operations that do not connect, ranks or
+    sizes that disagree.
+    """
+
+    name: str
+    operations: tuple[Operation, ...]
+
+    def __post_init__(self) -> None:
+        if not self.operations:
+            raise ProblemError("no operations", where=self.name)
+        _check_names(self)
+        _check_order(self)
+        _check_connected(self)
+        for tensor in self.tensors:
+            _check_ranks(self, tensor)
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self.operations)
+
+    def operation(self, name: str) -> Operation:
+        """The operation of that name; ProblemError names the nearest one otherwise."""
+        for operation in self.operations:
+            if operation.name == name:
+                return operation
+        names = [operation.name for operation in self.operations]
+        raise ProblemError(f"unknown operation {name!r}", where=self.name, hint=did_you_mean(name, names))
+
+    @cached_property
+    def tensors(self) -> tuple[str, ...]:
+        """The names of all tensors, each once, in the order in which operations meet them."""
+        return tuple(dict.fromkeys(t.name for operation in self.operations for t in operation.problem.tensors))
+
+    @cached_property
+    def producers(self) -> dict[str, Operation]:
+        """The operation that writes each tensor; inputs of the cascade have none."""
+        return {operation.output.name: operation for operation in self.operations}
+
+    @cached_property
+    def consumers(self) -> dict[str, tuple[Operation, ...]]:
+        """The operations that read each tensor, in order; outputs of the cascade have none."""
+        return {
+            tensor: tuple(op for op in self.operations if tensor in {t.name for t in op.problem.operands})
+            for tensor in self.tensors
+        }
+
+    @cached_property
+    def intermediates(self) -> tuple[str, ...]:
+        """Tensors that one operation writes and later ones read."""
+        return tuple(t for t in self.tensors if t in self.producers and self.consumers[t])
+
+    @property
+    def macs(self) -> int:
+        """Points of all operations."""
+        return sum(operation.problem.macs for operation in self.operations)
+
+    def extents(self, tensor: str) -> tuple[int, ...]:
+        """Positions of every rank of a tensor: as its producer writes it, or up to the last that an operation reads."""
+        if tensor in self.producers:
+            problem = self.producers[tensor].problem
+            return tuple(problem.sizes[dim] for ((dim, _),) in problem.output.ranks)
+        return tuple(max(reach) for reach in zip(*(_reach(op, tensor) for op in self.consumers[tensor]), strict=True))
+
+    def __str__(self) -> str:
+        sizes = dict(pair for operation in self.operations for pair in operation.problem.dims)
+        return "\n".join([*map(str, self.operations), " ".join(f"{dim}={size}" for dim, size in sizes.items())])
+
+
+def plain_rank(operation: Operation, tensor: str, dim: str) -> int | None:
+    """The rank of a tensor that a dimension indexes alone, if there is one."""
+    ranks = operation.problem.tensor(tensor).ranks
+    return next((i for i, rank in enumerate(ranks) if rank == ((dim, 1),)), None)
+
+
+def last_position(problem: Problem, rank: Rank) -> int:
+    """The largest sum that a rank reaches."""
+    return sum(coefficient * (problem.sizes[dim] - 1) for dim, coefficient in rank)
+
+
+def _reach(operation: Operation, tensor: str) -> tuple[int, ...]:
+    """Positions of a tensor's ranks up to the last that an operation reads, without those of its pad."""
+    ranks = operation.problem.tensor(tensor).ranks
+    return tuple(
+        last_position(operation.problem, rank) + 1 - sum(operation.pad(tensor, i)) for i, rank in enumerate(ranks)
+    )
+
+
+def _check_names(cascade: Cascade) -> None:
+    names = [operation.name for operation in cascade]
+    for name in names:
+        if names.count(name) > 1:
+            raise ProblemError(f"two operations are named {name}", where=cascade.name)
+    outputs = [operation.output.name for operation in cascade]
+    for name in outputs:
+        if outputs.count(name) > 1:
+            writers = " and ".join(op.name for op in cascade if op.output.name == name)
+            hint = "give one of the two tensors another name"
+            raise ProblemError(f"{name} is written by {writers}, expected one producer", where=cascade.name, hint=hint)
+    sizes: dict[str, tuple[int, str]] = {}
+    for operation in cascade:
+        for dim, size in operation.problem.dims:
+            known, first = sizes.setdefault(dim, (size, operation.name))
+            if known != size:
+                message = f"dimension {dim} has {known} elements in {first} and {size} in {operation.name}"
+                raise ProblemError(message, where=cascade.name, hint="give one of the two another letter")
+
+
+def _check_order(cascade: Cascade) -> None:
+    done: set[str] = set()
+    for operation in cascade:
+        for tensor in operation.problem.operands:
+            if tensor.name in cascade.producers and tensor.name not in done:
+                producer = cascade.producers[tensor.name]
+                if _needs(cascade, producer, operation.output.name):
+                    message = f"{operation.name} reads {tensor.name}, and {producer.name}, which writes it, needs "
+                    message += f"{operation.output.name}: a cycle"
+                    hint = "each operation may read only what others before it have written"
+                    raise ProblemError(message, where=cascade.name, hint=hint)
+                message = f"{operation.name} reads {tensor.name}, which {producer.name} writes after it"
+                raise ProblemError(message, where=cascade.name, hint=f"put {producer.name} before {operation.name}")
+        done.add(operation.output.name)
+
+
+def _needs(cascade: Cascade, operation: Operation, tensor: str) -> bool:
+    """Whether an operation reads a tensor, itself or through others."""
+    found, waiting = set(), [operation]
+    while waiting:
+        for operand in waiting.pop().problem.operands:
+            if operand.name == tensor:
+                return True
+            if operand.name in cascade.producers and operand.name not in found:
+                found.add(operand.name)
+                waiting.append(cascade.producers[operand.name])
+    return False
+
+
+def _check_connected(cascade: Cascade) -> None:
+    reached = {t.name for t in cascade.operations[0].problem.tensors}
+    for _ in cascade:
+        for operation in cascade:
+            names = {t.name for t in operation.problem.tensors}
+            reached |= names if names & reached else set()
+    for operation in cascade:
+        if not {t.name for t in operation.problem.tensors} & reached:
+            message = f"{operation.name} has no tensor in common with the operations before it"
+            hint = "map it on its own, or give a tensor that both use the same name"
+            raise ProblemError(message, where=cascade.name, hint=hint)
+
+
+def _check_ranks(cascade: Cascade, tensor: str) -> None:
+    """All operations index the ranks of a tensor in the same number, and none reads beyond what is there."""
+    users = [op for op in cascade if tensor in {t.name for t in op.problem.tensors}]
+    counts = {len(op.problem.tensor(tensor).ranks): op.name for op in users}
+    if len(counts) > 1:
+        shown = " and ".join(f"{count} in {name}" for count, name in counts.items())
+        raise ProblemError(f"{tensor} has {shown} ranks, expected as many everywhere", where=cascade.name)
+    extents = cascade.extents(tensor)
+    hint = f"state the zeros around it, as in 'pad {tensor}[{', '.join('1:1' for _ in extents)}]', or correct the sizes"
+    for operation in cascade.consumers[tensor]:
+        for rank, (extent, reach) in enumerate(zip(extents, _reach(operation, tensor), strict=True)):
+            where = f"{cascade.name}: {operation.name}"
+            if reach > extent:
+                writer = cascade.producers[tensor].name
+                message = f"reads {reach} positions of rank {rank + 1} of {tensor}, and {writer} writes {extent}"
+                raise ProblemError(message, where=where, hint=hint)
+            plain = operation.problem.tensor(tensor).ranks[rank]
+            if reach < extent and len(plain) == 1 and plain[0][1] == 1:
+                source = cascade.producers.get(tensor)
+                other = f"{source.name} writes {extent}" if source else f"another operation reads {extent}"
+                message = f"reads {reach} positions of rank {rank + 1} of {tensor}, and {other}"
+                raise ProblemError(message, where=where, hint="correct the sizes: a rank has one size")

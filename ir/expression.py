@@ -1,0 +1,117 @@
+"""What an operation does at one point: a small tree of functions, tensors and numbers.
+
+    max(A, B)             Call("max", (Operand("A"), Operand("B")))
+    exp(S - R)            Call("exp", (Call("sub", (Operand("S"), Operand("R"))),))
+    0.5 * Q * K           Call("mul", (Call("mul", (Number(0.5), Operand("Q"))), Operand("K")))
+
+Which element of a tensor is meant stands in the projection of the operation's problem, once for each tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+"""The functions of two arguments that are written between them."""
+
+FUNCTIONS = {
+    **dict.fromkeys(SYMBOLS, 2),
+    **dict.fromkeys(("max", "min"), 2),
+    **dict.fromkeys(("abs", "exp", "log", "neg", "relu", "rsqrt", "sigmoid", "sqrt", "tanh"), 1),
+}
+"""The functions that a point may apply, and how many arguments each takes."""
+
+OPERATION_KINDS = ("copy", *FUNCTIONS)
+"""What a point of an operation may cost besides a multiply-accumulate: a word that is copied, or a function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """The word of a tensor at this point.
+
+    tensor  its name
+    """
+
+    tensor: str
+
+    def __str__(self) -> str:
+        return self.tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A constant, which is no tensor and costs no words.
+
+    value  of it
+    """
+
+    value: int | float
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of some values.
+
+    function   a name of FUNCTIONS
+    arguments  as many as it takes
+    """
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+    def __str__(self) -> str:
+        return written(self.function, [str(argument) for argument in self.arguments])
+
+
+Expression = Operand | Number | Call
+
+
+def written(function: str, arguments: Sequence[str]) -> str:
+    """A function of arguments that are already written."""
+    if function in SYMBOLS:
+        left, right = arguments
+        return f"({left} {SYMBOLS[function]} {right})"
+    return f"{function}({', '.join(map(unbracketed, arguments))})"
+
+
+def unbracketed(text: str) -> str:
+    """A written expression without brackets around all of it."""
+    depth = 0
+    for i, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return text[1:-1] if character == ")" and i == len(text) - 1 and text.startswith("(") else text
+    return text
+
+
+def tensors_read(expression: Expression) -> tuple[str, ...]:
+    """The tensors that an expression reads, each once, in the order in which they are written."""
+    return tuple(dict.fromkeys(_accesses(expression)))
+
+
+def _accesses(expression: Expression) -> Iterator[str]:
+    if isinstance(expression, Operand):
+        yield expression.tensor
+    elif isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from _accesses(argument)
+
+
+def is_product(expression: Expression) -> bool:
+    """Whether it is a product of two tensors or more, each once, and of numbers."""
+    factors = list(_factors(expression))
+    tensors = [factor.tensor for factor in factors if isinstance(factor, Operand)]
+    plain = not any(isinstance(factor, Call) for factor in factors)
+    return plain and len(tensors) >= 2 and len(set(tensors)) == len(tensors)
+
+
+def _factors(expression: Expression) -> Iterator[Expression]:
+    if isinstance(expression, Call) and expression.function == "mul":
+        for argument in expression.arguments:
+            yield from _factors(argument)
+    else:
+        yield expression

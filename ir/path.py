@@ -1,0 +1,40 @@
+"""The way of one operation through a tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .cascade import Operation
+from .mapping import Mapping
+from .nest import Loop
+from .tree import Place
+
+
+@dataclass(frozen=True)
+class OperationPath:
+    """The way of one operation through a tree.
+
+    operation  whose way it is
+    mapping    its loops and nodes, outermost first: an ordinary mapping, but for where its branches begin. Along
+               dimensions in `windows` its problem is as long as if every visit made a whole tile
+    windows    dimensions of the output that a shared loop steps over and a consumer reads through a window (p + r):
+               what a visit makes of them depends on what the node of the output still holds
+    places     where in the tree each item of the nest stands
+    starts     positions in the nest at which a tree on the way begins; the first is 0, the last that of the leaf
+    """
+
+    operation: Operation
+    mapping: Mapping
+    places: tuple[Place, ...]
+    starts: tuple[int, ...]
+    windows: frozenset[str] = frozenset()
+
+    def start(self, position: int) -> int:
+        """Where the branch begins that has the item at a position: what stands inside it lasts for one visit of it."""
+        return max(start for start in self.starts if start <= position)
+
+    @property
+    def shared_loops(self) -> tuple[Loop, ...]:
+        """Loops above the innermost split, as loops over dimensions of this operation."""
+        items = self.mapping.nest.items[: self.starts[-1]]
+        return tuple(item for item in items if isinstance(item, Loop))

@@ -1,0 +1,207 @@
+"""The rules of a tree that hold on every machine: `FusedMapping` asks for them, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from .cascade import Cascade, Operation, plain_rank
+from .errors import MappingError, did_you_mean
+from .nest import Loop, Node
+from .path import OperationPath
+from .tree import Address, Place, Tree, loop_of
+
+
+class CascadeTree(NamedTuple):
+    """What the rules are asked about: a cascade, and a tree of it."""
+
+    cascade: Cascade
+    tree: Tree
+
+
+Windows = Mapping[str, frozenset[str]]
+"""By operation, dimensions of its output that consumers read through windows."""
+
+
+def check_leaves(asked: CascadeTree) -> None:
+    """Every operation has one branch, and none is done before what it reads is written."""
+    names = [tree.operation for _, tree in asked.tree.walk() if not tree.branches]
+    known = [operation.name for operation in asked.cascade]
+    for name in names:
+        if name not in known:
+            message = f"branch {name}, but no operation has that name" if name else "a leaf without an operation"
+            raise MappingError(message, hint=did_you_mean(name, known))
+        if names.count(name) > 1:
+            raise MappingError(f"operation {name} has {names.count(name)} branches, expected one")
+    for name in known:
+        if name not in names:
+            raise MappingError(f"operation {name} has no branch", hint=f"add a line 'branch {name}'")
+    for operation in asked.cascade:
+        for tensor in operation.problem.operands:
+            producer = asked.cascade.producers.get(tensor.name)
+            if producer and names.index(producer.name) > names.index(operation.name):
+                message = f"{operation.name} reads {tensor.name} before {producer.name} writes it"
+                raise MappingError(message, hint=f"put the branch of {producer.name} first")
+
+
+def check_nodes(asked: CascadeTree) -> None:
+    """Nodes are of tensors that operations below them use, and no memory has two of one tensor on a path."""
+    for address, tree in asked.tree.walk():
+        below = [leaf.operation for _, leaf in tree.walk() if not leaf.branches]
+        used = {t.name for name in below for t in asked.cascade.operation(name).problem.tensors}
+        for item in tree.items:
+            if not isinstance(item, Node):
+                continue
+            if item.tensor not in asked.cascade.tensors:
+                hint = did_you_mean(item.tensor, asked.cascade.tensors)
+                raise MappingError(f"{item.memory} keeps unknown tensor {item.tensor!r}", hint=hint)
+            if item.tensor not in used:
+                shown = ", ".join(below)
+                raise MappingError(f"{item.memory} keeps {item.tensor}, which no operation below uses ({shown})")
+            on_path = [node for _, node in asked.tree.above(address) if isinstance(node, Node)]
+            if sum((node.memory, node.tensor) == (item.memory, item.tensor) for node in on_path) > 1:
+                raise MappingError(f"{item.memory} keeps {item.tensor} twice on one path")
+
+
+def exchange_place(asked: CascadeTree, tensor: str, consumer: Operation) -> Place:
+    """The innermost node of an intermediate above the split at which producer and consumer part."""
+    producer = asked.cascade.producers[tensor].name
+    places = asked.tree.nodes_above(tensor, asked.tree.split_of(producer, consumer.name))
+    if not places:
+        raise MappingError(
+            f"no memory keeps {tensor} above the split at which {producer} and {consumer.name} part",
+            hint=f"add a line such as 'DRAM keeps {tensor}' above the branches of {producer} and {consumer.name}",
+        )
+    return places[-1]
+
+
+def check_outer_nodes(asked: CascadeTree, tensor: str, read: set[Place]) -> None:
+    """An intermediate leaves the node at which it is exchanged only for consumers that read it further out.
+
+    read  where consumers read it
+    """
+    consumers = [operation.name for operation in asked.cascade.consumers[tensor]]
+    outermost = asked.tree.nodes_above(tensor, asked.tree.leaves()[asked.cascade.producers[tensor].name])[0]
+    if outermost not in read:
+        item = asked.tree.item(outermost)
+        inner = " and ".join(sorted({str(asked.tree.item(place)) for place in read}))
+        message = f"'{item}' has no reader: {', '.join(consumers)} read it where '{inner}' stands"
+        raise MappingError(message, hint=f"leave '{item}' out: {tensor} need not go there")
+
+
+def check_shared_loops(asked: CascadeTree, address: Address) -> None:
+    """Every operation below a split has the loops above it as dimensions of its own, and they are one dimension."""
+    below = [asked.cascade.operation(leaf.operation) for _, leaf in asked.tree.at(address).walk() if not leaf.branches]
+    for item in asked.tree.at(address).items:
+        if not isinstance(item, Loop) or item.trips == 1:
+            continue
+        dims = {operation.name: loop_of(item, operation.name).dim for operation in below}
+        for operation in below:
+            if dims[operation.name] not in operation.problem.sizes:
+                raise MappingError(
+                    f"'{item}' is shared by {', '.join(dims)}, and {operation.name} has no dimension "
+                    f"{dims[operation.name]}: it would be computed again",
+                    hint=f"put the loop into the branches that have it, or name the dimension of {operation.name} "
+                    f"as in 'for {item.dim},{operation.name}.X in {item.trips}'",
+                )
+        _check_one_dimension(asked, item, below, dims)
+
+
+def _check_one_dimension(asked: CascadeTree, item: Loop, below: list[Operation], dims: dict[str, str]) -> None:
+    """The dimensions that share a loop are joined by ranks of tensors, directly or by way of each other."""
+    joined = {(below[0].name, dims[below[0].name])}
+    ranks: set[tuple[str, int]] = set()
+    for _ in below:
+        for operation in below:
+            own = _ranks_of(asked, operation, dims[operation.name])
+            if (operation.name, dims[operation.name]) in joined or own & ranks:
+                joined.add((operation.name, dims[operation.name]))
+                ranks |= own
+    apart = [operation.name for operation in below if (operation.name, dims[operation.name]) not in joined]
+    if apart:
+        message = f"'{item}' is over {dims[apart[0]]} in {apart[0]} and over {dims[below[0].name]} in {below[0].name}, "
+        message += "and no tensor that they use below it has both as the same rank"
+        raise MappingError(message, hint="only loops over one rank of a common tensor can be shared")
+
+
+def _ranks_of(asked: CascadeTree, operation: Operation, dim: str) -> set[tuple[str, int]]:
+    """The tensors' ranks that a dimension indexes alone, or, of an intermediate, with others."""
+    inside = asked.cascade.intermediates
+    return {
+        (tensor.name, i)
+        for tensor in operation.problem.tensors
+        for i, rank in enumerate(tensor.ranks)
+        if rank == ((dim, 1),) or (tensor.name in inside and dim in {name for name, _ in rank})
+    }
+
+
+def windowed_dims(asked: CascadeTree, producer: Operation, windows: Windows) -> Iterator[str]:
+    """Dimensions of an output that shared loops step over and consumers read through windows.
+
+    In every visit a consumer finds finished what it reads: all loops above the split cut the intermediate for both.
+    Where they do not cut it equally, the consumer reads through a window, and so does all that depends on it."""
+    tensor = producer.output.name
+    for consumer in asked.cascade.consumers[tensor]:
+        for _, item in asked.tree.above(asked.tree.split_of(producer.name, consumer.name)):
+            if not isinstance(item, Loop) or item.trips == 1:
+                continue
+            made, read = (loop_of(item, operation.name).dim for operation in (producer, consumer))
+            rank = plain_rank(producer, tensor, made)
+            terms = () if rank is None else consumer.problem.tensor(tensor).ranks[rank]
+            if rank is None or read not in {dim for dim, _ in terms}:
+                raise MappingError(
+                    f"'{item}' stands above the split of {producer.name} and {consumer.name}, and is not a loop "
+                    f"over one rank of {tensor} for both: {consumer.name} would read what is not finished",
+                    hint="move the loop into a branch",
+                )
+            sizes = producer.problem.sizes[made], consumer.problem.sizes[read]
+            plain = terms == ((read, 1),) and sizes[0] == sizes[1] and consumer.pad(tensor, rank) == (0, 0)
+            if not plain or read in windows[consumer.name]:
+                yield made
+
+
+def check_sizes(asked: CascadeTree, place: Place, windows: Windows) -> None:
+    """The dimensions that share a loop have one size, but for those that windows make longer."""
+    item = asked.tree.item(place)
+    assert isinstance(item, Loop)
+    below = [leaf.operation for _, leaf in asked.tree.at(place[0]).walk() if not leaf.branches]
+    dims = {name: loop_of(item, name).dim for name in below}
+    plain = {name: dim for name, dim in dims.items() if dim not in windows[name]}
+    if len({asked.cascade.operation(name).problem.sizes[dim] for name, dim in plain.items()}) > 1:
+        shown = ", ".join(f"{dim} of {name}" for name, dim in plain.items())
+        raise MappingError(f"'{item}' is shared by dimensions of different sizes: {shown}")
+
+
+def check_tiles(asked: CascadeTree, place: Place, paths: Mapping[str, OperationPath]) -> None:
+    """A shared loop steps over as many positions in each operation below it."""
+    tiles: dict[str, int] = {}
+    shared = asked.tree.item(place)
+    assert isinstance(shared, Loop)
+    below = [leaf.operation for _, leaf in asked.tree.at(place[0]).walk() if not leaf.branches]
+    names = [name for name in below if loop_of(shared, name).dim not in paths[name].windows]
+    for name in names:
+        path = paths[name]
+        position = path.places.index(place)
+        loop = path.mapping.nest.items[position]
+        assert isinstance(loop, Loop)
+        tile = 1
+        for inner in path.mapping.nest.items[position + 1 :]:
+            if isinstance(inner, Loop) and inner.dim == loop.dim:
+                tile *= inner.trips
+        tiles[name] = tile
+    if len(set(tiles.values())) > 1:
+        shown = " and ".join(f"{tile} in {name}" for name, tile in tiles.items())
+        raise MappingError(f"a step of '{asked.tree.item(place)}' covers {shown} positions, expected as many")
+
+
+def check_reductions(path: OperationPath) -> None:
+    """Partial sums that go on from visit to visit have a node above the loop that adds to them."""
+    output = path.operation.output
+    first = path.mapping.nest.node_positions(output.name)[0]
+    for position, item in enumerate(path.mapping.nest.items[: path.starts[-1]]):
+        if isinstance(item, Loop) and item.trips > 1 and item.dim not in output.dims and position < first:
+            raise MappingError(
+                f"'{item}' adds to {output.name}, which no memory keeps above it",
+                where=path.operation.name,
+                hint=f"put a node of {output.name} above that loop, or the loop into the branch",
+            )

@@ -1,0 +1,55 @@
+"""Source text of what an operation does at its points: an expression on arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from ....ir import Call, Expression, Number, Operand, Operation
+
+_SPELLED = {
+    "abs": "np.abs({})",
+    "add": "({} + {})",
+    "div": "({} / {})",
+    "exp": "np.exp({})",
+    "log": "np.log({})",
+    "max": "np.maximum({}, {})",
+    "min": "np.minimum({}, {})",
+    "mul": "({} * {})",
+    "neg": "(-{})",
+    "relu": "np.maximum({}, 0)",
+    "rsqrt": "(1 / np.sqrt({}))",
+    "sigmoid": "(1 / (1 + np.exp(-{})))",
+    "sqrt": "np.sqrt({})",
+    "sub": "({} - {})",
+    "tanh": "np.tanh({})",
+}
+_EXACT = {"abs", "add", "max", "min", "mul", "neg", "relu", "sub"}
+
+
+def point_text(expression: Expression, arrays: Mapping[str, str]) -> str:
+    """The expression on arrays, given the text of each tensor's."""
+    if isinstance(expression, Operand):
+        return arrays[expression.tensor]
+    if isinstance(expression, Number):
+        return repr(expression.value)
+    return _SPELLED[expression.function].format(*(point_text(part, arrays) for part in expression.arguments))
+
+
+def is_exact(operation: Operation) -> bool:
+    """Whether results of whole numbers are whole numbers."""
+    parts = list(_parts(operation.expression))
+    functions = {part.function for part in parts if isinstance(part, Call)}
+    return functions <= _EXACT and all(part.value == int(part.value) for part in parts if isinstance(part, Number))
+
+
+def constant(operation: Operation) -> int | float:
+    """The product of the numbers in a product."""
+    return math.prod(part.value for part in _parts(operation.expression) if isinstance(part, Number))
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    yield expression
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from _parts(argument)

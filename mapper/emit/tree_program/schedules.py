@@ -1,0 +1,166 @@
+"""The schedules of a fused mapping: one for each operation, on buffers that they have in common.
+
+A node is one array, as large as any operation below it asks for. Each operation sees its part of it under a name of its
+own, so that the first element that it reads is at 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ....arch import Architecture
+from ....cost_models.boundaries import chains_of
+from ....cost_models.cascades import Way, ways_of
+from ....ir import FusedMapping, Loop, MappingError, Node, Place
+from ..names import FreshNames, comment, quoted
+from ..numpy_program.plan import NestPlan, steps_of
+from ..numpy_program.schedule import PartOfTree, ProgramText
+
+
+@dataclass(frozen=True)
+class NodeArray:
+    """What the instances of one node hold, for all operations.
+
+    name    in the program
+    shape   instances, then the tile
+    origin  per rank, where the tensor's first position lies in a tile that begins at its first one
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    origin: tuple[int, ...]
+
+
+class Schedules:
+    """Names for everything in `run`, and the text of its buffers and views."""
+
+    def __init__(self, fused: FusedMapping, arch: Architecture, taken: list[str]) -> None:
+        self.fused, self.arch = fused, arch
+        self.ways = ways_of(fused, arch)
+        if any(way.made for way in self.ways.values()):
+            message = "programs of windows along shared loops cannot be written yet"
+            raise MappingError(message, where=fused.cascade.name)
+        self.names = FreshNames(taken)
+        self._views: dict[tuple[str, Place], str] = {}
+        self.loop = self._loop_names()
+        plans = {name: self._plan(way) for name, way in self.ways.items()}
+        self.arrays = self._arrays(plans)
+        self.of = {name: self._schedule(name, plan) for name, plan in plans.items()}
+        self.filler = self._fillers()
+
+    def _loop_names(self) -> dict[Place, str]:
+        """One name per loop in time above a split."""
+        found: dict[Place, str] = {}
+        for address, tree in self.fused.tree.walk():
+            for i, item in enumerate(tree.items if tree.branches else ()):
+                if isinstance(item, Loop) and not item.is_spatial and item.trips > 1:
+                    found[address, i] = self.names.unique(f"{item.dim}{len(found)}")
+        return found
+
+    def _plan(self, way: Way) -> NestPlan:
+        homes = {way.mapping.nest.node_positions(t.name)[0] for t in way.mapping.problem.tensors}
+        exchanges = frozenset(p for p in homes if self._memory(way, p) != self.arch.memories[0].name)
+        return NestPlan(
+            mapping=way.mapping,
+            arch=self.arch,
+            steps=steps_of(way.mapping),
+            boundaries=tuple(chains_of(way.mapping, self.arch)),
+            shared=way.path.starts[-1],
+            exchanges=exchanges,
+            edges=True,
+        )
+
+    def _memory(self, way: Way, position: int) -> str:
+        item = way.mapping.nest.items[position]
+        assert isinstance(item, Node)
+        return item.memory
+
+    def _arrays(self, plans: dict[str, NestPlan]) -> dict[Place, NodeArray]:
+        """One array per node: as long, along every axis, as the operation that needs most of it."""
+        found: dict[Place, NodeArray] = {}
+        for name, plan in plans.items():
+            way = self.ways[name]
+            for position, buffer in plan.buffers.items():
+                place = way.place(position)
+                origin = self._origin(place, buffer.tensor.name)
+                before = [way.operation.pad(buffer.tensor.name, i)[0] for i in range(len(buffer.tile))]
+                if buffer.tensor.is_output:
+                    before = [0] * len(before)
+                tile = [o - b + n for o, b, n in zip(origin, before, buffer.tile, strict=True)]
+                known = found.get(place)
+                array = known.name if known else self.names.unique(f"{buffer.memory}_{buffer.tensor.name}")
+                shape = (*(step.trips for step in buffer.spatial), *tile)
+                if known:
+                    shape = tuple(map(max, shape, known.shape))
+                found[place] = NodeArray(array, shape, origin)
+        return found
+
+    def _origin(self, place: Place, tensor: str) -> tuple[int, ...]:
+        """Zeros before the first position, as many as any operation below a node reads."""
+        users = [path for path in self.fused.paths.values() if place in path.places]
+        count = len(users[0].operation.problem.tensor(tensor).ranks)
+        readers = [path.operation for path in users if path.operation.output.name != tensor]
+        return tuple(max((op.pad(tensor, i)[0] for op in readers), default=0) for i in range(count))
+
+    def _schedule(self, name: str, plan: NestPlan) -> ProgramText:
+        way = self.ways[name]
+        shared = {i: self.loop[place] for i, place in enumerate(way.path.places) if place in self.loop}
+        shared |= {position: self.view_name(name, position) for position in plan.buffers}
+        mine = [b.inner_position for b in way.boundaries]
+        for other in self.ways.values():
+            mine += [b.boundary.inner_position for b in other.borrowed if b.path.operation.name == name]
+        part = PartOfTree(plan, self.names, shared, way.operation.reduction == "max", frozenset(mine))
+        return ProgramText(way.mapping, self.arch, part=part)
+
+    def view_name(self, operation: str, position: int) -> str:
+        """What an operation calls its part of a node's array: the array's own name, where it is alone with it."""
+        place = self.ways[operation].place(position)
+        if (operation, place) not in self._views:
+            array = self.arrays[place].name
+            users = [path for path in self.fused.paths.values() if place in path.places]
+            self._views[operation, place] = array if len(users) == 1 else self.names.unique(f"{array}_of_{operation}")
+        return self._views[operation, place]
+
+    def _fillers(self) -> dict[Place, tuple[str, int]]:
+        """For every node that is filled, the operation whose schedule does it, and the position there."""
+        found = {}
+        for name, way in self.ways.items():
+            for boundary in way.boundaries:
+                if boundary.inner is not None:
+                    found[way.place(boundary.inner_position)] = name, boundary.inner_position
+            for borrowed in way.borrowed:
+                position = borrowed.boundary.inner_position
+                found[borrowed.path.places[position]] = borrowed.path.operation.name, position
+        return found
+
+    # ---- text ----------------------------------------------------------------------------------------------
+
+    def array_lines(self) -> Iterator[str]:
+        """One array per node; in the outermost memory the cascade's inputs are there from the start."""
+        cascade, outermost = self.fused.cascade, self.arch.memories[0].name
+        for place, array in self.arrays.items():
+            node = self.fused.item(place)
+            assert isinstance(node, Node)
+            yield from comment(str(node))
+            if node.memory == outermost and node.tensor not in cascade.producers:
+                extents = cascade.extents(node.tensor)
+                key = quoted(node.tensor)
+                yield f"{array.name} = placed(operands[{key}], {extents}, {array.origin}, {array.shape})"
+            else:
+                yield f"{array.name} = np.zeros({array.shape})"
+
+    def part_lines(self) -> Iterator[str]:
+        """Each operation's part of the arrays that several have in common."""
+        for name, schedule in self.of.items():
+            operation = self.ways[name].operation
+            for position, buffer in schedule.plan.buffers.items():
+                array = self.arrays[self.ways[name].place(position)]
+                view = self.view_name(name, position)
+                before = [0] * len(buffer.tile)
+                if not buffer.tensor.is_output:
+                    before = [operation.pad(buffer.tensor.name, i)[0] for i in range(len(buffer.tile))]
+                starts = [o - b for o, b in zip(array.origin, before, strict=True)]
+                parts = [":"] * len(buffer.spatial) + [f"{o}:{o + n}" for o, n in zip(starts, buffer.tile, strict=True)]
+                if view != array.name or buffer.shape != array.shape:
+                    yield f"{view} = {array.name}[{', '.join(parts) or '...'}]"

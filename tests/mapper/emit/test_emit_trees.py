@@ -1,0 +1,53 @@
+"""Programs of random trees: they compute the cascade, and move the words that the model counts."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from trees import random_cascade, random_tree
+
+from generators import random_architecture
+from longer import blocks
+from tilewright.arch import Architecture
+from tilewright.ir import FusedMapping
+from tilewright.mapper.emit import emit_tree, verify_tree
+from tilewright.mapper.emit.tree_program import program
+
+SEEDS = blocks(seeds=200, size=50)
+
+
+def random_case(seed: int) -> tuple[FusedMapping, Architecture]:
+    rng = random.Random(seed)
+    whole = random_cascade(rng, 4)
+    arch = random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
+    return random_tree(rng, whole, arch), arch
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+def test_programs_agree(seeds: range) -> None:
+    for seed in seeds:
+        fused, arch = random_case(seed)
+        verification = verify_tree(fused, arch, seed)
+        assert verification, f"seed {seed}: {verification.message}\n{fused}"
+
+
+def test_the_program_runs_on_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "reference.py"
+    path.write_text(emit_tree(*random_case(5)), encoding="utf-8")
+    done = subprocess.run([sys.executable, path, "3"], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("OK: outputs and words moved agree\n")
+
+
+def test_a_wrong_transfer_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    fused, arch = random_case(5)
+    text = emit_tree(fused, arch)
+    assert " = placed(operands" in text
+    broken = text.replace(" = placed(operands", " = 1 + placed(operands")
+    monkeypatch.setattr("tilewright.mapper.emit.verify.emit_tree", lambda *_: broken)
+    assert not verify_tree(fused, arch)
+    assert program.emit_tree(fused, arch) == text

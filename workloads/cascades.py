@@ -1,0 +1,119 @@
+"""Cascades from lines of text and from files.
+
+operations:
+  - T[m,n] += A[m,k] * B[k,n]
+  - O[m,p] += T[m,n] * C[n,p]
+sizes: {m: 1024, k: 128, n: 1024, p: 128}
+bits: {T: 16}                              # optional: widths of tensors
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..ir import Cascade, Operation, Problem, ProblemError, Rank, Tensor
+from ..ir.expression import is_product
+from ..ir.limits import check_countable
+from .arguments import check_keys, whole
+from .einsum import dimension_names, merged_sizes
+from .files import read_yaml
+from .inline import parse_sizes
+from .operations import Statement, read_statement
+
+
+def cascade(
+    operations: Iterable[str],
+    sizes: Mapping[str, int] | None = None,
+    *,
+    name: str | None = None,
+    bits: Mapping[str, int] | None = None,
+    **size_of_index: int,
+) -> Cascade:
+    """The cascade of some operations: cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=8, ...).
+
+    operations  lines such as these, in an order in which they can be done: `=` assigns, `+=` sums over the indices that
+                the left side has not, `max=` takes their maximum; an equal tensor name is one tensor
+    sizes       elements of every index, as a mapping or as keywords; equal letters have equal sizes
+    name        of the whole; by default the operations' names, joined by +
+    bits        widths of words by tensor; the others have the architecture's
+    size_of_index  sizes as keywords
+
+    Dimensions are the indices in upper case (where the operations use "a" and "A", they stay as they are). The first
+    factor of a sum of products has role input, the others are weights; all operands of other operations are inputs.
+
+    Raises ProblemError for a line that cannot be read, sizes that are missing, unknown or disagree, a tensor with two
+    producers, a cycle, and operations that do not connect.
+    """
+    statements = [read_statement(text) for text in ([operations] if isinstance(operations, str) else operations)]
+    return _cascade(statements, merged_sizes(dict(sizes or {}), size_of_index, "cascade"), name, bits)
+
+
+def cascade_from_texts(operations: Iterable[str], sizes: str, *, name: str | None = None) -> Cascade:
+    """The cascade of some operations and of sizes in one line, "m=64,k=64,n=64"; ProblemError as of `cascade`."""
+    return cascade(operations, parse_sizes(sizes), name=name)
+
+
+def load_cascade(path: str | Path) -> Cascade:
+    """The cascade of a YAML file with `operations:` and `sizes:`; ProblemError says what cannot be read, and where."""
+    where = str(path)
+    document = read_yaml(Path(path), where, "a cascade: operations and sizes")
+    if not isinstance(document, dict):
+        raise ProblemError(f"found {type(document).__name__}, expected a cascade: operations and sizes", where=where)
+    check_keys(document, where, ("operations", "sizes"), ("name", "bits"))
+    lines = _strings(document["operations"], where)
+    sizes, bits = (_table(document.get(key) or {}, key, where) for key in ("sizes", "bits"))
+    statements = [read_statement(line, f"{where}: operation {i}") for i, line in enumerate(lines, 1)]
+    try:
+        return _cascade(statements, sizes, str(document.get("name") or Path(path).stem), bits)
+    except ProblemError as error:
+        raise error.located(where) from None
+
+
+def _strings(value: Any, where: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(line, str) for line in value):
+        hint = "write each as a line: '- T[m,n] += A[m,k] * B[k,n]'; quote lines with ': '"
+        raise ProblemError("operations, expected a list of texts", where=where, hint=hint)
+    return value
+
+
+def _table(value: Any, key: str, where: str) -> dict[str, int]:
+    if not isinstance(value, dict):
+        raise ProblemError(f"{key} is {value!r}, expected names and numbers", where=where)
+    return {str(name): number for name, number in value.items()}
+
+
+def _cascade(
+    statements: list[Statement], sizes: Mapping[str, int], name: str | None, bits: Mapping[str, int] | None
+) -> Cascade:
+    title = name or "+".join(statement.name for statement in statements)
+    indices = list(dict.fromkeys(index for statement in statements for index in statement.indices()))
+    check_keys(sizes, f"{title}: sizes", indices, ())
+    for index in indices:
+        whole(index, sizes[index], f"{title}: sizes")
+    tensors = {tensor for s in statements for tensor in (s.output[0], *s.operands)}
+    check_keys(bits or {}, f"{title}: bits", (), tensors)
+    dims = dimension_names(indices)
+    operations = tuple(_operation(statement, sizes, dims, bits or {}) for statement in statements)
+    for operation in operations:
+        check_countable(operation.problem)
+    return Cascade(title, operations)
+
+
+def _operation(
+    statement: Statement, sizes: Mapping[str, int], dims: Mapping[str, str], bits: Mapping[str, int]
+) -> Operation:
+    multiplies = statement.reduction == "sum" and is_product(statement.expression)
+    tensors = [
+        Tensor(name, _renamed(ranks, dims), "weight" if multiplies and i else "input", bits.get(name))
+        for i, (name, ranks) in enumerate(statement.operands.items())
+    ]
+    output, ranks = statement.output
+    tensors.append(Tensor(output, _renamed(ranks, dims), "output", bits.get(output)))
+    problem = Problem(statement.name, tuple((dims[i], sizes[i]) for i in statement.indices()), tuple(tensors))
+    return Operation(problem, statement.expression, statement.reduction, tuple(statement.pads.items()))
+
+
+def _renamed(ranks: tuple[Rank, ...], dims: Mapping[str, str]) -> tuple[Rank, ...]:
+    return tuple(tuple((dims[index], coefficient) for index, coefficient in rank) for rank in ranks)

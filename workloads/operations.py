@@ -1,0 +1,177 @@
+"""One operation of a cascade, as a line of text.
+
+    T[m,n] += A[m,k] * B[k,n]              sums over the indices that the left has not
+    L[m] max= S[m,n]                       takes their maximum
+    P[m,n] = exp(S[m,n] - L[m])            element by element
+    relu: R[m,n] = max(T[m,n], 0)          with a name of its own; otherwise it is called as the tensor that it writes
+    O[k,p] += T[c,2*p+r] * W[k,c,r] pad T[0,1:1]      reads one zero before T's second rank, and one after it
+
+The right side is read with Python's own grammar: `+ - * /`, numbers, tensors, and the functions of `ir/expression.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..ir import Call, Expression, Number, Operand, Pad, ProblemError, Rank, Reduction, did_you_mean
+from ..ir.expression import FUNCTIONS
+
+_STATEMENT = re.compile(r"(?:\s*([^\s:\[\]=]+)\s*:)?\s*([^=]*?)\s*(\+=|\bmax\s*=|=)\s*(.+?)\s*", re.DOTALL)
+_PAD = re.compile(r"\s+pad\s+(\w+)\s*\[([^\]]*)\]\s*$")
+_OPERATORS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
+_LONGEST = 2000
+_EXAMPLE = "write 'T[m,n] += A[m,k] * B[k,n]', 'P[m,n] = exp(S[m,n])' or 'L[m] max= S[m,n]'"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """An operation that has been read, but has no sizes yet; its indices are as they are written.
+
+    name        of the operation
+    output      the tensor that it writes, and its ranks
+    operands    the tensors that it reads, each once, and their ranks
+    expression, reduction, pads   as of `Operation`
+    """
+
+    name: str
+    output: tuple[str, tuple[Rank, ...]]
+    operands: dict[str, tuple[Rank, ...]]
+    expression: Expression
+    reduction: Reduction | None
+    pads: dict[str, tuple[Pad, ...]]
+
+    def indices(self) -> tuple[str, ...]:
+        """All indices, those of the left side first."""
+        every = [self.output[1], *self.operands.values()]
+        return tuple(dict.fromkeys(index for ranks in every for rank in ranks for index, _ in rank))
+
+
+def read_statement(text: str, where: str | None = None) -> Statement:
+    """The operation in a line of text; ProblemError says what is not understood.
+
+    where  how messages call it; by default, the text
+    """
+    place = where or f"operation {text.strip()[:100]!r}"
+    if len(text) > _LONGEST:
+        raise ProblemError(f"{len(text)} characters, expected {_LONGEST} at most", where=place)
+    body, padded = _without_pads(text, place)
+    match = _STATEMENT.fullmatch(body)
+    if match is None:
+        raise ProblemError("expected one of '=', '+=' and 'max=' between two sides", where=place, hint=_EXAMPLE)
+    left, right = _parse(match[2], place), _parse(match[4], place)
+    reduction: Reduction | None = {"+=": "sum", "=": None}.get(match[3], "max")
+    output, ranks = _tensor(left, place)
+    if any(len(rank) != 1 or rank[0][1] != 1 for rank in ranks):
+        hint = "write the operation as a gather: plain indices on the left, sums of indices on the right"
+        raise ProblemError(f"{output} has a rank that is no plain index on the left side", where=place, hint=hint)
+    operands: dict[str, tuple[Rank, ...]] = {}
+    expression = _expression(right, operands, place)
+    if not operands:
+        raise ProblemError("the right side reads no tensor", where=place, hint=_EXAMPLE)
+    if output in operands:
+        hint = "iterations (R[m,i+1] = max(R[m,i], L[m])) are not in the space yet"
+        raise ProblemError(f"{output} is read and written by one operation", where=place, hint=hint)
+    return Statement(
+        match[1] or output, (output, ranks), operands, expression, reduction, _pads(padded, operands, place)
+    )
+
+
+def _without_pads(text: str, where: str) -> tuple[str, dict[str, str]]:
+    """The statement without its `pad` clauses, and what these say."""
+    found: dict[str, str] = {}
+    while match := _PAD.search(text):
+        if match[1] in found:
+            raise ProblemError(f"pad of {match[1]} is given twice", where=where)
+        found[match[1]] = match[2]
+        text = text[: match.start()]
+    return text, found
+
+
+def _pads(given: dict[str, str], operands: dict[str, tuple[Rank, ...]], where: str) -> dict[str, tuple[Pad, ...]]:
+    pads = {}
+    for tensor, text in given.items():
+        if tensor not in operands:
+            raise ProblemError(f"pad of unknown tensor {tensor!r}", where=where, hint=did_you_mean(tensor, operands))
+        parts = [part.strip() for part in text.split(",")]
+        matches = [re.fullmatch(r"([0-9]{1,9})(?:\s*:\s*([0-9]{1,9}))?", part) for part in parts]
+        if len(parts) != len(operands[tensor]) or None in matches:
+            example = ", ".join(["1:1"] * len(operands[tensor]))
+            raise ProblemError(f"pad {tensor}[{text}], expected zeros for each rank as in [{example}]", where=where)
+        pads[tensor] = tuple((int(m[1]), int(m[2] or m[1])) for m in matches if m)
+    return pads
+
+
+def _parse(text: str, where: str) -> ast.expr:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ProblemError(f"cannot read {text.strip()[:80]!r}", where=where, hint=_EXAMPLE) from None
+
+
+def _expression(node: ast.expr, operands: dict[str, tuple[Rank, ...]], where: str) -> Expression:
+    """The expression; the tensors that it reads are added to `operands`."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return Number(node.value)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        arguments = tuple(_expression(side, operands, where) for side in (node.left, node.right))
+        return Call(_OPERATORS[type(node.op)], arguments)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _expression(node.operand, operands, where)
+        return Number(-inner.value) if isinstance(inner, Number) else Call("neg", (inner,))
+    if isinstance(node, ast.Call):
+        return _call(node, operands, where)
+    tensor, ranks = _tensor(node, where)
+    if operands.setdefault(tensor, ranks) != ranks:
+        hint = "give each of the two a name of its own, with an operation that copies"
+        raise ProblemError(f"{tensor} is read at two places, expected one", where=where, hint=hint)
+    return Operand(tensor)
+
+
+def _call(node: ast.Call, operands: dict[str, tuple[Rank, ...]], where: str) -> Expression:
+    function = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+    if function not in FUNCTIONS:
+        raise ProblemError(f"unknown function {function!r}", where=where, hint=did_you_mean(function, FUNCTIONS))
+    if len(node.args) != FUNCTIONS[function] or node.keywords:
+        raise ProblemError(
+            f"{function} has {len(node.args) + len(node.keywords)} arguments, expected {FUNCTIONS[function]}",
+            where=where,
+        )
+    return Call(function, tuple(_expression(argument, operands, where) for argument in node.args))
+
+
+def _tensor(node: ast.expr, where: str) -> tuple[str, tuple[Rank, ...]]:
+    """A tensor's name and ranks, from `T[m, 2*p + r]` or, of a scalar, `T`."""
+    if isinstance(node, ast.Name):
+        return node.id, ()
+    if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
+        found = ast.unparse(node)[:80]
+        raise ProblemError(f"found {found!r}, expected a tensor such as T[m,n]", where=where, hint=_EXAMPLE)
+    axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    ranks = tuple(tuple(_terms(axis, 1, where)) for axis in axes)
+    indices = [index for rank in ranks for index, _ in rank]
+    for index in indices:
+        if indices.count(index) > 1:
+            message = f"index {index!r} appears {indices.count(index)} times in {node.value.id}"
+            raise ProblemError(message, where=where, hint="a diagonal is not a dense access")
+    return node.value.id, ranks
+
+
+def _terms(node: ast.expr, coefficient: int, where: str) -> Iterable[tuple[str, int]]:
+    """The terms of a sum of indices with whole coefficients."""
+    if isinstance(node, ast.Name):
+        yield node.id, coefficient
+        return
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        yield from _terms(node.left, coefficient, where)
+        yield from _terms(node.right, coefficient, where)
+        return
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        for factor, rest in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(factor, ast.Constant) and type(factor.value) is int and factor.value > 0:
+                yield from _terms(rest, coefficient * factor.value, where)
+                return
+    hint = "write sums such as 2*p + r; zeros around a tensor are stated as in 'pad T[0,1:1]'"
+    raise ProblemError(f"cannot read the index {ast.unparse(node)[:80]!r}", where=where, hint=hint)
