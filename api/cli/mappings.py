@@ -127,7 +127,8 @@ def verify(
         return
     if arch is not None or set_fields:
         hint = "evaluate it there with --json, and verify what comes out"
-        raise TilewrightError("the file has its own architecture", where="--arch", hint=hint)
+        option = "--arch" if arch is not None else "--set"
+        raise TilewrightError("the file has its own architecture", where=option, hint=hint)
     if sets:
         refuse_given(context, "a proof by integer sets runs nothing", "floats", "fast")
         prove_mapping(mapping, json)
