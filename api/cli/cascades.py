@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..ir import Cascade, FusedMapping, TilewrightError
 from .machines import architecture_named
+from .terminal import show_page
 
 if TYPE_CHECKING:
     from ..arch import Architecture
@@ -49,11 +50,10 @@ def evaluate_cascade(
 ) -> None:
     """Print what a tree that was written by hand costs."""
     from ..report.cascade_page import fused_page
-    from ..report.text import write
 
     if json:
         raise TilewrightError("no mapping.json is made of cascades yet", where="--json")
-    write(fused_page(*fused_named(source, op, tree, arch, set_fields)))
+    show_page(fused_page(*fused_named(source, op, tree, arch, set_fields)))
 
 
 def tree_text(

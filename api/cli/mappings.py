@@ -127,7 +127,8 @@ def verify(
         return
     if arch is not None or set_fields:
         hint = "evaluate it there with --json, and verify what comes out"
-        raise TilewrightError("the file has its own architecture", where="--arch", hint=hint)
+        option = "--arch" if arch is not None else "--set"
+        raise TilewrightError("the file has its own architecture", where=option, hint=hint)
     if sets:
         refuse_given(context, "a proof by integer sets runs nothing", "floats", "fast")
         prove_mapping(mapping, json)
@@ -220,7 +221,7 @@ def verify_mapping(
 
 
 def say_verified(verification: Verification, quiet: bool = False, json: bool = False) -> None:
-    """Say what came of a program, on stderr if `quiet`; exits with 1 if it disagrees."""
+    """Say what came of a program, on stderr if `quiet`, or print it as a document; exits with 1 if it disagrees."""
     from ..report.units import seconds
 
     verdict = "verified" if verification else "disagrees"

@@ -90,6 +90,7 @@ BAD: dict[str, tuple[str, ...]] = {
     ),
     "MEASURE<=VALUE": ("x", "area", "area<=x", "nothing <= 3", "energy <= ", "area <= 4 pJ"),
     "MEASURE,...": ("nonsense", "energy", "energy,energy", ","),
+    "OPERATION": ("nonsense", "x[", "x[m,n] = ", "a[m,n] = b[m,k] * ", "= b[m]", "a = b ** c"),
     "EXPR": ("nonsense", "GLB.temporal.K", "GLB.temporal.K<=x", "nowhere.temporal.K<=4", "<=", "GLB.temporal.Z<=1"),
     "RANGE": ("x", "0", "64:1:x2", "64:128", "64:128:x1", "-1", "1,,2", "9" * 30),
     "FROM:TO[:STEP]": ("x", "64", "64:1", "0:64", "1:1000000000:1", "64:128:0", "-1:64"),
@@ -151,6 +152,8 @@ class Asked:
         beside = _without(beside, self.option)
         without = ("--no-cache",) if self.option == "--store" else ()
         base = [word for word in _without(base, self.option) if word not in without]
+        if self.option == "--op":  # operations have their sizes where other commands have the mapping
+            base = ["m=2,n=2,k=2" if word == "mapping.json" else word for word in base]
         return [*self.command.split(), *beside, *base, f"{self.option}={value}"]
 
 
