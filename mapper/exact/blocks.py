@@ -41,8 +41,9 @@ among instances and steps changes: where these follow each other in time, and wh
   more if r <= (m - 1) n.
 
 By the last case hardly any mapping gains (none of some hundred searches of small random problems), and by little: of q
-rounds the last one alone. It is tried where there are few tiles (`tilings.has_few_tiles`). Beyond, a loop directly
-inside an array is in the space only by one of the other cases.
+rounds the last one alone. By `shared` few do, and proving for a large ragged problem that none does takes many times as
+long as the rest of the search. With ragged tiles both are tried where there are few tiles (`tilings.has_few_tiles`).
+Beyond, the space has a loop directly inside an array only by `slides` or `wraps`; perfect tiles are searched with all.
 
 `tests/mapper/exact/test_blocks.py` tries to refute it, by brute force over the space with all loops.
 """
@@ -257,7 +258,10 @@ class Blocks:
         return found
 
     def _shared(self, fanout: int, rank: Rank, spread: Ints) -> Flags:
-        """(rows,) whether words of a window may be shared better by instances whose tiles do not alternate."""
+        """(rows,) whether words of a window may be shared better by instances whose tiles do not alternate, as far as
+        that is looked at."""
+        if self.tiling == "ragged" and not (self._few or self.every):
+            return np.zeros(len(spread), dtype=bool)
         others = [f for f in range(len(self.hierarchy.fanouts)) if f not in self._axes(fanout)]
         nested = any(self.hierarchy.fanouts[f].multicast and self.hierarchy.fanouts[f].instances > 1 for f in others)
         windows = [{dim for dim, _ in r} for tensor in self.tensors for r in tensor.ranks if len(r) > 1]
