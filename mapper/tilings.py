@@ -73,6 +73,8 @@ left aside that has to be argued about."""
 
 def has_few_tiles(problem: Problem) -> bool:
     """Whether a ragged problem is so small that all of its loops can be tried."""
+    if any(size > FEW_TILES**2 for _, size in problem.dims):  # about 2 sqrt(size) tiles
+        return False
     return prod(len(factors(size, "ragged", True)) for _, size in problem.dims) <= FEW_TILES
 
 

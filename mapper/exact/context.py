@@ -111,11 +111,11 @@ class SearchContext:
 
     @cached_property
     def rows_at_once(self) -> int:
-        """Rows that are made at once, at most: with all that is worked out on the way, they take a sixteenth of the
+        """Rows that are made at once, at most: with all that is worked out on the way, they take a small part of the
         memory."""
         tensors, levels = len(self.hierarchy.problem.tensors), len(self.hierarchy.arch.levels)
         numbers = (2 + tensors) * self.costs.cost_columns.count + (tensors + levels) * len(self.sizes) + 10
-        return max(FEWEST_AT_ONCE, self.means.memory_limit // (16 * 8 * numbers))
+        return max(FEWEST_AT_ONCE, self.means.memory_limit // (24 * 8 * numbers))
 
     def model(self, path: Path) -> TrafficModel:
         if path not in self._models:

@@ -72,10 +72,10 @@ from .unmet_limits import unmet_limits
 
 FREE = Constraints()
 
-FRONTIER_SHARE = 0.3
+FRONTIER_SHARE = 0.25
 """Part of the memory for what is open."""
 
-TABLES_SHARE = 0.3
+TABLES_SHARE = 0.25
 """Part of the memory for tables. The rest is for what is being worked on."""
 
 SMALLER_SPACE_SHARE = 0.3
@@ -314,7 +314,8 @@ class ExactSearch:
     def _counted(self) -> int | None:
         """Mappings of the space; None where counting them takes longer than searching."""
         elapsed = time.perf_counter() - self._started
-        means = Means.from_now(max(LEAST_SECONDS_TO_COUNT, min(elapsed, self.means.seconds_left)))
+        seconds = max(LEAST_SECONDS_TO_COUNT, min(elapsed, self.means.seconds_left))
+        means = Means.from_now(seconds, self.means.memory_limit // 2)
         try:
             return count_mappings(self.original, self.machine, self.tiling, self.space, means)
         except OutOfMeans:

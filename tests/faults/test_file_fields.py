@@ -163,8 +163,9 @@ def test_every_table_of_a_yaml_file(kind: str) -> None:
         table = at(tree, path)
         if not isinstance(table, dict) or not table:
             continue
-        Path(name).write_text(as_text(with_value(tree, path, table | {"nonsense": 1})), encoding="utf-8")
-        refusal(command_of(kind))
+        if path != ("parameters",):  # whose names are the file's own
+            Path(name).write_text(as_text(with_value(tree, path, table | {"nonsense": 1})), encoding="utf-8")
+            refusal(command_of(kind))
         for key in table:
             without = {other: value for other, value in table.items() if other != key}
             Path(name).write_text(as_text(with_value(tree, path, without)), encoding="utf-8")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from machine_files import ACCELFORGE, ART, ERT, ESTIMATED, FORMULAS, ZIGZAG
-from test_readers import Tagged, as_yaml, read_or_refused, some, trees_and_texts
+from test_readers import trees_and_texts
 
+from fuzzing import as_yaml, from_tagged, read_or_refused, some, to_tagged
 from mutations import mangled, mutated
 from tilewright.arch.loader import parse_arch
 from tilewright.arch.sweeps import parse_sweep
@@ -54,9 +53,9 @@ def test_zigzag(folder: Path, text: str) -> None:
 
 
 @some(60)
-@given(mutated(yaml.load(ACCELFORGE, Loader=Tagged)).map(as_yaml) | mangled(ACCELFORGE))
+@given(mutated(from_tagged(ACCELFORGE)).map(as_yaml) | mangled(ACCELFORGE))
 def test_accelforge(folder: Path, text: str) -> None:
-    text = re.sub(r"\bTAG: (\w+)$", r"!\1", text, flags=re.MULTILINE)
+    text = to_tagged(text)
     refused_or_written(lambda: read_accelforge(written(folder, text)))
 
 

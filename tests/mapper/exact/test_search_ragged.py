@@ -65,12 +65,12 @@ def test_optimum_of_brute_force(seeds: range) -> None:
 def test_the_busiest_instance_decides() -> None:
     """One row cannot stand for another because its instances have less to do on average."""
     for seed in (1608, 2225):
-        assert check(seed)
+        assert check(seed, most=40_000)
 
 
 def test_more_instances_than_the_rounds_need() -> None:
     """Three instances for four terms of a sum leave two of them idle in the second round: their parts stay."""
-    assert check(2249, most=4_000)
+    assert check(2249, most=80_000)
 
 
 @pytest.mark.parametrize("sizes", [(3, 1, 1), (1, 7, 1), (5, 1, 2), (1, 3, 3)])
@@ -86,7 +86,7 @@ def test_nested_arrays_with_idle_instances(sizes: tuple[int, int, int], inner: i
         memory("RF", **ports, size_bits=8 * 8),
     )
     arch = Architecture(name="nested", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
-    assert check_case(gemm(*sizes), arch, most=10_000)
+    assert check_case(gemm(*sizes), arch, most=200_000)
 
 
 def test_a_last_round_for_one_instance() -> None:
@@ -101,7 +101,7 @@ def test_a_last_round_for_one_instance() -> None:
         Fanout(name="inner", axes=(ArrayAxis(size=2), ArrayAxis(size=4)), multicast=True),
     )
     arch = Architecture(name="lonely", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
-    assert check_case(gemm(7, 2, 1), arch, most=10_000)
+    assert check_case(gemm(7, 2, 1), arch, most=200_000)
 
 
 def test_the_order_of_loops_decides_which_instance_is_busiest() -> None:
@@ -114,4 +114,4 @@ def test_the_order_of_loops_decides_which_instance_is_busiest() -> None:
         Fanout(name="inner", axes=(ArrayAxis(size=2),), multicast=True, spatial_reduction=True),
     )
     arch = Architecture(name="orders", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
-    assert check_case(gemm(1, 3, 17), arch, most=10_000)
+    assert check_case(gemm(1, 3, 17), arch, most=200_000)

@@ -19,8 +19,8 @@ from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import TILINGS
 from tilewright.workloads import conv2d
 
-SEEDS = 24
-MOST_MAPPINGS = 250
+SEEDS = 30
+MOST_MAPPINGS = 700
 
 
 @cache
