@@ -301,7 +301,7 @@ class ExactSearch:
             value=found.value,
             lower_bound=found.value if open_bound >= found.value * (1 - RELATIVE_TOLERANCE) else open_bound,
             space_size=self._counted,
-            placements=placements(self.original, self.machine),
+            placements=self._placements,
             evaluated=self.found.evaluated,
             pruned=dict(sorted(self.pruned.items())),
             seconds=time.perf_counter() - self._started,
@@ -309,6 +309,14 @@ class ExactSearch:
             constraints=self.constraints.describe(),
             interrupted=self.interrupted,
         )
+
+    @property
+    def _placements(self) -> int:
+        """Choices of the memories that keep each tensor, as far as constraints leave any."""
+        roles = {tensor.name: tensor.role for tensor in self.original.tensors}
+        keeps = {memory.name: memory.keeps for memory in self.machine.memories}
+        fixed = sum(keeps[memory][roles[tensor]] == "may" for memory, tensor in self.constraints.keeps)
+        return int(placements(self.original, self.machine) // 2**fixed)
 
     @cached_property
     def _counted(self) -> int | None:
