@@ -60,7 +60,7 @@ SECTIONS = (
         "Layers and networks",
         "Functions that make or load a [`Problem`](#problem).",
         "",
-        ("conv2d", "gemm", "batched_gemm", "einsum", "cascade", "load_layer", "load_network", "list_networks"),
+        ("conv2d", "gemm", "batched_gemm", "einsum", "cascade", "cascade_of", "load_layer", "load_network", "list_networks"),
     ),
     Section("Architectures", "", "", ("load_arch", "list_archs")),
     Section("Searches", "", "", ("search", "search_top", "search_pareto", "search_many")),

@@ -113,7 +113,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     passed += [passed_node(node) for node in nodes if node.domain or node.op not in OPERATORS]
     layers = tuple(_layers(path.stem, found))
     return OnnxNetwork(
-        path.stem, _source(model, path, dims or {}), layers, summed(passed), graph=graph_of(model, nodes)
+        path.stem, _source(model, path, dims or {}), layers, passed=summed(passed), graph=graph_of(model, nodes)
     )
 
 
