@@ -1,8 +1,8 @@
 """Cascades from networks: layers and what is done between them, joined by `+`, or a range of them.
 
-    mobilenet_v2:b3.expand+b3.dw+b3.project
-    resnet50:layer1.0.conv1..layer1.0.conv3
-    gpt2_small:qk+softmax+av
+mobilenet_v2:b3.expand+b3.dw+b3.project
+resnet50:layer1.0.conv1..layer1.0.conv3
+gpt2_small:qk+softmax+av
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def resolve_cascade(
 
     Raises ProblemError where it names none.
     """
-    name = checks.path(text, "the cascade", "layers such as gpt2_small:qk+softmax+av, or the path of a file", ProblemError)
+    name = checks.path(
+        text, "the cascade", "layers such as gpt2_small:qk+softmax+av, or the path of a file", ProblemError
+    )
     if name.endswith(_YAML):
         return load_cascade(name)
     network, layers = split_reference(name)

@@ -52,8 +52,8 @@ TreeOption = Annotated[
     typer.Option(
         "--mapping",
         metavar="FILE",
-        help="The tree of a cascade (docs/cascades.md); the argument is its sizes then, with --op, its YAML file, or layers "
-        "of a network such as gpt2_small:qk+softmax+av.",
+        help="The tree of a cascade (docs/cascades.md); the argument is its sizes then, with --op, its YAML file, or "
+        "layers such as gpt2_small:qk+softmax+av.",
     ),
 ]
 DimsOption = Annotated[

@@ -8,6 +8,7 @@ as many *pieces*.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -37,7 +38,7 @@ class ReaderAxis:
 def pieces(dim: str, size: int, cuts: Cuts) -> list[tuple[Piece, int]]:
     """The pieces of a dimension and their sizes, slowest first."""
     starts = (*cuts.get(dim, (1,)), size) if size > 1 else (1, size)
-    return [((dim, low), high // low) for low, high in zip(starts, starts[1:], strict=False)][::-1]
+    return [((dim, low), high // low) for low, high in itertools.pairwise(starts)][::-1]
 
 
 def aligned(

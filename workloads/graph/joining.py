@@ -16,7 +16,7 @@ from itertools import chain, count
 from typing import Literal
 
 from ...ir import Call, Cascade, Expression, Operand, Operation, Pad, Problem, ProblemError, Rank, Tensor
-from .atoms import ReaderAxis, Cuts, Piece, aligned, pieces
+from .atoms import Piece, ReaderAxis, aligned, pieces
 from .between import inside, softmax_as_one
 from .occurrences import OUTSIDE, NetworkGraph, Occurrence, Source, written_dims
 
@@ -79,7 +79,7 @@ class _Member:
 
 def _members(graph: NetworkGraph, occurrence: Occurrence, softmax: SoftmaxForm) -> list[_Member]:
     shown = graph.shown(occurrence)
-    if occurrence.kind == OUTSIDE:
+    if occurrence.kind == OUTSIDE or (occurrence.multiplies and occurrence.problem is None):
         hint = "leave it out: what it makes is then an input of the cascade"
         raise ProblemError(f"{shown} is no operation that a cascade can have", where=graph.network, hint=hint)
     if occurrence.problem is not None:
@@ -350,9 +350,7 @@ class _Joining:
             if len(rank) == 1 and rank[0][1] == 1:
                 found += [((names[piece], 1),) for piece, size in member.pieces_of(rank[0][0]) if size > 1]
             else:
-                found.append(
-                    tuple((names[dim, 1], coefficient) for dim, coefficient in rank if member.sizes[dim] > 1)
-                )
+                found.append(tuple((names[dim, 1], coefficient) for dim, coefficient in rank if member.sizes[dim] > 1))
         return tuple(rank for rank in found if rank)
 
     def _output(self, member: _Member, output: Tensor, names: dict[Piece, str]) -> Tensor:

@@ -37,12 +37,12 @@ class Occurrence:
     name     unique in the graph
     kind     "layer", "outside", or a name of BETWEEN ("add", "softmax", ...)
     sources  what it reads
-    problem  of a layer; its dimensions
+    problem  of a layer; None where it is not known how it reads what it reads
     layer    of a layer, the name of its row
     local    its name inside its block
     entry    which entry of the table made it: of those that one block made, the first has their local names too
-    writes   letters of the dimensions of its output, in the order in which they lie in it; None: as the problem has them
-    shape    of what comes from outside
+    writes   letters of the dimensions of its output, slowest first; None: as the problem has them
+    shape    of what it makes, where that follows from nothing else
     window   of a pooling: size, stride and zeros before the first position, each (height, width)
     """
 
@@ -136,7 +136,7 @@ class NetworkGraph:
         occurrence = self.by_name.get(name)
         if occurrence is None:
             return None
-        if occurrence.problem is not None:
+        if occurrence.problem is not None and occurrence.shape is None:
             problem = occurrence.problem
             return tuple(problem.sizes[dim] for dim in written_dims(occurrence))
         if occurrence.shape is not None or not occurrence.sources:

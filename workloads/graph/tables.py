@@ -139,9 +139,7 @@ class _Reader:
             raise ProblemError(f"reads {name!r}, unknown so far", where=where, hint=did_you_mean(name, known))
         return name
 
-    def _layer(
-        self, given: Mapping[str, Any], scope: _Scope, sources: tuple[Source, ...], where: str
-    ) -> Occurrence:
+    def _layer(self, given: Mapping[str, Any], scope: _Scope, sources: tuple[Source, ...], where: str) -> Occurrence:
         local = given["name"]
         row = self.rows.get(scope.row(local, given.get("layer"), self.rows))
         if row is None:
@@ -173,9 +171,7 @@ class _Reader:
             writes=tuple(writes.split()) if writes else None,
         )
 
-    def _between(
-        self, given: Mapping[str, Any], scope: _Scope, sources: tuple[Source, ...], where: str
-    ) -> Occurrence:
+    def _between(self, given: Mapping[str, Any], scope: _Scope, sources: tuple[Source, ...], where: str) -> Occurrence:
         op = given["op"]
         if len(sources) != BETWEEN[op] or any(source.order for source in sources):
             raise ProblemError(f"{op} reads {len(sources)} tensors, expected {BETWEEN[op]} names", where=where)
