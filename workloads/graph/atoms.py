@@ -28,11 +28,25 @@ class ReaderAxis:
     rank    the sum of dimensions that indexes it
     window  whether it is read through a window, or with a step: it is then an axis of the tensor as it stands
     before  zeros before the first position
+    part    of a dimension that lies there in parts, the strides at which the part begins and ends
     """
 
     rank: Rank
     window: bool = False
     before: int = 0
+    part: tuple[int, int] | None = None
+
+    def pieces(self, sizes: Mapping[str, int], cuts: Cuts) -> list[tuple[Piece, int]]:
+        """The pieces of its dimension that lie here, and their sizes, slowest first."""
+        ((dim, _),) = self.rank
+        low, high = self.part or (1, sizes[dim] + 1)
+        return [(piece, size) for piece, size in pieces(dim, sizes[dim], cuts) if low <= piece[1] < high]
+
+    def extent(self, sizes: Mapping[str, int]) -> int:
+        """Positions from the first to the last."""
+        if self.part is not None:
+            return self.part[1] // self.part[0]
+        return 1 + sum(coefficient * (sizes[dim] - 1) for dim, coefficient in self.rank)
 
 
 def pieces(dim: str, size: int, cuts: Cuts) -> list[tuple[Piece, int]]:
@@ -55,15 +69,17 @@ def aligned(
     """
     found: list[list[tuple[Piece, int]]] = [[] for _ in atoms]
     cursor = _Cursor(list(atoms), where)
-    for axis in reversed(axes):
+    for number, axis in reversed(list(enumerate(axes))):
         if axis.window:
+            if cursor.at < number and all(sizes[dim] == 1 for dim, _ in axis.rank):
+                continue  # a pooling of whole images has left no axis there
             here = cursor.whole()
             found[here] = [((dim, 1), coefficient) for dim, coefficient in axis.rank]
             continue
         ((dim, _),) = axis.rank
         if sizes[dim] == 1:
             cursor.skip_one()
-        for (name, low), size in reversed(pieces(dim, sizes[dim], cuts)) if sizes[dim] > 1 else ():
+        for (name, low), size in reversed(axis.pieces(sizes, cuts)) if sizes[dim] > 1 else ():
             done = 1
             while done < size:
                 at, stride, taken = cursor.take(size // done)

@@ -84,7 +84,8 @@ def _members(graph: NetworkGraph, occurrence: Occurrence, softmax: SoftmaxForm) 
         raise ProblemError(f"{shown} is no operation that a cascade can have", where=graph.network, hint=hint)
     if occurrence.problem is not None:
         return [_layer(occurrence, occurrence.problem, shown)]
-    shape = graph.shape(occurrence.sources[0].name)
+    shapes = [graph.shape(source.name) for source in occurrence.sources]
+    shape = next((shape for shape in shapes if shape is not None), None)
     is_one = occurrence.kind == "softmax" and softmax == "one" and shape is not None
     found = []
     for part in softmax_as_one(shape or ()) if is_one else inside(occurrence, shape):
@@ -116,14 +117,15 @@ def _layer(occurrence: Occurrence, problem: Problem, shown: str) -> _Member:
 
 
 def _axes(operand: Tensor, source: Source | None, zeros: Mapping[str, int]) -> tuple[ReaderAxis, ...]:
-    ranks = list(operand.ranks)
-    if source is not None and source.order is not None:
-        order = source.order
-        ranks.sort(key=lambda rank: order.index(rank[0][0].lower()))
-    return tuple(
-        ReaderAxis(rank, len(rank) != 1 or rank[0][1] != 1, zeros.get(rank[0][0].lower(), 0) if rank else 0)
-        for rank in ranks
-    )
+    ranks = {rank[0][0].lower(): rank for rank in operand.ranks}
+    order = source.order if source is not None and source.order is not None else tuple(ranks)
+    axes = []
+    for part in order:
+        letter, *strides = (part,) if isinstance(part, str) else part
+        rank = ranks[letter]
+        part_of = (strides[0], strides[1]) if strides else None
+        axes.append(ReaderAxis(rank, len(rank) != 1 or rank[0][1] != 1, zeros.get(letter, 0), part_of))
+    return tuple(axes)
 
 
 def _check_connected(graph: NetworkGraph, occurrences: Sequence[Occurrence], name: str) -> None:
@@ -189,7 +191,7 @@ class _Joining:
     def _outside_atoms(self, key: str) -> list[int] | None:
         """Axes of an input: None where all readers have the same ones, which are then its axes as they stand."""
         structures = {
-            tuple((axis.window, _extent(axis.rank, member.sizes), axis.before) for axis in read.axes)
+            tuple((axis.window, axis.extent(member.sizes), axis.before) for axis in read.axes)
             for member, read in self.readers[key]
         }
         shape = self.graph.shape(key)
@@ -197,6 +199,9 @@ class _Joining:
 
     def _cut(self, member: _Member) -> None:
         """Cut the member's dimensions where the axes of what it reads ask for it, and say what it makes."""
+        for axis in (axis for read in member.reads for axis in read.axes if axis.part):
+            dim = axis.rank[0][0]
+            member.cuts[dim] = tuple(sorted({*member.cuts.get(dim, (1,)), *(axis.part or ())} - {member.sizes[dim]}))
         for _ in member.operation.problem.dims:
             cuts: dict[str, set[int]] = {dim: set(member.cuts.get(dim, (1,))) for dim in member.sizes}
             for read in member.reads:
@@ -230,9 +235,9 @@ class _Joining:
             if axis.window:
                 found.append([((dim, 1), coefficient) for dim, coefficient in axis.rank])
                 continue
-            ((dim, _),) = axis.rank
-            parts = [piece for piece, _ in member.pieces_of(dim)]
-            found += [[(piece, 1)] for piece in parts] if alone else [[(piece, piece[1]) for piece in parts]]
+            parts = [piece for piece, _ in axis.pieces(member.sizes, member.cuts)]
+            low = axis.part[0] if axis.part else 1
+            found += [[(piece, 1)] for piece in parts] if alone else [[(piece, piece[1] // low) for piece in parts]]
         return found
 
     def _tensor(self, key: str) -> _Joined:
@@ -362,10 +367,6 @@ class _Joining:
                 tensor.dims[i] = names[piece]
                 ranks.append(((names[piece], 1),))
         return Tensor(tensor.name, tuple(ranks), "output", output.bits, output.partial_bits)
-
-
-def _extent(rank: Rank, sizes: Mapping[str, int]) -> int:
-    return 1 + sum(coefficient * (sizes[dim] - 1) for dim, coefficient in rank)
 
 
 def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:

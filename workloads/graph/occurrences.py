@@ -15,18 +15,22 @@ OUTSIDE = "outside"
 """The kind of what is made in a way that is no operation here: a lookup, a concatenation, a cache."""
 
 
+Part = str | tuple[str, int, int]
+"""A dimension by its letter, or those of its positions that lie in a row: from a stride to another one."""
+
+
 @dataclass(frozen=True)
 class Source:
     """A tensor that an occurrence reads.
 
     name   of the occurrence that makes it; another name is a tensor from outside of the network
-    order  letters of the reader's dimensions, one for each of its ranks, in the order in which they lie in the tensor
-           from the slowest to the fastest; None: as the reader has them
+    order  the reader's dimensions, one for each of its ranks, in the order in which they lie in the tensor from the
+           slowest to the fastest; None: as the reader has them. A dimension may lie there in parts
     pads   by letter of a dimension that the reader's windows begin at, the zeros before the first position
     """
 
     name: str
-    order: tuple[str, ...] | None = None
+    order: tuple[Part, ...] | None = None
     pads: tuple[tuple[str, int], ...] = ()
 
 

@@ -48,7 +48,7 @@ def read_graph(entries: object, blocks: object, rows: Mapping[str, TableRow], ne
     if not isinstance(entries, list) or not isinstance(blocks, dict):
         what = "graph is no list of entries" if not isinstance(entries, list) else "blocks are no table of lists"
         raise ProblemError(what, where=where, hint="networks/README.md has the form")
-    reader = _Reader(rows, blocks, where)
+    reader = _TableReader(rows, blocks, where)
     reader.read_all(entries)
     occurs = [occurrence.layer for occurrence in reader.found]
     for name, row in rows.items():
@@ -61,7 +61,7 @@ def read_graph(entries: object, blocks: object, rows: Mapping[str, TableRow], ne
         raise error.located(where) from None
 
 
-class _Reader:
+class _TableReader:
     """One use for one file."""
 
     def __init__(self, rows: Mapping[str, TableRow], blocks: Mapping[str, Any], where: str) -> None:
