@@ -7,11 +7,11 @@ tensors come from, and go to, the innermost nodes above the branch: their *homes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ...ir import Loop, Node
-from ..means import Means
+from .weights import Weights
 
 Room = tuple[tuple[str, str, int], ...]
 """Bits that are left in one instance of a memory: (memory, role or "" for the part that roles share, bits)."""
@@ -38,12 +38,20 @@ class BranchQuestion:
     again: int = 1
     busy: tuple[tuple[str, float, float], ...] = ()
 
+    def idle(self) -> BranchQuestion:
+        """The same with nothing else at the ports."""
+        return replace(self, busy=()) if self.busy else self
+
+    def roomless(self) -> BranchQuestion:
+        """All but the room."""
+        return replace(self, room=())
+
 
 @dataclass(frozen=True)
 class BranchMapping:
     """A mapping of one visit.
 
-    energy_pj, latency_cycles  of a visit, in the mean; `busy` adds to the latency alone, leakage to neither
+    energy_pj, latency_cycles  of a visit, in the mean; `busy` adds to the latency, and so to what leaks
     used   bits that its own nodes take, as `BranchQuestion.room` has them
     items  loops and nodes of the branch, outermost first
     """
@@ -57,10 +65,5 @@ class BranchMapping:
 class BranchSolver(Protocol):
     """Answers questions about branches, exactly."""
 
-    def least_energy(
-        self, question: BranchQuestion, means: Means, latency: float | None = None
-    ) -> BranchMapping | None:
-        """The mapping of least energy, of those with at most so many cycles a visit; None if nothing fits."""
-
-    def least_latency(self, question: BranchQuestion, means: Means, energy: float | None = None) -> BranchMapping | None:
-        """The mapping of least latency, of those of at most so much energy a visit; None if nothing fits."""
+    def least(self, question: BranchQuestion, weights: Weights) -> BranchMapping | None:
+        """The mapping of least weight; None if nothing fits."""
