@@ -1,0 +1,546 @@
+"""The best tree for a cascade: branch and bound over parts (`parts.py`), each mapped from the outside in.
+
+A part of several operations has loops, nodes of tensors that come from outside, and a split. Everything inside it costs
+the same in the mean for every one of its visits, whatever stands outside: that is the barrier of DESIGN section 7. So
+parts are searched on their own, and each is known once for all trees that it occurs in.
+
+1. `_with_loops`: which dimensions are shared, in which order and tiles;
+2. `_with_nodes`: where tensors from outside stay above these loops;
+3. `_split`: from left to right, which operations are a branch, and which memory exchanges each intermediate. It is live
+   from the branch that writes it to the last that reads it;
+4. a branch of one operation is answered by a `BranchSolver`; one of several is again a part, that has loops.
+
+Bounds: an operation costs at least what it costs if all its tensors came from the innermost memory outside the arrays
+and that had endless room, as often as its visits make it whole; and each word of a tile comes at least once a visit
+from its home (`Machine.further_pj`). Choices are made in the order of their bounds, and left aside from the first one
+on that does not lie below the best part found.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from ...cost_models.cost import tensor_tile_words
+from ...ir import Cascade, Loop, Node, Operation, SharedLoop, Tree
+from ..means import Means
+from ..space import Space
+from ..tilings import Tiling, factors
+from .branch import BranchSolver, Room
+from .machine import Floats, Machine
+from .parts import Busy, FoundPart, Outcome, Part, Sizes, less_room, with_busy
+from .placing import LoopAbove, Loops, Placing
+from .sharing import SharedDim, shared_dims
+from .upper import Chain, UpperNodes
+from .weights import Weights
+
+Fuse = Literal["all", "whole", "none"]
+
+NOTHING_FITS = Outcome(math.inf)
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """Choices for the nodes of tensors that come from outside a part.
+
+    chains  by tensor
+    energy_pj  of the words that pass there, for one visit of the part
+    least_pj   that, and what the tensors take more inside at least, since their homes are further out
+    cycles     (operations, ports) that both take at least
+    taken      bits of memories
+    busy       by operation, bits that pass at memories for one visit of the part
+    bound      what the part weighs at least
+    """
+
+    chains: tuple[tuple[str, Chain], ...]
+    energy_pj: float
+    least_pj: float
+    cycles: Floats
+    taken: Room = ()
+    busy: tuple[tuple[str, Busy], ...] = ()
+    bound: float = 0.0
+
+    def __add__(self, other: _Nodes) -> _Nodes:
+        return _Nodes(
+            (*self.chains, *other.chains),
+            self.energy_pj + other.energy_pj,
+            self.least_pj + other.least_pj,
+            self.cycles + other.cycles,
+            (*self.taken, *other.taken),
+            (*self.busy, *other.busy),
+        )
+
+
+@dataclass
+class TreeSearch:
+    """Trees of one cascade on one machine, by one weight.
+
+    fuse      `all`: whatever the space has; `whole`: no shared loops; `none`: every intermediate through the outermost
+              memory
+    wide_sums whether intermediates take the room of partial sums while they are written, as they do where unfinished
+              sums reach the node that exchanges them; else that of finished words, as they do at least
+    branches  branches that were asked for
+    incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
+    pruned    choices that were left aside, by rule
+    """
+
+    cascade: Cascade
+    machine: Machine
+    space: Space
+    tiling: Tiling
+    weights: Weights
+    solver: BranchSolver
+    means: Means
+    fuse: Fuse = "all"
+    wide_sums: bool = False
+    branches: int = 0
+    incumbent: FoundPart | None = None
+    open_bound: float = 0.0
+    pruned: Counter[str] = field(default_factory=Counter)
+    _known: dict[Part, Outcome] = field(default_factory=dict)
+    _least: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
+    _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.placing = Placing(self.cascade, self.machine, self.space)
+        self.upper = UpperNodes(self.cascade, self.machine.arch)
+        self._leakage = self.machine.arch.total_leakage_pj_per_cycle
+        self._timed = self._leakage > 0 or not self.weights.energy_only
+
+    def whole(self, names: Sequence[str], cutoff: float = math.inf) -> Outcome:
+        """The whole cascade, its operations done in an order."""
+        part = self._root(names)
+        return self._several(part, cutoff, is_root=True) if len(names) > 1 else self.least(part, cutoff)
+
+    def bound_of_whole(self) -> float:
+        """What the whole cascade weighs at least, as far as can be seen without a search."""
+        return self.bound(self._root([operation.name for operation in self.cascade]))
+
+    def _root(self, names: Sequence[str]) -> Part:
+        operations = [self.cascade.operation(name) for name in names]
+        inside, outermost = self.cascade.intermediates, self.machine.outermost
+        homes = {t.name: outermost for op in operations for t in op.problem.tensors if t.name not in inside}
+        return Part(
+            tuple(names),
+            tuple(op.problem.dims for op in operations),
+            tuple(sorted(homes.items())),
+            (1,) * len(names),
+            self.machine.room,
+            ((),) * len(names),
+            steps=False,
+        )
+
+    def least(self, part: Part, cutoff: float) -> Outcome:
+        """The best mapping of a part; or, if it does not weigh less than the cutoff, that."""
+        known = self._known.get(part)
+        if known is not None and (known.found is not None or known.bound >= cutoff):
+            return known
+        self.means.check()
+        outcome = self._single(part, cutoff) if len(part.names) == 1 else self._several(part, cutoff, is_root=False)
+        self._known[part] = outcome
+        return outcome
+
+    # ---- one operation -------------------------------------------------------------------------------------
+
+    def _single(self, part: Part, cutoff: float) -> Outcome:
+        bound = self.bound(part)
+        if bound >= cutoff:
+            return Outcome(bound)
+        self.branches += 1
+        mapping = self.solver.least(part.question(), self.weights)
+        if mapping is None:
+            return NOTHING_FITS
+        found = FoundPart(mapping.energy_pj, mapping.latency_cycles, Tree(mapping.items, (), part.names[0]))
+        return Outcome(self._weight(found), found)
+
+    def _weight(self, found: FoundPart) -> float:
+        return self.weights.of(found.energy_pj, found.latency_cycles)
+
+    # ---- bounds --------------------------------------------------------------------------------------------
+
+    def bound(self, part: Part) -> float:
+        """What a part weighs at least."""
+        homes = dict(part.homes)
+        energy, latency = 0.0, 0.0
+        for name, sizes, busy in zip(part.names, part.sizes, part.busy, strict=True):
+            least = self._least_of(name, sizes)
+            far = [
+                self._far(self.cascade.operation(name), tensor.name, sizes, homes[tensor.name])
+                for tensor in self.cascade.operation(name).problem.tensors
+                if tensor.name in homes
+            ]
+            energy += least[0] + sum(more for more, _ in far)
+            if self._timed:
+                cycles = sum((cycles for _, cycles in far), self.machine.port_cycles(busy))
+                latency += max(least[1], cycles.max(initial=0.0))
+        return self._weighed(energy, latency)
+
+    def _weighed(self, energy: float, latency: float) -> float:
+        """The weight of energy that does not leak, and of latency."""
+        return self.weights.of(energy + self._leakage * latency, latency)
+
+    def _least_of(self, name: str, sizes: Sizes) -> tuple[float, float]:
+        """Energy and latency of one operation's tile at least, with all tensors near and endless room."""
+        energy, latency = self._nearest(name)
+        part = math.prod(size for _, size in sizes) / self.cascade.operation(name).problem.macs
+        return part * energy, part * latency
+
+    def _nearest(self, name: str) -> tuple[float, float]:
+        """The least energy and the least latency of a whole operation, with all tensors near and endless room."""
+        if name not in self._least:
+            operation = self.cascade.operation(name)
+            homes = tuple(sorted((t.name, self.machine.nearest) for t in operation.problem.tensors))
+            whole = Part((name,), (operation.problem.dims,), homes, (1,), self.machine.endless_room, ((),), steps=False)
+            energy, latency = 0.0, 0.0
+            if self.weights.energy:
+                mapping = self.solver.least(whole.question(), Weights(1.0, 0.0))
+                energy = mapping.energy_pj - self._leakage * mapping.latency_cycles if mapping else 0.0
+            if self._timed:
+                mapping = self.solver.least(whole.question(), Weights(0.0, 1.0))
+                latency = mapping.latency_cycles if mapping else 0.0
+            self._least[name] = energy, latency
+        return self._least[name]
+
+    def _far(self, operation: Operation, tensor: str, sizes: Sizes, home: str) -> tuple[float, Floats]:
+        """pJ, and cycles of every port, that a tile of a tensor takes more at least, since its home is further out."""
+        key = operation.name, tensor, sizes, home
+        if key not in self._further:
+            one = operation.problem.tensor(tensor)
+            words = tensor_tile_words(one, dict(sizes))
+            cycles = self.machine.port_cycles(self.machine.further_bits(one, words, home))
+            self._further[key] = words * self.machine.further_pj(one, home), cycles
+        return self._further[key]
+
+    # ---- several operations: loops -------------------------------------------------------------------------
+
+    def _several(self, part: Part, cutoff: float, is_root: bool) -> Outcome:
+        if self.bound(part) >= cutoff:
+            return Outcome(self.bound(part))
+        choices = []
+        own = self._own(part)
+        for loops in self._loops(part, is_root):
+            nodes = self._choices_of_nodes(part, loops)
+            bound = self._bound_of(own, self._best_of(part, nodes))
+            if bound < cutoff:
+                choices.append((bound, len(choices), loops, nodes))
+            else:
+                self.pruned["loops"] += 1
+        choices.sort(key=lambda choice: choice[:2])
+        best = Outcome(cutoff)
+        for number, (bound, _, loops, nodes) in enumerate(choices):
+            if bound >= best.bound:
+                self.pruned["loops"] += len(choices) - number
+                break
+            if is_root:
+                self.open_bound = bound
+            best = self._with_loops(part, loops, nodes, best)
+            if is_root and best.found is not None:
+                self.incumbent = best.found
+        return best
+
+    def _loops(self, part: Part, is_root: bool) -> Iterator[Loops]:
+        """All choices of shared loops: no dimension twice, each with more than one trip."""
+        if is_root:
+            yield ()
+        if self.fuse != "all":
+            return
+        if part.names not in self._shared:
+            self._shared[part.names] = shared_dims(self.cascade, part.names)
+        shared = self._shared[part.names]
+        sizes = {name: dict(own) for name, own in zip(part.names, part.sizes, strict=True)}
+        trips = {dim: self._trips({sizes[name][own] for name, own in dim.dims}) for dim in shared}
+        for count in range(1, len(shared) + 1):
+            for dims in itertools.permutations(shared, count):
+                if _apart(dims):
+                    for chosen in itertools.product(*(trips[dim] for dim in dims)):
+                        yield tuple(LoopAbove(dim, n) for dim, n in zip(dims, chosen, strict=True))
+
+    def _trips(self, sizes: set[int]) -> list[int]:
+        """Trips of a shared loop over dimensions of one size; none where operations disagree."""
+        if len(sizes) != 1:
+            return []
+        (size,) = sizes
+        return [trips for trips in factors(size, "perfect", True) if trips > 1]
+
+    # ---- nodes above the split -----------------------------------------------------------------------------
+
+    def _choices_of_nodes(self, part: Part, loops: Loops) -> list[list[_Nodes]]:
+        """Per tensor that comes from outside, where its nodes may stand above the split."""
+        inner = dict(zip(part.names, self._inner_sizes(part, loops), strict=True))
+        found = []
+        for tensor, home in part.homes:
+            chains = self.placing.chains(part, loops, tensor, home) if self.fuse != "none" else [()]
+            found.append([self._nodes_of(part, loops, inner, tensor, home, chain) for chain in chains])
+        return sorted(found, key=len)
+
+    def _nodes_of(
+        self, part: Part, loops: Loops, inner: dict[str, Sizes], tensor: str, home: str, chain: Chain
+    ) -> _Nodes:
+        users = self.placing.users(part, tensor)
+        cycles = np.zeros((len(part.names), self.machine.ports))
+        energy, taken, busy = 0.0, (), ()
+        if chain:
+            payer = next((user for user in users if user.output.name == tensor), users[0])
+            place = part.names.index(payer.name)
+            own = tuple((loop.dim.of(payer.name), loop.trips) for loop in loops)
+            cost = self.upper.cost(payer.name, tensor, part.sizes[place], own, home, chain, part.again[place])
+            energy, busy = cost.energy_pj, ((payer.name, cost.busy),)
+            cycles[place] = self.machine.port_cycles(cost.busy)
+            is_partial = payer.output.name == tensor
+            taken = tuple(
+                self._taken(payer, tensor, memory, words, part.steps or not stays, is_partial)
+                for (memory, _), words, stays in zip(chain, cost.words, cost.stays, strict=True)
+            )
+        home = chain[-1][0] if chain else home
+        visits = math.prod(loop.trips for loop in loops)
+        least = energy
+        for user in users:
+            more, later = self._far(user, tensor, inner[user.name], home)
+            least += visits * more
+            cycles[part.names.index(user.name)] += visits * later
+        return _Nodes(((tensor, chain),), energy, least, cycles, taken, busy)
+
+    def _taken(
+        self, user: Operation, tensor: str, memory: str, words: int, moves: bool, is_partial: bool
+    ) -> tuple[str, str, int]:
+        level = self.machine.upper[self.machine.depth[memory]]
+        one = user.problem.tensor(tensor)
+        arch = self.machine.arch
+        width = arch.partial_width_bits(one) if is_partial else arch.width_bits(one)
+        copies = 2 if level.double_buffered and moves else 1
+        return memory, self.machine.part_of(level, one.role), copies * words * width
+
+    def _inner_sizes(self, part: Part, loops: Loops) -> list[Sizes]:
+        found = []
+        for name, sizes in zip(part.names, part.sizes, strict=True):
+            trips = {loop.dim.of(name): loop.trips for loop in loops}
+            found.append(tuple((dim, size // trips.get(dim, 1)) for dim, size in sizes))
+        return found
+
+    def _own(self, part: Part) -> tuple[float, Floats, Floats]:
+        """Of all operations of a part at least: energy, (operations,) cycles, and (operations, ports) of these what
+        nodes further out need."""
+        least = [self._least_of(name, sizes) for name, sizes in zip(part.names, part.sizes, strict=True)]
+        busy = np.array([self.machine.port_cycles(one) for one in part.busy])
+        return sum(energy for energy, _ in least), np.array([latency for _, latency in least]), busy
+
+    def _bound_of(self, own: tuple[float, Floats, Floats], nodes: _Nodes) -> float:
+        """What a part weighs at least with some nodes above its split."""
+        if not self._timed:
+            return self.weights.energy * (own[0] + nodes.least_pj)
+        slowest = np.maximum(own[1], (own[2] + nodes.cycles).max(axis=1, initial=0.0))
+        return self._weighed(own[0] + nodes.least_pj, float(slowest.sum()))
+
+    def _best_of(self, part: Part, nodes: list[list[_Nodes]]) -> _Nodes:
+        """What the nodes of all tensors take at least, each at its best in everything."""
+        best = _Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.machine.ports)))
+        for options in nodes:
+            cycles = np.min([each.cycles for each in options], axis=0) if self._timed else best.cycles
+            best += _Nodes((), 0.0, min(each.least_pj for each in options), cycles)
+        return best
+
+    def _with_loops(self, part: Part, loops: Loops, nodes: list[list[_Nodes]], best: Outcome) -> Outcome:
+        """The best of a part with some loops, if it is better than what is known."""
+        for chosen in sorted(self._combined(part, nodes, best.bound), key=lambda each: each.bound):
+            if chosen.bound >= best.bound:
+                break
+            best = self._with_nodes(part, loops, chosen, best)
+        return best
+
+    def _combined(self, part: Part, nodes: list[list[_Nodes]], cutoff: float) -> list[_Nodes]:
+        """All choices for all tensors that fit, and whose bound lies below the cutoff."""
+        own = self._own(part)
+        found = [_Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.machine.ports)))]
+        for i, options in enumerate(nodes):
+            later = self._best_of(part, nodes[i + 1 :])
+            grown = []
+            for each, option in itertools.product(found, options):
+                both = each + option
+                bound = self._bound_of(own, both + later)
+                if bound >= cutoff:
+                    self.pruned["nodes"] += 1
+                elif less_room(part.room, both.taken) is None:
+                    self.pruned["capacity"] += 1
+                else:
+                    grown.append(replace(both, bound=bound))
+            found = grown
+        return found
+
+    # ---- the split -----------------------------------------------------------------------------------------
+
+    def _with_nodes(self, part: Part, loops: Loops, nodes: _Nodes, best: Outcome) -> Outcome:
+        """The best of a part with some loops and nodes above its split, if it is better than what is known."""
+        room = less_room(part.room, nodes.taken)
+        assert room is not None
+        visits = math.prod(loop.trips for loop in loops)
+        homes = dict(part.homes) | {tensor: chain[-1][0] for tensor, chain in nodes.chains if chain}
+        again = []
+        for name, before in zip(part.names, part.again, strict=True):
+            output = self.cascade.operation(name).output
+            adding = (loop.trips for loop in loops if loop.dim.of(name) not in output.dims)
+            again.append(before * math.prod(adding))
+        busy = []
+        for name, before in zip(part.names, part.busy, strict=True):
+            above = tuple(one for owner, needed in nodes.busy for one in needed if owner == name)
+            busy.append(with_busy(before, above, visits) if self._timed else ())
+        inside = Part(
+            part.names,
+            tuple(self._inner_sizes(part, loops)),
+            tuple(sorted(homes.items())),
+            tuple(again),
+            room,
+            tuple(busy),
+            steps=part.steps or bool(loops),
+        )
+        fixed = self.weights.energy * nodes.energy_pj
+        split = self._split(inside, 0, (), (best.bound - fixed) / visits)
+        if split is None or fixed + visits * split.weight >= best.bound:
+            return best
+        found = FoundPart(
+            nodes.energy_pj + visits * split.energy_pj,
+            visits * split.latency_cycles,
+            self._tree(part, loops, nodes, split),
+            split.stored,
+        )
+        return Outcome(self._weight(found), found)
+
+    def _split(self, inside: Part, start: int, live: tuple[tuple[str, str, Room], ...], cutoff: float) -> _Split | None:
+        """The best branches from one operation on, that weigh less than the cutoff together.
+
+        live  intermediates that are live: tensor, memory, and bits that they take
+        """
+        count = len(inside.names)
+        if start == count:
+            return _Split(0.0, 0.0, 0.0)
+        best: _Split | None = None
+        rest_of = [self.bound(_some(inside, end, count)) for end in range(start, count + 1)]
+        for end in range(start + 1, count + 1):
+            if end - start == count or (end - start > 1 and self.fuse != "all"):
+                continue
+            for exchange in self._exchanges(inside, start, end, live):
+                limit = cutoff if best is None else best.weight
+                outcome = self._branch(inside, start, end, exchange, limit - rest_of[end - start])
+                if outcome is None or outcome.found is None:
+                    continue
+                found = outcome.found
+                homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
+                after = replace(inside, homes=tuple(sorted(homes.items())))
+                needed = {t.name for name in inside.names[end:] for t in self.cascade.operation(name).problem.operands}
+                still = tuple(each for each in exchange if each[0] in needed)
+                rest = self._split(after, end, still, limit - outcome.bound)
+                if rest is None:
+                    continue
+                weight = outcome.bound + rest.weight
+                if weight < limit:
+                    stored = frozenset(t for t, memory, _ in exchange if memory == self.machine.outermost)
+                    best = _Split(
+                        weight,
+                        found.energy_pj + rest.energy_pj,
+                        found.latency_cycles + rest.latency_cycles,
+                        (found.tree, *rest.branches),
+                        found.stored | rest.stored | stored,
+                        rest.exchanged | {(t, m) for t, m, _ in exchange if m != self.machine.outermost},
+                    )
+        return best
+
+    def _branch(
+        self, inside: Part, start: int, end: int, exchange: tuple[tuple[str, str, Room], ...], cutoff: float
+    ) -> Outcome | None:
+        """One branch of a split; None where it has no room."""
+        room = less_room(inside.room, tuple(bits for _, _, taken in exchange for bits in taken))
+        if room is None:
+            return None
+        homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
+        branch = _some(inside, start, end)
+        used = {t.name for name in branch.names for t in self.cascade.operation(name).problem.tensors}
+        return self.least(
+            replace(branch, room=room, homes=tuple(sorted((t, m) for t, m in homes.items() if t in used))), cutoff
+        )
+
+    def _exchanges(
+        self, inside: Part, start: int, end: int, live: tuple[tuple[str, str, Room], ...]
+    ) -> Iterator[tuple[tuple[str, str, Room], ...]]:
+        """Choices of memories for the intermediates that a branch writes for others: with what is live already."""
+        homes = dict(inside.homes)
+        names = inside.names[start:end]
+        options = []
+        for place, name in enumerate(names, start):
+            operation = self.cascade.operation(name)
+            tensor = operation.output.name
+            readers = {consumer.name for consumer in self.cascade.consumers[tensor]} & set(inside.names[end:])
+            if tensor in homes or not readers:
+                continue
+            options.append(
+                [
+                    (tensor, memory.name, self._room_of(inside, place, operation, memory.name))
+                    for memory in self.machine.upper
+                    if self._may_exchange(memory.name, operation, readers)
+                ]
+            )
+        for chosen in itertools.product(*options):
+            yield (*live, *chosen)
+
+    def _may_exchange(self, memory: str, operation: Operation, readers: set[str]) -> bool:
+        if memory == self.machine.outermost:
+            return True
+        level, tensor = self.machine.upper[self.machine.depth[memory]], operation.output.name
+        roles = {"output"} | {self.cascade.operation(name).problem.tensor(tensor).role for name in readers}
+        return self.fuse != "none" and all(level.keeps[role] != "never" for role in roles)
+
+    def _room_of(self, inside: Part, place: int, operation: Operation, memory: str) -> Room:
+        if memory == self.machine.outermost:
+            return ()
+        words = tensor_tile_words(operation.output, dict(inside.sizes[place]), self.machine.arch.footprint)
+        moves = inside.steps and self.machine.arch.overlap == "across_operations"
+        return (self._taken(operation, operation.output.name, memory, words, moves, self.wide_sums),)
+
+    def _tree(self, part: Part, loops: Loops, nodes: _Nodes, split: _Split) -> Tree:
+        items: list[Loop | Node] = []
+        order = self.machine.depth
+        for depth in range(len(loops) + 1):
+            here = [(memory, tensor) for tensor, chain in nodes.chains for memory, at in chain if at == depth]
+            if depth == len(loops):
+                here += [(memory, tensor) for tensor, memory in split.exchanged]
+            items += [Node(memory, tensor) for memory, tensor in sorted(here, key=lambda at: (order[at[0]], at[1]))]
+            if depth < len(loops):
+                items.append(_loop_of(loops[depth], part.names))
+        return Tree(tuple(items), split.branches)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Branches of a split, one after the other, for one visit.
+
+    exchanged  intermediates that nodes directly above the split hold, with their memories
+    """
+
+    weight: float
+    energy_pj: float
+    latency_cycles: float
+    branches: tuple[Tree, ...] = ()
+    stored: frozenset[str] = frozenset()
+    exchanged: frozenset[tuple[str, str]] = frozenset()
+
+
+def _apart(dims: Sequence[SharedDim]) -> bool:
+    """Whether no operation has the same dimension in two of them."""
+    return all(not set(one.dims) & set(other.dims) for one, other in itertools.combinations(dims, 2))
+
+
+def _some(part: Part, start: int, end: int) -> Part:
+    """Some operations of a part, one after the other."""
+    used = slice(start, end)
+    return replace(part, names=part.names[used], sizes=part.sizes[used], again=part.again[used], busy=part.busy[used])
+
+
+def _loop_of(loop: LoopAbove, names: Sequence[str]) -> Loop:
+    first = loop.dim.of(names[0])
+    renamed = tuple((name, loop.dim.of(name)) for name in names if loop.dim.of(name) != first)
+    return SharedLoop(first, loop.trips, renamed=renamed) if renamed else Loop(first, loop.trips)
