@@ -78,7 +78,7 @@ class Finishing:
     def _has_exact_halo(self, batch: Batch) -> bool:
         hierarchy = self.context.hierarchy
         return any(
-            hierarchy.memories[m].halo == "exact" and m != hierarchy.outermost
+            hierarchy.memories[m].halo == "exact" and m != hierarchy.home(t)
             for t, held in enumerate(batch.path.placement)
             if not hierarchy.problem.tensors[t].is_output
             for m in held

@@ -9,8 +9,10 @@ from math import isclose
 
 from ...arch import Architecture
 from ...cost_models import Cost, Objective, evaluate
+from ...cost_models.cascades import visit_cost
 from ...ir import Mapping
 from ..certificate import RELATIVE_TOLERANCE
+from .surroundings import ALONE, Surroundings
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,15 @@ class FoundMapping:
 class BestFound:
     """The `count` best mappings that differ in energy or latency, best first.
 
-    evaluated  mappings whose cost was computed
+    surroundings  of mappings that are branches of a tree
+    evaluated     mappings whose cost was computed
     """
 
     objective: Objective
     machine: Architecture
     count: int
     evaluated: int = 0
+    surroundings: Surroundings = ALONE
     _kept: list[FoundMapping] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -59,7 +63,9 @@ class BestFound:
     def evaluate(self, mapping: Mapping) -> None:
         """Compute the cost of a mapping; keep it, if it is one of the best, and differs from the others in cost."""
         self.evaluated += 1
-        cost = evaluate(mapping, self.machine)
+        around = self.surroundings
+        alone = around is ALONE
+        cost = evaluate(mapping, self.machine) if alone else visit_cost(mapping, self.machine, around.again, around.busy)
         value = cost.objective(self.objective)
         if not value < self.cutoff or self._is_known(value, cost):
             return

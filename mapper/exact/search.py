@@ -67,6 +67,7 @@ from .limits import SearchLimits, missing_dims, named_dims, wants_more
 from .placements import Placements
 from .simplest import simplest_mapping
 from .single_axes import on_single_axes, with_single_axes
+from .surroundings import ALONE, Surroundings
 from .symmetry import mirror_of
 from .unmet_limits import unmet_limits
 
@@ -93,6 +94,7 @@ class ExactSearch:
             does the same
     count   how many mappings to keep: the best ones that differ in energy or latency
     enough  stop at the first mapping
+    surroundings  of a mapping that is a branch of a tree
     """
 
     original: Problem
@@ -104,6 +106,7 @@ class ExactSearch:
     means: Means = field(default_factory=Means)
     count: int = 1
     enough: bool = False
+    surroundings: Surroundings = ALONE
     pruned: Counter[str] = field(default_factory=Counter)
     interrupted: bool = False
     out_of_time: bool = False
@@ -113,7 +116,7 @@ class ExactSearch:
         self._started = time.perf_counter()
         self.canonical = canonical_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
         self.problem, self.arch = self.canonical.problem, with_single_axes(self.canonical.arch)
-        self.found = BestFound(self.objective, self.machine, self.count)
+        self.found = BestFound(self.objective, self.machine, self.count, surroundings=self.surroundings)
         self.frontier = Frontier(self.found, FRONTIER_SHARE * self.means.memory_limit)
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
@@ -147,6 +150,8 @@ class ExactSearch:
 
     def _fall_back(self) -> None:
         """The simplest mapping, if it is one of those asked for: better than none."""
+        if self.surroundings is not ALONE:
+            return
         try:
             mapping = simplest_mapping(self.original, self.machine)
             if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):
@@ -205,7 +210,15 @@ class ExactSearch:
         if any(not violations(mapping, machine, constraints) for mapping in self._witnesses):
             return True
         search = ExactSearch(
-            problem, machine, self.objective, self.tiling, self.space, constraints, self.means, enough=True
+            problem,
+            machine,
+            self.objective,
+            self.tiling,
+            self.space,
+            constraints,
+            self.means,
+            enough=True,
+            surroundings=self.surroundings,
         )
         if not search.solve():
             if search.out_of_time:
@@ -215,7 +228,7 @@ class ExactSearch:
         return True
 
     def _context(self, exchange_rate: float | None) -> SearchContext:
-        hierarchy = Hierarchy(self.problem, self.arch, self.space)
+        hierarchy = Hierarchy(self.problem, self.arch, self.space, self._homes)
         # Where there are few tiles, all trips and numbers of instances are tried: nothing has to be argued about.
         # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
         # better; and where several mappings are wanted, those that only cost more count too.
@@ -223,7 +236,8 @@ class ExactSearch:
         every_trip = every or has_few_tiles(self.problem)
         fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
-        cost_columns, footprints = CostColumns.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
+        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings)
+        footprints = Footprints(hierarchy)
         room = TABLES_SHARE * self.means.memory_limit
         moves = LoopCharges(hierarchy)
         lattice = lattice_of(hierarchy, self.tiling, even, cells_for(moves, cost_columns.count, room))
@@ -241,9 +255,18 @@ class ExactSearch:
             even,
             self.pruned,
             every_mapping=every,
-            mirror=mirror_of(self.problem, self.arch) if self.constraints.is_free else None,
+            mirror=mirror_of(self.problem, self.arch) if self.constraints.is_free and not self._homes else None,
             means=self.means,
         )
+
+    @property
+    def _homes(self) -> tuple[int, ...]:
+        """Per tensor, the number of its home; none where all come from the outermost memory."""
+        names = [memory.name for memory in reversed(self.arch.memories)]
+        homes = self.surroundings.homes
+        if not homes:
+            return ()
+        return tuple(names.index(homes.get(tensor.name, names[-1])) for tensor in self.problem.tensors)
 
     def _first_rate(self) -> float | None:
         """pJ per cycle for bounds on a product (`CostColumns.exchange_rate`): any will do, a typical one does best."""
@@ -283,7 +306,16 @@ class ExactSearch:
         """Start with the mappings of another search, that may take some of the time."""
         means = self.means.share(SMALLER_SPACE_SHARE)
         first = ExactSearch(
-            self.original, self.machine, self.objective, tiling, space, self.constraints, means, count, self.enough
+            self.original,
+            self.machine,
+            self.objective,
+            tiling,
+            space,
+            self.constraints,
+            means,
+            count,
+            self.enough,
+            self.surroundings,
         )
         first.solve(proof)
         self.found.start_from(first.found)

@@ -1,0 +1,66 @@
+"""One branch of a tree: what is asked of the mapping of one operation's visits, and what answers it.
+
+A branch lasts for one visit of its tile: nodes inside it are filled anew at every visit (DESIGN: *barrier*). So what an
+operation costs inside its branch is the number of visits times the cost of an ordinary mapping of the tile, whose
+tensors come from, and go to, the innermost nodes above the branch: their *homes*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from ...ir import Loop, Node
+from ..means import Means
+
+Room = tuple[tuple[str, str, int], ...]
+"""Bits that are left in one instance of a memory: (memory, role or "" for the part that roles share, bits)."""
+
+
+@dataclass(frozen=True)
+class BranchQuestion:
+    """All visits of one operation's branch.
+
+    operation  its name
+    sizes      of the tile of one visit, by dimension; all dimensions of the operation
+    homes      by tensor, the memory of the innermost node above the branch
+    room       bits left for the branch's own nodes, for every bounded part of every memory outside all arrays
+    again      visits that add to one output tile, one after the other: in all but the first of them the tile is filled
+               from its home, and first updates read. Costs are means over these visits
+    busy       what the nodes above need for this operation: bits read and written per visit, by memory. It takes
+               cycles of ports, and no energy here
+    """
+
+    operation: str
+    sizes: tuple[tuple[str, int], ...]
+    homes: tuple[tuple[str, str], ...]
+    room: Room
+    again: int = 1
+    busy: tuple[tuple[str, float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class BranchMapping:
+    """A mapping of one visit.
+
+    energy_pj, latency_cycles  of a visit, in the mean; `busy` adds to the latency alone, leakage to neither
+    used   bits that its own nodes take, as `BranchQuestion.room` has them
+    items  loops and nodes of the branch, outermost first
+    """
+
+    energy_pj: float
+    latency_cycles: float
+    used: Room
+    items: tuple[Loop | Node, ...]
+
+
+class BranchSolver(Protocol):
+    """Answers questions about branches, exactly."""
+
+    def least_energy(
+        self, question: BranchQuestion, means: Means, latency: float | None = None
+    ) -> BranchMapping | None:
+        """The mapping of least energy, of those with at most so many cycles a visit; None if nothing fits."""
+
+    def least_latency(self, question: BranchQuestion, means: Means, energy: float | None = None) -> BranchMapping | None:
+        """The mapping of least latency, of those of at most so much energy a visit; None if nothing fits."""
