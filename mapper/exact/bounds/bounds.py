@@ -30,7 +30,6 @@ import numpy as np
 
 from ...tilings import Tiling, grid
 from ..arrays import axis_limits
-from ..cost_columns import CostColumns
 from ..footprints import Footprints
 from ..hierarchy import BLOCK_END, Block, Hierarchy, MemoryBoundary, NodeGroup, State
 from ..rows import Floats, Ints
@@ -39,6 +38,7 @@ from .array_tables import inside, inside_each
 from .boundary_costs import BoundaryBounds
 from .lattice import MOST_CELLS, Lattice, check_searchable
 from .loop_charges import End, LoopCharge, LoopCharges
+from .table_columns import TableColumns
 from .table_memo import TableBudget, TableMemo
 
 TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
@@ -111,7 +111,7 @@ class Bounds:
         hierarchy: Hierarchy,
         footprints: Footprints,
         lattice: Lattice,
-        cost_columns: CostColumns,
+        columns: TableColumns,
         arrays: ArrayGroup | None = None,
         alike: Bounds | None = None,
         outside: Bounds | None = None,
@@ -121,13 +121,14 @@ class Bounds:
         self.hierarchy = hierarchy
         self.footprints = footprints
         self.lattice = lattice
-        self.cost_columns = cost_columns
+        self.columns = columns
+        self.cost_columns = columns.tables
         self.arrays = arrays or any_arrays(hierarchy)
         self.moves: LoopCharges = (moves or LoopCharges(hierarchy)) if alike is None else alike.moves
         self.memo: TableMemo = (budget or TableBudget()).memo() if alike is None else alike.memo.budget.memo()
         known = None if alike is None else alike.boundaries
         self.boundaries: BoundaryBounds = BoundaryBounds(
-            hierarchy, lattice, cost_columns, self.arrays, known, self.memo
+            hierarchy, lattice, columns.tables, self.arrays, known, self.memo
         )
         self.dims = hierarchy.problem.dim_names
         self.every_dim = range(len(self.dims))
@@ -161,7 +162,7 @@ class Bounds:
                 self.memo.keep(key, table[members])
 
     def at(self, table: Floats, tiles: Ints, member: Ints) -> Floats:
-        """(columns, rows) of a table at one tile per row, (rows, dims).
+        """(columns of rows, rows) of a table at one tile per row, (rows, dims).
 
         member  (rows,) the group of arrays that each row belongs to, of those that the table is for
         """
@@ -170,7 +171,7 @@ class Bounds:
         if len(table) > 1:
             first = first + member * (columns * cells)
         found: Floats = table.reshape(-1)[first + cells * np.arange(columns)[:, None]]
-        return found
+        return self.columns.in_rows(found)
 
     def _owner(self, state: State) -> Bounds:
         """Whose tables of a state hold for these arrays too."""
@@ -299,9 +300,9 @@ class Bounds:
 
     @functools.cached_property
     def any_boundaries(self) -> BoundaryBounds:
-        """What boundaries cost for any arrays."""
+        """What boundaries cost for any arrays, in all columns of rows."""
         any_array = any_arrays(self.hierarchy)
-        return BoundaryBounds(self.hierarchy, self.lattice, self.cost_columns, any_array, self.boundaries)
+        return BoundaryBounds(self.hierarchy, self.lattice, self.columns.rows, any_array, self.boundaries)
 
     def _decided(self, table: Floats, dims: tuple[int, ...]) -> list[Floats | None]:
         tables: list[Floats | None] = [table]

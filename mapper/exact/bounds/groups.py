@@ -104,7 +104,7 @@ class GroupBounds:
             root.hierarchy,
             root.footprints,
             lattice,
-            root.cost_columns,
+            root.columns,
             arrays,
             alike,
             outside,
