@@ -320,3 +320,40 @@ def test_all_operations_between_layers_occur() -> None:
         if "op: " in line
     }
     assert set(BETWEEN) <= kinds
+
+
+def test_traffic_of_attention_one_after_the_other() -> None:
+    """FuseMax's figure of attention that is not fused, 4 LE + 4 L^2 words for each head: products that move every
+    operand once, and a softmax whose parts are together on the chip."""
+    heads, tokens, features = 12, 1024, 64
+    tree = """
+    DRAM keeps q_proj k_proj v_proj qk softmax av
+    branch qk
+      for B in 12
+        GLB keeps q_proj k_proj qk
+        for M in 1024
+          for N in 1024
+            for K in 64
+    branch
+      for B in 12
+        for M in 1024
+          GLB keeps qk softmax softmax_max softmax_exp softmax_sum
+          branch softmax.max
+            for N in 1024
+          branch softmax.exp
+            for N in 1024
+          branch softmax.sum
+            for N in 1024
+          branch softmax
+            for N in 1024
+    branch av
+      for B in 12
+        GLB keeps softmax v_proj av
+        for M in 1024
+          for N in 1024
+            for N2 in 64
+    """
+    arch = load_arch("three_level", {"GLB.size": "16 MiB"})
+    cost = evaluate_tree(FusedMapping.parse(resolve_cascade("gpt2_small:qk+softmax+av"), tree), arch)
+    moved = sum(t.reads + t.writes for part in cost.operations.values() for t in part.traffic if t.memory == "DRAM")
+    assert moved == heads * (4 * tokens * features + 4 * tokens**2)
