@@ -259,6 +259,23 @@ def test_what_multiplies_nothing_is_no_layer() -> None:
         load_layer("gpt2_small:softmax")
 
 
+def test_several_layers_are_no_layer() -> None:
+    with pytest.raises(ProblemError, match=r"b3.expand\+b3.dw names several operations, expected one layer"):
+        load_layer("mobilenet_v2:b3.expand+b3.dw")
+
+
+def test_sums_of_one_word(tmp_path: Path) -> None:
+    path = tmp_path / "one.yaml"
+    rows = "layers:\n  - {name: fc, op: gemm, M: 1, N: 1, K: 3, weight: true}\n"
+    entries = "[{name: x, op: outside, shape: [1]}, {name: fc, reads: input}, {name: add, op: add, reads: [fc, %s]}]"
+    path.write_text(f"network: one\ngraph: {entries % 'x'}\n{rows}")
+    t = computed(cascade_of(path, "fc+add"))
+    np.testing.assert_allclose(t["add"], t["fc"] + t["x"])
+    path.write_text(f"network: one\ngraph: {entries % 'input'}\n{rows}")
+    with pytest.raises(ProblemError, match="fc and add read input in different shapes, and its own is not known"):
+        cascade_of(path, "fc+add")
+
+
 def test_a_table_without_a_graph(tmp_path: Path) -> None:
     path = tmp_path / "plain.yaml"
     path.write_text("network: plain\nlayers:\n  - {name: fc, op: gemm, M: 1, N: 2, K: 3, weight: true}\n")
