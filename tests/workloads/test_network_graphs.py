@@ -323,7 +323,8 @@ def test_bad_graphs(tmp_path: Path, graph: str, message: str) -> None:
 def test_sizes_that_do_not_fit(tmp_path: Path) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(
-        f"network: bad\ngraph: [a, {{name: b, reads: [input, a]}}]{ROWS.replace('N: 3, K: 3', 'N: 5, K: 3')}"
+        "network: bad\ngraph: [a, {name: x, op: outside}, {name: b, reads: [x, a]}]"
+        + ROWS.replace("N: 3, K: 3", "N: 5, K: 3")
     )
     with pytest.raises(ProblemError, match="b: its sizes do not fit 2 x 3 words, of which it reads"):
         cascade_of(path, "a+b")
