@@ -1,6 +1,7 @@
 """The search: the proven best mapping of a problem on an architecture.
 
 exact/           the exact search; `exact/search.py` describes the algorithm
+cascades/        the exact search over trees of several operations
 cpsat/           the same space as a model that knows nothing of the search
 heuristics/      random sampling, annealing, a genetic search: to compare with
 strategies.py    all of them under one roof

@@ -27,10 +27,10 @@ from ..means import Means, OutOfMeans
 from ..question import DEFAULT_LIMITS, Limits
 from ..space import Space
 from ..tilings import Tiling
-from .machine import Machine
 from .oracle import ExactBranches
 from .parts import FoundPart
 from .tree_search import Fuse, TreeSearch
+from .upper_memories import UpperMemories
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
 MOST_ORDERS = 1_000
@@ -104,7 +104,7 @@ class CascadeSearch:
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
         check_searchable(self.question)
-        self.machine = Machine(self.question.arch)
+        self.memories = UpperMemories(self.question.arch)
         question = self.question
         self.solver = ExactBranches(question.cascade, question.arch, question.space, question.tiling, self.means)
 
@@ -196,7 +196,7 @@ class CascadeSearch:
         question = self.question
         return TreeSearch(
             question.cascade,
-            self.machine,
+            self.memories,
             question.space,
             question.tiling,
             weights,
@@ -217,7 +217,7 @@ class CascadeSearch:
     def _evaluated(self, found: FoundPart) -> _Corner | None:
         """What a tree costs by the cost model; None where sums are wider than the bound took them for."""
         cascade = self.question.cascade
-        outermost = self.machine.outermost
+        outermost = self.memories.outermost
         stored = [t for t in cascade.tensors if t not in cascade.intermediates or t in found.stored]
         tree = Tree(
             (*(Node(outermost, t) for t in stored), *found.tree.items), found.tree.branches, found.tree.operation
