@@ -162,6 +162,11 @@ class CascadeSearch:
 
     def _solve(self, weights: Weights) -> _Corner | None:
         """The least of one weighted sum."""
+        if not self._corners and self.question.fuse != "none":
+            apart = self._least(weights, math.inf, fuse="none")[1]
+            corner = None if apart is None else self._evaluated(apart)
+            if corner is not None:
+                self._corners.append(corner)
         known = min((weights.of(c.energy, c.latency) for c in self._corners), default=math.inf)
         bound, found = self._least(weights, known)
         self._bounds.append((weights, min(bound, known)))
@@ -176,9 +181,11 @@ class CascadeSearch:
             raise OutOfMeans
         return min(self._corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
 
-    def _least(self, weights: Weights, cutoff: float, wide_sums: bool = False) -> tuple[float, FoundPart | None]:
+    def _least(
+        self, weights: Weights, cutoff: float, wide_sums: bool = False, fuse: Fuse | None = None
+    ) -> tuple[float, FoundPart | None]:
         """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
-        search = self._tree_search(weights, wide_sums)
+        search = self._tree_search(weights, wide_sums, fuse)
         best: FoundPart | None = None
         try:
             for names in self._orders():
@@ -192,7 +199,7 @@ class CascadeSearch:
         bound = cutoff if not self.out_of_means else min(cutoff, search.open_bound)
         return bound, best or search.incumbent
 
-    def _tree_search(self, weights: Weights, wide_sums: bool = False) -> TreeSearch:
+    def _tree_search(self, weights: Weights, wide_sums: bool = False, fuse: Fuse | None = None) -> TreeSearch:
         question = self.question
         return TreeSearch(
             question.cascade,
@@ -202,7 +209,7 @@ class CascadeSearch:
             weights,
             self.solver,
             self.means,
-            question.fuse,
+            fuse or question.fuse,
             wide_sums,
         )
 

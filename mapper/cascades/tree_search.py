@@ -39,13 +39,11 @@ from .placing import Placing
 from .sharing import LoopAbove, SharedDim, shared_dims
 from .upper_memories import Floats, UpperMemories
 from .upper_nodes import Chain, UpperNodes
-from .weights import Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
 Loops = tuple[LoopAbove, ...]
 
 Fuse = Literal["all", "whole", "none"]
-
-NOTHING_FITS = Outcome(math.inf)
 
 
 @dataclass(frozen=True)
@@ -109,6 +107,7 @@ class TreeSearch:
     _known: dict[TreePart, Outcome] = field(default_factory=dict)
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
+    _asked: set[tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=set)
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -153,13 +152,14 @@ class TreeSearch:
     # ---- one operation -------------------------------------------------------------------------------------
 
     def _single(self, part: TreePart, cutoff: float) -> Outcome:
-        bound = self.bound(part)
+        bound = self.close_bound(part)
         if bound >= cutoff:
             return Outcome(bound)
         self.branches += 1
-        mapping = self.solver.least(part.question(), self.weights)
+        answer = self.solver.least(part.question(), self.weights, cutoff)
+        mapping = answer.mapping
         if mapping is None:
-            return NOTHING_FITS
+            return Outcome(answer.bound)
         found = FoundPart(mapping.energy_pj, mapping.latency_cycles, Tree(mapping.items, (), part.names[0]))
         return Outcome(self._weight(found), found)
 
@@ -185,6 +185,27 @@ class TreeSearch:
                 latency += max(least[1], cycles.max(initial=0.0))
         return self._weighed(energy, latency)
 
+    def close_bound(self, part: TreePart) -> float:
+        """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""
+        homes = dict(part.homes)
+        total = 0.0
+        for i, name in enumerate(part.names):
+            one = _some(part, i, i + 1)
+            tensors = self.cascade.operation(name).problem.tensors
+            own = tuple(sorted((t.name, homes.get(t.name, self.memories.nearest)) for t in tensors))
+            question = replace(one, homes=own).question()
+            self._as_a_whole(name, own)
+            total += max(self.bound(one), self.solver.bound(question, self.weights))
+        return total
+
+    def _as_a_whole(self, name: str, homes: tuple[tuple[str, str], ...]) -> None:
+        """Ask once for a whole operation with all the room that there is: a bound for all its visits."""
+        if (name, homes) not in self._asked:
+            self._asked.add((name, homes))
+            whole = self.cascade.operation(name).problem.dims
+            part = TreePart((name,), (whole,), homes, (1,), self.memories.room, ((),), steps=False)
+            self.solver.least(part.question(), self.weights)
+
     def _weighed(self, energy: float, latency: float) -> float:
         """The weight of energy that does not leak, and of latency."""
         return self.weights.of(energy + self._leakage * latency, latency)
@@ -205,10 +226,10 @@ class TreeSearch:
             )
             energy, latency = 0.0, 0.0
             if self.weights.energy:
-                mapping = self.solver.least(whole.question(), Weights(1.0, 0.0))
+                mapping = self.solver.least(whole.question(), ENERGY_ALONE).mapping
                 energy = mapping.energy_pj - self._leakage * mapping.latency_cycles if mapping else 0.0
             if self._timed:
-                mapping = self.solver.least(whole.question(), Weights(0.0, 1.0))
+                mapping = self.solver.least(whole.question(), LATENCY_ALONE).mapping
                 latency = mapping.latency_cycles if mapping else 0.0
             self._least[name] = energy, latency
         return self._least[name]
@@ -445,6 +466,11 @@ class TreeSearch:
             return _Split(0.0, 0.0, 0.0)
         best: _Split | None = None
         rest_of = [self.bound(_some(inside, end, count)) for end in range(start, count + 1)]
+        if rest_of[0] >= cutoff:
+            return None
+        rest_of = [self.close_bound(_some(inside, end, count)) for end in range(start, count + 1)]
+        if rest_of[0] >= cutoff:
+            return None
         for end in range(start + 1, count + 1):
             if end - start == count or (end - start > 1 and self.fuse != "all"):
                 continue
