@@ -346,16 +346,21 @@ class Bounds:
             self._full[key] = np.where(fits, 0.0, np.inf).reshape(self.lattice.shape)
         return self._full[key]
 
-    def beyond(self, state: State, fanout: int) -> Floats:
-        """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's."""
+    def beyond(self, state: State, fanout: int, waiting: bool = True) -> Floats:
+        """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's.
+
+        waiting  together with what comes from memories inside the fanout, as far as it must wait; else without all that
+        """
         while state.passed <= fanout:
             if self.hierarchy.at_fanout(state):
                 state = self.hierarchy.passing(state)
                 continue
             (node_group, *_) = self.hierarchy.next_node_groups(state)
-            if node_group == BLOCK_END and state.passed == fanout and state.waiting:
+            if node_group == BLOCK_END and state.passed == fanout and state.waiting and waiting:
                 return self._beyond_block(state)
             state = self.hierarchy.place(state, node_group, ())
+        if not waiting:
+            state = state.charging(state.waiting)
         owner = self._owner(state)
         return owner.memo.of((BEYOND, state), lambda: self.lattice.around(owner.table(state), self.every_dim))
 
