@@ -280,8 +280,10 @@ class Bounds:
             near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
             for boundary in sorted(choice):
                 near += self._by_first(boundary, block, self.boundaries.cost(boundary, state.passed))
-            far = self.lattice.around(self.table(above), self.every_dim)
-            yield AroundBlock(tuple(sorted(choice)), near, far)
+            # The tile grows along the dimension of the outermost loop, and of those that charge no more than this.
+            inner = [d for d in block.inner if moved[d] <= choice]
+            ways = (self.lattice.around(self.table(above), {*inner, d}) for d in block.outermost if moved[d] <= choice)
+            yield AroundBlock(tuple(sorted(choice)), near, functools.reduce(np.minimum, ways))
 
     def _by_first(self, boundary: MemoryBoundary, block: Block, values: Floats) -> Floats:
         """The least over the tiles that may be charged by the first of a block's loops that moves them."""

@@ -30,6 +30,9 @@ LONGEST_WINDOW = 2**14
 GROUP_CELLS = (1_500, 25_000)
 """Cells of the lattices on which groups of ragged arrays are bounded, at most, before it is done on the whole one."""
 
+STEPS_TRIED = 20
+"""Steps that are tried, by bisection, to let neighbours share cells."""
+
 FEW = 8
 """So few numbers next to each other are handled one column after the other: numpy's inner loop would be as short."""
 
@@ -202,8 +205,28 @@ def _prime_powers(size: int) -> list[tuple[int, int]]:
 
 
 def _shared_cells(axis: Ints, count: int) -> Ints:
-    """Cells of tiles in descending order: the whole dimension alone, the others in even steps of their logarithm."""
-    logs = np.log(axis[1:].astype(np.float64))
-    steps = np.floor((logs[0] - logs) / max(logs[0] - logs[-1], 1e-9) * (count - 1 - 1e-9))
-    _, cells = np.unique(np.append(-1, steps), return_inverse=True)
-    return cells.astype(np.int64)
+    """Cells of tiles in descending order, so many at most: the whole dimension alone, the others so that the largest
+    tile of a cell is no more times as large as its smallest one than it must be."""
+    falling = -np.log(axis[1:].astype(np.float64))
+    fine, wide = 0.0, float(falling[-1] - falling[0])  # with steps of the second, one cell would do
+    starts = [0]
+    for _ in range(STEPS_TRIED):
+        step = (fine + wide) / 2
+        tried = _starts(falling, step, count)
+        if len(tried) < count:
+            wide, starts = step, tried
+        else:
+            fine = step
+    sizes = np.diff([*starts, len(falling)])
+    return np.repeat(np.arange(len(starts) + 1), [1, *sizes])
+
+
+def _starts(values: Floats, step: float, most: int) -> list[int]:
+    """Where groups of ascending values begin that span no more than a step; of more than so many, only these."""
+    found = [0]
+    while len(found) < most:
+        after = int(np.searchsorted(values, values[found[-1]] + step + 1e-12, side="right"))
+        if after == len(values):
+            break
+        found.append(after)
+    return found
