@@ -293,19 +293,28 @@ class Bounds:
             least = np.minimum(least, self.lattice.around(values, [*free, d]))
         return least
 
-    def charged_inside(self, boundary: MemoryBoundary, block: Block, tiles: Ints, shared: Floats) -> Floats:
+    def charged_inside(
+        self, boundary: MemoryBoundary, block: Block, tiles: Ints, most: Ints, shared: Floats
+    ) -> Floats:
         """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
         fanouts.
 
         tiles   (rows, dims) below the block
+        most    (rows, dims) the largest tiles above it
         shared  (rows,) instances that may share a serving, at most
         """
         words = self.memo.of(
-            (FIRST_WORDS, boundary, block),
-            lambda: self._by_first(boundary, block, self.boundaries.words_at_tiles(boundary)[None, None]),
+            (FIRST_WORDS, boundary), lambda: self.lattice.within(self.boundaries.words_at_tiles(boundary))
         )
-        at_tiles = words.reshape(-1)[self.lattice.cell(tiles)]
-        found: Floats = self.any_boundaries.book(boundary, 0, at_tiles, shared)[0]
+        charged = tiles.copy()
+        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
+        charged[:, free] = most[:, free]
+        least = words.reshape(-1)[self.lattice.cell(charged)]
+        for d in filter(block.may_have, self.moves.sliding(boundary)):
+            slid = charged.copy()
+            slid[:, d] = most[:, d]
+            least = np.minimum(least, words.reshape(-1)[self.lattice.cell(slid)])
+        found: Floats = self.any_boundaries.book(boundary, 0, least, shared)[0]
         return found
 
     @functools.cached_property

@@ -175,6 +175,15 @@ class Lattice:
         return table
 
 
+    def within(self, table: Floats) -> Floats:
+        """(lattice): for every cell, the least over tiles that are no larger along any dimension."""
+        for d, least in enumerate(self.least):
+            rising = np.argsort(least)
+            table = np.minimum.accumulate(np.take(table, rising, axis=d), axis=d)
+            table = np.take(table, np.argsort(rising), axis=d)
+        return table
+
+
 def _in_long_loops(lines: Floats) -> list[Floats]:
     """The same numbers, (before, n, after), in parts over which numpy's inner loops are long."""
     return [lines[:, :, i] for i in range(lines.shape[-1])] if lines.shape[-1] <= FEW else [lines]
