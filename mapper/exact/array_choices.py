@@ -149,7 +149,7 @@ class ArrayPlans:
         rows = rows.take(np.flatnonzero(context.blocks.possible(outline, rows.arrays)))
         at_macs, once = self._least(outline.placement, rows)
         steps, member = self._least_steps(rows), np.zeros(len(rows), dtype=np.int64)
-        least = least_beyond(context, context.groups.for_any, state, rows, member, at_macs, steps)
+        least = least_beyond(context, context.bounds, state, rows, member, at_macs, steps)
         bound = np.maximum(context.value(at_macs + once, steps), least)
         found = ArrayChoices(outline, rows, bound).take(np.flatnonzero(context.below(bound, below)))
         return found.take(np.argsort(found.bound, kind="stable"))
@@ -173,7 +173,7 @@ class ArrayPlans:
         fine = context.limits.enough_at_work(batch.steps) & context.blocks.possible(outline, rows.arrays)
         once = self._once(placement, rows)
         batch, kept = batch.take(np.flatnonzero(fine)), np.flatnonzero(fine)
-        return bounded(context, batch, context.groups.for_any, below, {b: costs[:, kept] for b, costs in once.items()})
+        return bounded(context, batch, context.bounds, below, {b: costs[:, kept] for b, costs in once.items()})
 
     # ---- what the choices decide ---------------------------------------------------------------------------
 

@@ -160,6 +160,15 @@ def pass_fanout(context: SearchContext, batch: Batch, below: float) -> Batch:
     return passed.take(np.flatnonzero(context.below(bound, below))).sorted()
 
 
+def rebounded(context: SearchContext, batch: Batch, below: float) -> Batch:
+    """The rows with bounds by the tables that have taken the place of theirs."""
+    batch = replace(batch, bounds=context.bounds)
+    tile = context.model(batch.path).loops.array_tile(batch.rows, batch.path.band)
+    ahead = batch.bounds.at(batch.bounds.table(batch.state), tile, batch.member)
+    bound = np.maximum(batch.bound, context.value(batch.costs + ahead, batch.steps))
+    return replace(batch, bound=bound).take(np.flatnonzero(context.below(bound, below))).sorted()
+
+
 def settled(context: SearchContext, batch: Batch, below: float) -> Batch:
     """The rows above all fanouts, with everything counted exactly that was only bounded below them."""
     costs = batch.costs

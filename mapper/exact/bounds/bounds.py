@@ -52,6 +52,9 @@ without losing what is perfect about them."""
 FEWEST_CELLS = 500
 """Cells that a lattice has at least, however little memory there is: fewer would say nothing."""
 
+FINER = 6
+"""By how many times as many cells a lattice gets finer."""
+
 MOST_STATES = 600
 """States of a placement that are counted."""
 
@@ -151,6 +154,18 @@ class Bounds:
     def forget(self) -> None:
         """Drop all tables; they are made again when they are asked for."""
         self.memo.forget()
+
+    def finer(self, most_cells: float) -> Bounds | None:
+        """Bounds for any arrays over a lattice that is several times as fine, of at most so many cells, in place of
+        these; None: there is none."""
+        cells, lattice = math.prod(self.lattice.shape), self.lattice
+        if lattice.is_whole or FINER * cells > 2 * most_cells:
+            return None
+        self.forget()
+        finer = lattice.of_cells(int(min(FINER * cells, most_cells)))
+        return Bounds(
+            self.hierarchy, self.footprints, finer, self.columns, budget=self.memo.budget, moves=self.moves
+        )
 
     def prepare(self, state: State) -> None:
         """Make the tables that a bound on rows with nothing but arrays decided takes."""
@@ -411,7 +426,7 @@ def lattice_of(hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], mos
 
 def cells_for(moves: LoopCharges, columns: int, nbytes: float) -> int:
     """How many cells a lattice may have, so that all tables of a placement take about so much memory."""
-    tables = 3 * states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
+    tables = states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
     return int(min(MOST_CELLS, max(FEWEST_CELLS, nbytes / (8 * columns * tables))))
 
 

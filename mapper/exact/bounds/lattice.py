@@ -18,8 +18,11 @@ from ....ir import Problem, ProblemError
 from ...tilings import Tiling, grid, linear_growth
 from ..rows import Floats, Ints
 
-MOST_CELLS = 100_000
+MOST_CELLS = 400_000
 """Cells of a lattice, at most: more tiles share cells, which keeps bounds valid and makes them coarser."""
+
+FIRST_CELLS = 16_000
+"""Cells of the lattice that a search starts with, at most; where it takes long, it goes on with finer ones."""
 
 LONGEST_DIMENSION = 2**25
 """The largest size of a dimension that is searched: tables have an entry for each of its elements."""
@@ -35,9 +38,6 @@ STEPS_TRIED = 20
 
 FEW = 8
 """So few numbers next to each other are handled one column after the other: numpy's inner loop would be as short."""
-
-LEVEL_FOR_ANY = 1
-"""Which of these lattices bounds hold for that are the same for all arrays, and are made once."""
 
 
 def check_searchable(problem: Problem, tiling: Tiling) -> None:
@@ -96,6 +96,15 @@ class Lattice:
             if count < len(axis):
                 self.cells[d] = _shared_cells(axis, count)
                 self._folds[d] = (int(self.cells[d][-1]) + 1,)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every tile has a cell of its own."""
+        return all(len(cells) == n for cells, n in zip(self.cells, self.shape, strict=True)) and not self.for_perfect
+
+    def of_cells(self, most_cells: int) -> Lattice:
+        """A lattice of the same tiles, of at most so many cells."""
+        return Lattice(self.sizes, self.tiling, self.even, most_cells, self.for_perfect)
 
     @cached_property
     def for_groups(self) -> tuple[Lattice, ...]:
