@@ -149,14 +149,15 @@ class InsideTable:
         placements = [[inner_tiles(self.form, order) for order in orders(nodes)] for nodes in self._placements(group)]
         self.tiles.append([nodes for ordered in placements for nodes in ordered])
         first, kind = distinct(row_codes(list(rows.tile)))
-        parts = []
+        nothing = rows.take(np.zeros(0, dtype=np.intp))
+        parts = [replace(nothing, picks=[*nothing.picks, np.zeros((2, 0), dtype=np.int64)])]
         for k, example in enumerate(first.tolist()):
             alike, below, number = np.flatnonzero(kind == k), rows.tile[:, example], 0
             for ordered in placements:
                 for nodes, cells in zip(ordered, self._different(ordered, group, below), strict=True):
                     parts.append(self._grown(rows, alike, group, nodes, number, cells, above))
                     number += 1
-        return _joined(parts)
+        return _joined([part for part in parts if len(part)] or parts[:1])
 
     def _different(self, ordered: list[NodeTiles], group: Group, below: Ints) -> list[Ints]:
         """The tiles that fit of some orders of the same nodes, around a tile; of those that cost alike, one."""

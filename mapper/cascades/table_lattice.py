@@ -74,7 +74,7 @@ class Lattice:
             along = np.moveaxis(found, d, 0)
             for prime in _primes(self.sizes[d]):
                 for place, smaller in _steps(self.sizes[d], prime):
-                    np.minimum(along[place], along[smaller], out=along[place])
+                    np.minimum(along[place, ...], along[smaller, ...], out=along[place, ...])
         return found.ravel()
 
 

@@ -28,6 +28,7 @@ from ..tilings import Tiling
 from ..exact.rows import Floats, Ints
 from .branch import BranchMapping, BranchQuestion
 from .machine import UNBOUNDED
+from .oracle import machine_with_room
 from .table_branches import BranchTable, Choices, Sources
 from .table_cuts import FAR, NEAR, fronts
 from .table_form import NamedForm
@@ -170,7 +171,8 @@ class TableBranches:
         if key not in self._answers:
             mapping = asked.table.mapping(asked.named, asked.sizes, asked.homes, asked.choices, at)
             operation = self.cascade.operation(question.operation)
-            arch = self.arch.model_copy(update={"mac": self.arch.mac.of(operation.kind)})
+            arch = machine_with_room(self.arch, ((self.machine.nearest.name, "", UNBOUNDED),))
+            arch = arch.model_copy(update={"mac": self.arch.mac.of(operation.kind)})
             busy = {memory: (read, written) for memory, read, written in question.busy}
             nearest = self.machine.nearest
             used = ((nearest.name, "", int(asked.choices.bits[at])),) if nearest.size_bits else ()
