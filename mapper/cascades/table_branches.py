@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...ir import LoopNest, Mapping
-from ..exact.rows import Floats, Ints
+from ..exact.rows import Flags, Floats, Ints
 from .table_cuts import FAR, NEAR, OWN, CutTable
 from .table_form import Form, NamedForm
 from .table_inside import InsideTable
@@ -24,7 +24,7 @@ Sources = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class _Passing:
-    """Words that pass at the own node of a tensor, where they depend on the visit's tile.
+    """Words that pass at own nodes of a tensor, where they depend on the visit's tile.
 
     per_word  (columns,) what a word adds
     words     (entries,) if the visit's tile had one element along some dimensions
@@ -38,10 +38,9 @@ class _Passing:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Own nodes in one order with all tiles, and all that is worth having below them; by bits, ascending.
+    """Own nodes in one order with all tiles, and all that is worth having below them.
 
     cell, entry  (entries,) of `tiles`, and of `cuts`
-    outer    (dims, entries) places of what has to divide the visit's tile
     bits     (entries,) that the own nodes take
     columns  (columns, entries) costs of all visits, as far as they do not depend on the visit's tile
     """
@@ -50,10 +49,25 @@ class Family:
     cuts: CutTable
     cell: Ints
     entry: Ints
-    outer: Ints
     bits: Ints
     columns: Floats
     passing: tuple[_Passing, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Families together, by bits, ascending.
+
+    fits     per dimension, (divisors, entries) whether an entry can stand below a visit's tile of such a size
+    which    (2, entries) family, and its entry
+    """
+
+    families: tuple[Family, ...]
+    fits: tuple[Flags, ...]
+    bits: Ints
+    columns: Floats
+    passing: tuple[_Passing, ...]
+    which: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +76,13 @@ class Choices:
 
     bits     (choices,) of the nearest memory
     columns  (columns, choices) costs of one visit, as `CutTable` has them
-    which    (2, choices) family, and its entry
+    entry    (choices,) of the sheet
     """
 
-    families: tuple[Family, ...]
+    sheet: Sheet
     bits: Ints
     columns: Floats
-    which: Ints
+    entry: Ints
 
 
 @dataclass
@@ -84,7 +98,7 @@ class BranchTable:
     first: float
     timed: bool
     _cuts: dict[Sources, CutTable] = field(default_factory=dict)
-    _families: dict[Sources, tuple[Family, ...]] = field(default_factory=dict)
+    _sheets: dict[Sources, Sheet] = field(default_factory=dict)
     _choices: dict[tuple[tuple[int, ...], Sources], Choices] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -96,58 +110,61 @@ class BranchTable:
         """What there is for visits of a tile."""
         key = tile, homes
         if key not in self._choices:
-            self._choices[key] = self._of_tile(tile, homes)
+            if homes not in self._sheets:
+                self._sheets[homes] = self._sheet(homes)
+            self._choices[key] = self._of_tile(tile, self._sheets[homes])
         return self._choices[key]
 
-    def _of_tile(self, tile: tuple[int, ...], homes: Sources) -> Choices:
-        families = self.families(homes)
-        place = self.lattice.place(tile)
-        found = []
-        for number, family in enumerate(families):
-            index = self._dividing(family, place)
-            columns = family.columns.take(index, 1)
-            for passing in family.passing:
-                whole = math.prod(tile[d] for d in passing.dims)
-                columns += passing.per_word[:, None] * (passing.words.take(index) / whole)
-            found.append((family.bits.take(index), columns, np.full(len(index), number), index))
-        bits = np.concatenate([bits for bits, *_ in found])
-        columns = np.concatenate([columns for _, columns, *_ in found], 1) * (math.prod(tile) / self.points)
-        which = np.array([np.concatenate([each[2] for each in found]), np.concatenate([each[3] for each in found])])
-        order = np.argsort(bits, kind="stable") if len(found) > 1 else np.arange(len(bits))
-        if not self.timed:
-            # A step function: less energy than everything that takes no more bits.
-            order = np.lexsort([columns[0], bits])
-            energy = columns[0][order]
-            least = np.minimum.accumulate(energy)
-            order = order[np.flatnonzero(np.diff(least, prepend=np.inf) < 0)] if len(energy) else order
-        return Choices(families, bits[order], columns[:, order], which[:, order])
+    def _of_tile(self, tile: tuple[int, ...], sheet: Sheet) -> Choices:
+        fits = np.logical_and.reduce([fits[at] for fits, at in zip(sheet.fits, self.lattice.place(tile), strict=True)])
+        entry = np.flatnonzero(fits)
+        columns = sheet.columns.take(entry, 1)
+        for passing in sheet.passing:
+            whole = math.prod(tile[d] for d in passing.dims)
+            columns += passing.per_word[:, None] * (passing.words.take(entry) / whole)
+        columns *= math.prod(tile) / self.points
+        if self.timed:
+            return Choices(sheet, sheet.bits.take(entry), columns, entry)
+        steps = lower_steps(columns[0])
+        return Choices(sheet, sheet.bits.take(entry.take(steps)), columns.take(steps, 1), entry.take(steps))
 
-    def _dividing(self, family: Family, place: tuple[int, ...]) -> Ints:
-        """Entries of a family that can stand below a visit's tile."""
-        fits = np.ones(len(family.bits), dtype=bool)
-        for d, at in enumerate(place):
-            if family.tiles.exactly[d]:
-                fits &= family.outer[d] == at
-            else:
-                fits &= self.lattice.divides[d][:, at].take(family.outer[d])
-        return np.flatnonzero(fits)
+    def _sheet(self, homes: Sources) -> Sheet:
+        """All families for some homes, together."""
+        families = self._families(homes)
+        lengths = [len(family.bits) for family in families]
+        bits = np.concatenate([family.bits for family in families])
+        columns = np.concatenate([family.columns for family in families], 1)
+        order = np.lexsort([columns[0], bits])
+        which = np.array([np.repeat(np.arange(len(families)), lengths), np.concatenate([*map(np.arange, lengths)])])
+        fits = []
+        for d, divides in enumerate(self.lattice.divides):
+            own = []
+            for family in families:
+                ends = np.eye(len(divides), dtype=bool) if family.tiles.exactly[d] else divides
+                own.append(ends[self.lattice.places(d, family.tiles.outer[d])].take(family.cell, 0))
+            fits.append(np.ascontiguousarray(np.concatenate(own).take(order, 0).T))
+        passing = []
+        for number, family in enumerate(families):
+            for each in family.passing:
+                before, after = sum(lengths[:number]), sum(lengths[number + 1 :])
+                words = np.concatenate([np.zeros(before), each.words, np.zeros(after)]).take(order)
+                passing.append(_Passing(each.per_word, words, each.dims))
+        return Sheet(families, tuple(fits), bits[order], columns[:, order], _together(passing), which[:, order])
 
     # ---- families ------------------------------------------------------------------------------------------
 
-    def families(self, homes: Sources) -> tuple[Family, ...]:
+    def _families(self, homes: Sources) -> tuple[Family, ...]:
         """All orders of own nodes."""
-        if homes not in self._families:
-            options = []
-            for tensor, home in zip(self.form.problem.tensors, homes, strict=True):
-                keeps = self.machine.nearest.keeps[tensor.role]
-                own = {"must": (OWN,), "may": (OWN, FAR), "never": (FAR,)}[keeps]
-                options.append((NEAR,) if home == NEAR else own)
-            self._families[homes] = tuple(
-                self._family(tuple(tensor for _, tensor in order), sources)
-                for sources in itertools.product(*options)
-                for order in orders([(1, tensor) for tensor, source in enumerate(sources) if source == OWN])
-            )
-        return self._families[homes]
+        options = []
+        for tensor, home in zip(self.form.problem.tensors, homes, strict=True):
+            keeps = self.machine.nearest.keeps[tensor.role]
+            own = {"must": (OWN,), "may": (OWN, FAR), "never": (FAR,)}[keeps]
+            options.append((NEAR,) if home == NEAR else own)
+        return tuple(
+            self._family(tuple(tensor for _, tensor in order), sources)
+            for sources in itertools.product(*options)
+            for order in orders([(1, tensor) for tensor, source in enumerate(sources) if source == OWN])
+        )
 
     def _cut_table(self, sources: Sources) -> CutTable:
         finishes = self.form.widths[self.form.output] == self.form.finished[self.form.output]
@@ -164,9 +181,8 @@ class BranchTable:
         for node, tensor in enumerate(order):
             words = tiles.extents[node, form.dims_of(tensor)].prod(axis=0)
             bits += self.machine.copies * words * form.widths[tensor]
-        by_bits = np.argsort(bits, kind="stable")
-        counts = np.diff(cuts.start)[number[by_bits]]
-        cell = np.repeat(by_bits, counts)
+        counts = np.diff(cuts.start)[number]
+        cell = np.repeat(np.arange(len(number)), counts)
         entry = np.arange(len(cell)) - np.repeat(np.cumsum(counts) - counts, counts) + cuts.start[number[cell]]
         columns = cuts.columns.take(entry, 1)
         passing = []
@@ -179,8 +195,7 @@ class BranchTable:
                 passing.append(_Passing(per_word, words, dims))
             else:
                 columns += per_word[:, None] * words
-        outer = np.array([lattice.places(d, size) for d, size in enumerate(tiles.outer)]).take(cell, 1)
-        return Family(tiles, cuts, cell, entry, outer, bits[cell], columns, tuple(passing))
+        return Family(tiles, cuts, cell, entry, bits[cell], columns, tuple(passing))
 
     def _passing(self, tensor: int) -> tuple[Floats, Floats]:
         """(columns,) what each word that enters an own node adds, and what it adds however many enter."""
@@ -211,10 +226,28 @@ class BranchTable:
 
     def mapping(self, named: NamedForm, sizes: dict[str, int], homes: dict[str, str], choices: Choices, at: int) -> Mapping:
         """One of the choices, below the homes of its tensors."""
-        number, place = choices.which[:, at].tolist()
-        family = choices.families[number]
+        number, place = choices.sheet.which[:, choices.entry[at]].tolist()
+        family = choices.sheet.families[number]
         cell, entry = int(family.cell[place]), int(family.entry[place])
         cut = self.lattice.numbers([self.lattice.places(d, size[cell : cell + 1]) for d, size in enumerate(family.tiles.cut)])
         row = family.cuts.row(int(cut[0]), entry)
         nest = nest_of(self.inside, row, family.tiles, cell, named.tile(sizes))
         return named.restored(sizes, homes, LoopNest(tuple(nest)))
+
+
+def lower_steps(values: Floats) -> Ints:
+    """Where values are lower than all before."""
+    least = np.minimum.accumulate(values)
+    lower = np.ones(len(least), dtype=bool)
+    np.less(least[1:], least[:-1], out=lower[1:])
+    return np.flatnonzero(lower)
+
+
+def _together(passing: list[_Passing]) -> tuple[_Passing, ...]:
+    """Those of different families that depend on the visit's tile alike, as one."""
+    found: dict[tuple[object, ...], _Passing] = {}
+    for each in passing:
+        key = each.dims, *each.per_word.tolist()
+        other = found.get(key)
+        found[key] = each if other is None else _Passing(each.per_word, each.words + other.words, each.dims)
+    return tuple(found.values())

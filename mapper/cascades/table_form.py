@@ -30,6 +30,13 @@ class Form:
     mac_pj: float
     per_cycle: float
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.problem, self.fanouts, self.widths, self.finished, self.mac_pj, self.per_cycle))
+
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Of the dimensions."""

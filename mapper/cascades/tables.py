@@ -29,9 +29,9 @@ from ..exact.rows import Floats, Ints
 from .branch import BranchMapping, BranchQuestion
 from .machine import UNBOUNDED
 from .oracle import machine_with_room
-from .table_branches import BranchTable, Choices, Sources
+from .table_branches import BranchTable, Choices, Sources, lower_steps
 from .table_cuts import FAR, NEAR, fronts
-from .table_form import NamedForm
+from .table_form import Form, NamedForm
 from .table_machine import TableMachine, refusal
 from .weights import Weights
 
@@ -69,7 +69,8 @@ class TableBranches:
     arch: Architecture
     timed: bool
     _named: dict[str, NamedForm] = field(default_factory=dict)
-    _tables: dict[object, BranchTable] = field(default_factory=dict)
+    _tables: dict[Form, dict[float, BranchTable]] = field(default_factory=dict)
+    _asked: dict[tuple[object, ...], _Asked] = field(default_factory=dict)
     _answers: dict[tuple[BranchQuestion, int], BranchMapping] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -97,10 +98,11 @@ class TableBranches:
         energy = choices.columns[0]
         if self.timed:
             energy = energy + self.leakage * self._latency(choices, len(energy), question)
-        least = np.minimum.accumulate(energy)
-        steps = np.flatnonzero(np.diff(least, prepend=np.inf) < 0)
-        last = np.append(np.diff(choices.bits[steps]) > 0, True) if len(steps) else np.zeros(0, dtype=bool)
-        return Steps(choices.bits[steps[last]], least[steps[last]])
+        steps = lower_steps(energy)
+        bits = choices.bits.take(steps)
+        last = np.ones(len(bits), dtype=bool)
+        np.less(bits[:-1], bits[1:], out=last[:-1])
+        return Steps(bits[last], energy.take(steps[last]))
 
     def front(self, question: BranchQuestion) -> list[BranchMapping]:
         """Mappings of which none other has as little energy and latency, least energy first. Only if timed."""
@@ -150,19 +152,24 @@ class TableBranches:
     # ---- tables --------------------------------------------------------------------------------------------
 
     def _ask(self, question: BranchQuestion) -> _Asked:
+        key = question.operation, question.sizes, question.homes, question.again
+        if key not in self._asked:
+            self._asked[key] = self._tabled(question)
+        return self._asked[key]
+
+    def _tabled(self, question: BranchQuestion) -> _Asked:
         if question.operation not in self._named:
             self._named[question.operation] = NamedForm.of(self.cascade.operation(question.operation), self.arch)
         named = self._named[question.operation]
-        sizes, homes = dict(question.sizes), dict(question.homes)
+        form, sizes, homes = named.form, dict(question.sizes), dict(question.homes)
         tile = named.tile(sizes)
-        form = named.form
         adding = math.prod(tile[d] for d in form.dims_beside(form.output))
         first = math.prod(form.sizes) / (adding * question.again)
-        key = form, first
-        if key not in self._tables:
-            self._tables[key] = BranchTable(form, self.machine, first, self.timed)
+        tables = self._tables.setdefault(form, {})
+        if first not in tables:
+            tables[first] = BranchTable(form, self.machine, first, self.timed)
         sources: Sources = tuple(NEAR if homes[name] == self.machine.nearest.name else FAR for name in named.tensors)
-        return _Asked(self._tables[key], named, sizes, homes, self._tables[key].choices(tile, sources))
+        return _Asked(tables[first], named, sizes, homes, tables[first].choices(tile, sources))
 
     def _mapping(self, asked: _Asked, question: BranchQuestion, at: int) -> BranchMapping:
         fitting = self._fitting(asked.choices, question)
