@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import prod
+from typing import Any
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -26,6 +29,29 @@ def fused_page(fused: FusedMapping, arch: Architecture, cost: FusedCost) -> Grou
         section("Words moved, by memory, operation and tensor", fused_traffic_table(cost)),
     ]
     return Group(*parts)
+
+
+def cascade_page(cascade: Cascade) -> Group:
+    """The page of a cascade: its operations, and its tensors in words."""
+    table = columns(("tensor", "written by", "read by"), ("words", "shape"))
+    for tensor in cascade.tensors:
+        extents = cascade.extents(tensor)
+        writer = cascade.producers[tensor].name if tensor in cascade.producers else "-"
+        readers = " ".join(operation.name for operation in cascade.consumers[tensor]) or "-"
+        table.add_row(tensor, writer, readers, count(prod(extents)), " x ".join(map(str, extents)) or "1")
+    return Group(pairs(cascade_rows(cascade)), section("Tensors", table))
+
+
+def cascade_document(cascade: Cascade) -> dict[str, Any]:
+    """The same for programs: what its YAML file says."""
+    *operations, _ = str(cascade).splitlines()
+    sizes = dict(pair for operation in cascade for pair in operation.problem.dims)
+    return {
+        "name": cascade.name,
+        "operations": operations,
+        "sizes": {dim.lower(): size for dim, size in sizes.items()},
+        "points": cascade.macs,
+    }
 
 
 def cascade_rows(cascade: Cascade) -> list[tuple[str, str]]:

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 
 def cascade_named(source: str | None, op: list[str] | None) -> Cascade:
-    """The cascade of the --op options and their sizes, or of a file; TilewrightError where one is missing."""
-    from ..workloads import cascade_from_texts, load_cascade
+    """The cascade of the --op options and their sizes, of a file, or of layers of a network; TilewrightError where
+    one is missing."""
+    from ..workloads import cascade_from_texts, resolve_cascade
 
     if source is None:
-        hint = "write m=64,k=64,n=64 beside --op, or name a YAML file with operations and sizes"
+        hint = "write m=64,k=64,n=64 beside --op, or name layers such as gpt2_small:qk+softmax+av, or a YAML file"
         raise TilewrightError("the sizes of the cascade are missing", where="--op", hint=hint)
-    return cascade_from_texts(op, source) if op else load_cascade(source)
+    return cascade_from_texts(op, source) if op else resolve_cascade(source)
 
 
 def fused_named(

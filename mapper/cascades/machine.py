@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
+
 from ...arch import Architecture, Memory
 from ...cost_models.cost import capacity_parts
 from ...ir import Tensor
 from .branch import Room
+from .parts import Busy
+
+Floats = npt.NDArray[np.float64]
 
 UNBOUNDED = 1 << 60
 """Bits that are more than anything needs."""
@@ -62,6 +68,41 @@ class Machine:
     def part_of(self, memory: Memory, role: str) -> str:
         """The part of a memory that a role has: its own, or "" for that which roles share."""
         return role if role in memory.partition_bits else ""
+
+    @cached_property
+    def _rates(self) -> tuple[tuple[str, float, float], ...]:
+        """Bounded ports of these memories: name, and bits that they pass for a cycle, read and written."""
+        found = []
+        for memory in self.upper:
+            for read, written in (
+                (memory.shared_bits_per_cycle, memory.shared_bits_per_cycle),
+                (memory.read_bits_per_cycle, None),
+                (None, memory.write_bits_per_cycle),
+            ):
+                if read or written:
+                    found.append((memory.name, 1 / read if read else 0.0, 1 / written if written else 0.0))
+        return tuple(found)
+
+    @property
+    def ports(self) -> int:
+        """How many bounded ports these memories have."""
+        return len(self._rates)
+
+    def port_cycles(self, busy: Busy) -> Floats:
+        """(ports,) cycles that bits take at each bounded port of the memories outside all arrays."""
+        bits = {memory: (read, written) for memory, read, written in busy}
+        cycles = [
+            read * bits[memory][0] + written * bits[memory][1] if memory in bits else 0.0
+            for memory, read, written in self._rates
+        ]
+        return np.array(cycles)
+
+    def further_bits(self, tensor: Tensor, words: float, home: str) -> Busy:
+        """Bits that pass at a home further out than the nearest memory, at least, for so many words of a tensor."""
+        if home == self.nearest:
+            return ()
+        bits = words * self.arch.width_bits(tensor)
+        return ((home, 0.0, bits) if tensor.is_output else (home, bits, 0.0),)
 
     def further_pj(self, tensor: Tensor, home: str) -> float:
         """pJ per word at least, by which a tensor costs more from a home further out than the nearest one, whether a

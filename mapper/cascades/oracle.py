@@ -31,11 +31,11 @@ class ExactBranches:
     tiling: Tiling
     means: Means
     searches: int = 0
-    _known: dict[tuple[BranchQuestion, Weights], list[BranchMapping | None]] = field(default_factory=dict)
+    _known: dict[tuple[BranchQuestion, Weights], list[_Answered]] = field(default_factory=dict)
 
     def least(self, question: BranchQuestion, weights: Weights) -> BranchMapping | None:
         """The mapping of least weight; None if nothing fits. Raises OutOfMeans when time or memory run out first."""
-        if weights.energy_only:
+        if weights.energy_only and not self.arch.total_leakage_pj_per_cycle:
             question = question.idle()
         known = self._known.setdefault((question.roomless(), weights), [])
         found = _that_fits(known, question.room)
@@ -52,7 +52,7 @@ class ExactBranches:
         machine = machine.model_copy(update={"mac": self.arch.mac.of(operation.kind)})
         problem = Problem(operation.name, question.sizes, operation.problem.tensors)
         around = Surroundings(
-            {tensor: memory for tensor, memory in question.homes},
+            dict(question.homes),
             question.again,
             {memory: (read, written) for memory, read, written in question.busy},
         )
@@ -73,7 +73,8 @@ class ExactBranches:
         if search.out_of_time and search.frontier.bound < best.value:
             raise OutOfMeans
         homes = len(problem.tensors)
-        used = tuple((t.memory, t.role, t.bits) for t in taken_bits(best.mapping, machine) if _is_outside(self.arch, t.memory))
+        outside = {memory for memory, _, _ in question.room}
+        used = tuple((t.memory, t.role, t.bits) for t in taken_bits(best.mapping, machine) if t.memory in outside)
         return BranchMapping(best.cost.energy_pj, best.cost.latency_cycles, used, best.mapping.nest.items[homes:])
 
 
@@ -102,10 +103,6 @@ def _holds(room: Room, used: Room) -> bool:
     """Whether all parts of some room have as many bits as of another."""
     left = {(memory, role): bits for memory, role, bits in room}
     return all(bits <= left[memory, role] for memory, role, bits in used if (memory, role) in left)
-
-
-def _is_outside(arch: Architecture, memory: str) -> bool:
-    return arch.instances(memory) == 1
 
 
 def objective_of(weights: Weights) -> Objective:

@@ -40,8 +40,7 @@ def _choices(cascade: Cascade, operations: Sequence[Operation], chosen: tuple[st
     operation = operations[len(chosen)]
     for dim, size in operation.problem.dims:
         if size > 1 and all(
-            _fits(cascade, earlier, own, operation, dim)
-            for earlier, own in zip(operations, chosen, strict=False)
+            _fits(cascade, earlier, own, operation, dim) for earlier, own in zip(operations, chosen, strict=False)
         ):
             yield from _choices(cascade, operations, (*chosen, dim))
 

@@ -20,24 +20,27 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Loop, Node, Operation, SharedLoop, Tree
-from ..means import Means, OutOfMeans
+from ..means import Means
 from ..space import Space
 from ..tilings import Tiling, factors
 from .branch import BranchSolver, Room
-from .machine import Machine
+from .machine import Floats, Machine
 from .parts import Busy, FoundPart, Outcome, Part, Sizes, less_room, with_busy
 from .placing import LoopAbove, Loops, Placing
 from .sharing import SharedDim, shared_dims
 from .upper import Chain, UpperNodes
 from .weights import Weights
 
-Homes = tuple[tuple[str, str], ...]
-"""Memory by tensor."""
+Fuse = Literal["all", "whole", "none"]
 
 NOTHING_FITS = Outcome(math.inf)
 
@@ -47,13 +50,31 @@ class _Nodes:
     """Choices for the nodes of tensors that come from outside a part.
 
     chains  by tensor
+    energy_pj  of the words that pass there, for one visit of the part
+    least_pj   that, and what the tensors take more inside at least, since their homes are further out
+    cycles     (operations, ports) that both take at least
+    taken      bits of memories
+    busy       by operation, bits that pass at memories for one visit of the part
+    bound      what the part weighs at least
     """
 
-    chains: tuple[tuple[str, Chain], ...] = ()
-    energy_pj: float = 0.0
-    bound: float = 0.0
+    chains: tuple[tuple[str, Chain], ...]
+    energy_pj: float
+    least_pj: float
+    cycles: Floats
     taken: Room = ()
     busy: tuple[tuple[str, Busy], ...] = ()
+    bound: float = 0.0
+
+    def __add__(self, other: _Nodes) -> _Nodes:
+        return _Nodes(
+            (*self.chains, *other.chains),
+            self.energy_pj + other.energy_pj,
+            self.least_pj + other.least_pj,
+            self.cycles + other.cycles,
+            (*self.taken, *other.taken),
+            (*self.busy, *other.busy),
+        )
 
 
 @dataclass
@@ -62,7 +83,10 @@ class TreeSearch:
 
     fuse      `all`: whatever the space has; `whole`: no shared loops; `none`: every intermediate through the outermost
               memory
-    branches  complete branches that were asked for
+    wide_sums whether intermediates take the room of partial sums while they are written, as they do where unfinished
+              sums reach the node that exchanges them; else that of finished words, as they do at least
+    branches  branches that were asked for
+    incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
     pruned    choices that were left aside, by rule
     """
 
@@ -73,38 +97,45 @@ class TreeSearch:
     weights: Weights
     solver: BranchSolver
     means: Means
-    fuse: str = "all"
+    fuse: Fuse = "all"
+    wide_sums: bool = False
     branches: int = 0
-    pruned: dict[str, int] = field(default_factory=dict)
+    incumbent: FoundPart | None = None
+    open_bound: float = 0.0
+    pruned: Counter[str] = field(default_factory=Counter)
     _known: dict[Part, Outcome] = field(default_factory=dict)
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.placing = Placing(self.cascade, self.machine, self.space)
         self.upper = UpperNodes(self.cascade, self.machine.arch)
-        leaks = self.machine.arch.total_leakage_pj_per_cycle > 0
-        self._timed = leaks or not self.weights.energy_only
+        self._leakage = self.machine.arch.total_leakage_pj_per_cycle
+        self._timed = self._leakage > 0 or not self.weights.energy_only
 
     def whole(self, names: Sequence[str], cutoff: float = math.inf) -> Outcome:
         """The whole cascade, its operations done in an order."""
+        part = self._root(names)
+        return self._several(part, cutoff, is_root=True) if len(names) > 1 else self.least(part, cutoff)
+
+    def bound_of_whole(self) -> float:
+        """What the whole cascade weighs at least, as far as can be seen without a search."""
+        return self.bound(self._root([operation.name for operation in self.cascade]))
+
+    def _root(self, names: Sequence[str]) -> Part:
         operations = [self.cascade.operation(name) for name in names]
-        inside = self.cascade.intermediates
-        outermost = self.machine.outermost
+        inside, outermost = self.cascade.intermediates, self.machine.outermost
         homes = {t.name: outermost for op in operations for t in op.problem.tensors if t.name not in inside}
-        count = len(names)
-        part = Part(
+        return Part(
             tuple(names),
             tuple(op.problem.dims for op in operations),
             tuple(sorted(homes.items())),
-            (1,) * count,
+            (1,) * len(names),
             self.machine.room,
-            ((),) * count,
+            ((),) * len(names),
             steps=False,
         )
-        if count == 1:
-            return self.least(part, cutoff)
-        return self._several(part, cutoff, is_root=True)
 
     def least(self, part: Part, cutoff: float) -> Outcome:
         """The best mapping of a part; or, if it does not weigh less than the cutoff, that."""
@@ -137,43 +168,55 @@ class TreeSearch:
     def bound(self, part: Part) -> float:
         """What a part weighs at least."""
         homes = dict(part.homes)
-        total = 0.0
-        for name, sizes in zip(part.names, part.sizes, strict=True):
-            total += self._least_of(name, sizes)
-            if self.weights.energy:
-                total += self.weights.energy * sum(
-                    self._further(self.cascade.operation(name), tensor.name, sizes, homes[tensor.name])
-                    for tensor in self.cascade.operation(name).problem.tensors
-                    if tensor.name in homes
-                )
-        return total
+        energy, latency = 0.0, 0.0
+        for name, sizes, busy in zip(part.names, part.sizes, part.busy, strict=True):
+            least = self._least_of(name, sizes)
+            far = [
+                self._far(self.cascade.operation(name), tensor.name, sizes, homes[tensor.name])
+                for tensor in self.cascade.operation(name).problem.tensors
+                if tensor.name in homes
+            ]
+            energy += least[0] + sum(more for more, _ in far)
+            if self._timed:
+                cycles = sum((cycles for _, cycles in far), self.machine.port_cycles(busy))
+                latency += max(least[1], cycles.max(initial=0.0))
+        return self._weighed(energy, latency)
 
-    def _least_of(self, name: str, sizes: Sizes) -> float:
-        """Of one operation's tile, with all tensors near and endless room."""
+    def _weighed(self, energy: float, latency: float) -> float:
+        """The weight of energy that does not leak, and of latency."""
+        return self.weights.of(energy + self._leakage * latency, latency)
+
+    def _least_of(self, name: str, sizes: Sizes) -> tuple[float, float]:
+        """Energy and latency of one operation's tile at least, with all tensors near and endless room."""
         energy, latency = self._nearest(name)
-        points = math.prod(size for _, size in sizes) / self.cascade.operation(name).problem.macs
-        return points * self.weights.of(energy, latency)
+        part = math.prod(size for _, size in sizes) / self.cascade.operation(name).problem.macs
+        return part * energy, part * latency
 
     def _nearest(self, name: str) -> tuple[float, float]:
         """The least energy and the least latency of a whole operation, with all tensors near and endless room."""
         if name not in self._least:
             operation = self.cascade.operation(name)
             homes = tuple(sorted((t.name, self.machine.nearest) for t in operation.problem.tensors))
-            part = Part(
-                (name,), (operation.problem.dims,), homes, (1,), self.machine.endless_room, ((),), steps=False
-            )
-            least = []
-            for weights in (Weights(1.0, 0.0), Weights(0.0, 1.0)):
-                needed = weights.energy * self.weights.energy + weights.latency * self.weights.latency
-                mapping = self.solver.least(part.question(), weights) if needed else None
-                least.append(0.0 if mapping is None else weights.of(mapping.energy_pj, mapping.latency_cycles))
-            self._least[name] = least[0], least[1]
+            whole = Part((name,), (operation.problem.dims,), homes, (1,), self.machine.endless_room, ((),), steps=False)
+            energy, latency = 0.0, 0.0
+            if self.weights.energy:
+                mapping = self.solver.least(whole.question(), Weights(1.0, 0.0))
+                energy = mapping.energy_pj - self._leakage * mapping.latency_cycles if mapping else 0.0
+            if self._timed:
+                mapping = self.solver.least(whole.question(), Weights(0.0, 1.0))
+                latency = mapping.latency_cycles if mapping else 0.0
+            self._least[name] = energy, latency
         return self._least[name]
 
-    def _further(self, operation: Operation, tensor: str, sizes: Sizes, home: str) -> float:
-        """pJ at least, by which a tile of a tensor costs more since its home is further out."""
-        one = operation.problem.tensor(tensor)
-        return tensor_tile_words(one, dict(sizes)) * self.machine.further_pj(one, home)
+    def _far(self, operation: Operation, tensor: str, sizes: Sizes, home: str) -> tuple[float, Floats]:
+        """pJ, and cycles of every port, that a tile of a tensor takes more at least, since its home is further out."""
+        key = operation.name, tensor, sizes, home
+        if key not in self._further:
+            one = operation.problem.tensor(tensor)
+            words = tensor_tile_words(one, dict(sizes))
+            cycles = self.machine.port_cycles(self.machine.further_bits(one, words, home))
+            self._further[key] = words * self.machine.further_pj(one, home), cycles
+        return self._further[key]
 
     # ---- several operations: loops -------------------------------------------------------------------------
 
@@ -181,17 +224,25 @@ class TreeSearch:
         if self.bound(part) >= cutoff:
             return Outcome(self.bound(part))
         choices = []
+        own = self._own(part)
         for loops in self._loops(part, is_root):
             nodes = self._choices_of_nodes(part, loops)
-            bound = self._bound_with(part, loops, nodes)
+            bound = self._bound_of(own, self._best_of(part, nodes))
             if bound < cutoff:
                 choices.append((bound, len(choices), loops, nodes))
+            else:
+                self.pruned["loops"] += 1
         choices.sort(key=lambda choice: choice[:2])
         best = Outcome(cutoff)
-        for bound, _, loops, nodes in choices:
+        for number, (bound, _, loops, nodes) in enumerate(choices):
             if bound >= best.bound:
+                self.pruned["loops"] += len(choices) - number
                 break
+            if is_root:
+                self.open_bound = bound
             best = self._with_loops(part, loops, nodes, best)
+            if is_root and best.found is not None:
+                self.incumbent = best.found
         return best
 
     def _loops(self, part: Part, is_root: bool) -> Iterator[Loops]:
@@ -221,37 +272,40 @@ class TreeSearch:
     # ---- nodes above the split -----------------------------------------------------------------------------
 
     def _choices_of_nodes(self, part: Part, loops: Loops) -> list[list[_Nodes]]:
-        """Per tensor that comes from outside, where its nodes may stand above the split, best bound first."""
+        """Per tensor that comes from outside, where its nodes may stand above the split."""
+        inner = dict(zip(part.names, self._inner_sizes(part, loops), strict=True))
         found = []
         for tensor, home in part.homes:
-            options = [self._nodes_of(part, loops, tensor, home, chain) for chain in self._chains(part, loops, tensor, home)]
-            found.append(sorted(options, key=lambda nodes: nodes.bound))
+            chains = self.placing.chains(part, loops, tensor, home) if self.fuse != "none" else [()]
+            found.append([self._nodes_of(part, loops, inner, tensor, home, chain) for chain in chains])
         return sorted(found, key=len)
 
-    def _chains(self, part: Part, loops: Loops, tensor: str, home: str) -> list[Chain]:
-        if self.fuse == "none":
-            return [()]
-        return self.placing.chains(part, loops, tensor, home)
-
-    def _nodes_of(self, part: Part, loops: Loops, tensor: str, home: str, chain: Chain) -> _Nodes:
+    def _nodes_of(
+        self, part: Part, loops: Loops, inner: dict[str, Sizes], tensor: str, home: str, chain: Chain
+    ) -> _Nodes:
         users = self.placing.users(part, tensor)
-        payer = next((user for user in users if user.output.name == tensor), users[0])
+        cycles = np.zeros((len(part.names), self.machine.ports))
         energy, taken, busy = 0.0, (), ()
         if chain:
+            payer = next((user for user in users if user.output.name == tensor), users[0])
             place = part.names.index(payer.name)
             own = tuple((loop.dim.of(payer.name), loop.trips) for loop in loops)
             cost = self.upper.cost(payer.name, tensor, part.sizes[place], own, home, chain, part.again[place])
             energy, busy = cost.energy_pj, ((payer.name, cost.busy),)
+            cycles[place] = self.machine.port_cycles(cost.busy)
+            is_partial = payer.output.name == tensor
             taken = tuple(
-                self._taken(payer, tensor, memory, words, part.steps or not stays, is_partial=payer.output.name == tensor)
+                self._taken(payer, tensor, memory, words, part.steps or not stays, is_partial)
                 for (memory, _), words, stays in zip(chain, cost.words, cost.stays, strict=True)
             )
         home = chain[-1][0] if chain else home
         visits = math.prod(loop.trips for loop in loops)
-        inner = {name: sizes for name, sizes in zip(part.names, self._inner_sizes(part, loops), strict=True)}
-        later = sum(self._further(user, tensor, inner[user.name], home) for user in users)
-        bound = self.weights.energy * (energy + visits * later)
-        return _Nodes(((tensor, chain),), energy, bound, taken, busy)
+        least = energy
+        for user in users:
+            more, later = self._far(user, tensor, inner[user.name], home)
+            least += visits * more
+            cycles[part.names.index(user.name)] += visits * later
+        return _Nodes(((tensor, chain),), energy, least, cycles, taken, busy)
 
     def _taken(
         self, user: Operation, tensor: str, memory: str, words: int, moves: bool, is_partial: bool
@@ -270,42 +324,52 @@ class TreeSearch:
             found.append(tuple((dim, size // trips.get(dim, 1)) for dim, size in sizes))
         return found
 
-    def _bound_with(self, part: Part, loops: Loops, nodes: list[list[_Nodes]]) -> float:
-        """What a part weighs at least with these loops."""
-        own = sum(self._least_of(name, sizes) for name, sizes in zip(part.names, part.sizes, strict=True))
-        return own + sum(options[0].bound for options in nodes)
+    def _own(self, part: Part) -> tuple[float, Floats, Floats]:
+        """Of all operations of a part at least: energy, (operations,) cycles, and (operations, ports) of these what
+        nodes further out need."""
+        least = [self._least_of(name, sizes) for name, sizes in zip(part.names, part.sizes, strict=True)]
+        busy = np.array([self.machine.port_cycles(one) for one in part.busy])
+        return sum(energy for energy, _ in least), np.array([latency for _, latency in least]), busy
+
+    def _bound_of(self, own: tuple[float, Floats, Floats], nodes: _Nodes) -> float:
+        """What a part weighs at least with some nodes above its split."""
+        if not self._timed:
+            return self.weights.energy * (own[0] + nodes.least_pj)
+        slowest = np.maximum(own[1], (own[2] + nodes.cycles).max(axis=1, initial=0.0))
+        return self._weighed(own[0] + nodes.least_pj, float(slowest.sum()))
+
+    def _best_of(self, part: Part, nodes: list[list[_Nodes]]) -> _Nodes:
+        """What the nodes of all tensors take at least, each at its best in everything."""
+        best = _Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.machine.ports)))
+        for options in nodes:
+            cycles = np.min([each.cycles for each in options], axis=0) if self._timed else best.cycles
+            best += _Nodes((), 0.0, min(each.least_pj for each in options), cycles)
+        return best
 
     def _with_loops(self, part: Part, loops: Loops, nodes: list[list[_Nodes]], best: Outcome) -> Outcome:
         """The best of a part with some loops, if it is better than what is known."""
-        least = self._bound_with(part, loops, nodes)
-        found = sorted(self._combined(part, nodes, least, best.bound), key=lambda each: each.bound)
-        for chosen in found:
+        for chosen in sorted(self._combined(part, nodes, best.bound), key=lambda each: each.bound):
             if chosen.bound >= best.bound:
                 break
             best = self._with_nodes(part, loops, chosen, best)
         return best
 
-    def _combined(self, part: Part, nodes: list[list[_Nodes]], least: float, cutoff: float) -> list[_Nodes]:
+    def _combined(self, part: Part, nodes: list[list[_Nodes]], cutoff: float) -> list[_Nodes]:
         """All choices for all tensors that fit, and whose bound lies below the cutoff."""
-        found = [_Nodes(bound=least)]
-        for options in nodes:
+        own = self._own(part)
+        found = [_Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.machine.ports)))]
+        for i, options in enumerate(nodes):
+            later = self._best_of(part, nodes[i + 1 :])
             grown = []
-            for each in found:
-                for option in options:
-                    bound = each.bound - options[0].bound + option.bound
-                    if bound >= cutoff:
-                        break
-                    taken = (*each.taken, *option.taken)
-                    if less_room(part.room, taken) is not None:
-                        grown.append(
-                            _Nodes(
-                                (*each.chains, *option.chains),
-                                each.energy_pj + option.energy_pj,
-                                bound,
-                                taken,
-                                (*each.busy, *option.busy),
-                            )
-                        )
+            for each, option in itertools.product(found, options):
+                both = each + option
+                bound = self._bound_of(own, both + later)
+                if bound >= cutoff:
+                    self.pruned["nodes"] += 1
+                elif less_room(part.room, both.taken) is None:
+                    self.pruned["capacity"] += 1
+                else:
+                    grown.append(replace(both, bound=bound))
             found = grown
         return found
 
@@ -415,7 +479,7 @@ class TreeSearch:
                 continue
             options.append(
                 [
-                    (tensor, memory.name, self._room_of(inside, place, operation, memory.name, readers))
+                    (tensor, memory.name, self._room_of(inside, place, operation, memory.name))
                     for memory in self.machine.upper
                     if self._may_exchange(memory.name, operation, readers)
                 ]
@@ -430,12 +494,12 @@ class TreeSearch:
         roles = {"output"} | {self.cascade.operation(name).problem.tensor(tensor).role for name in readers}
         return self.fuse != "none" and all(level.keeps[role] != "never" for role in roles)
 
-    def _room_of(self, inside: Part, place: int, operation: Operation, memory: str, readers: set[str]) -> Room:
+    def _room_of(self, inside: Part, place: int, operation: Operation, memory: str) -> Room:
         if memory == self.machine.outermost:
             return ()
         words = tensor_tile_words(operation.output, dict(inside.sizes[place]), self.machine.arch.footprint)
         moves = inside.steps and self.machine.arch.overlap == "across_operations"
-        return (self._taken(operation, operation.output.name, memory, words, moves, is_partial=False),)
+        return (self._taken(operation, operation.output.name, memory, words, moves, self.wide_sums),)
 
     def _tree(self, part: Part, loops: Loops, nodes: _Nodes, split: _Split) -> Tree:
         items: list[Loop | Node] = []
@@ -473,9 +537,7 @@ def _apart(dims: Sequence[SharedDim]) -> bool:
 def _some(part: Part, start: int, end: int) -> Part:
     """Some operations of a part, one after the other."""
     used = slice(start, end)
-    return replace(
-        part, names=part.names[used], sizes=part.sizes[used], again=part.again[used], busy=part.busy[used]
-    )
+    return replace(part, names=part.names[used], sizes=part.sizes[used], again=part.again[used], busy=part.busy[used])
 
 
 def _loop_of(loop: LoopAbove, names: Sequence[str]) -> Loop:

@@ -8,7 +8,9 @@ from ...arch import Architecture
 from ...cost_models.boundaries import chains_of
 from ...cost_models.cascades import mean_cost
 from ...cost_models.closed_form import Nest
+from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem
+from .parts import Sizes
 
 Loops = tuple[tuple[str, int], ...]
 """Dimension and trips of loops, outermost first."""
@@ -39,10 +41,10 @@ class UpperNodes:
 
     cascade: Cascade
     arch: Architecture
-    _known: dict[tuple[object, ...], UpperCost] = field(default_factory=dict)
+    _known: dict[tuple[str, str, Sizes, Loops, str, Chain, int], UpperCost] = field(default_factory=dict)
 
     def cost(
-        self, operation: str, tensor: str, sizes: tuple[tuple[str, int], ...], loops: Loops, home: str, chain: Chain, again: int
+        self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int
     ) -> UpperCost:
         """What a tensor's nodes cost, by the operation that reads or writes it.
 
@@ -51,13 +53,16 @@ class UpperNodes:
         home   the memory of the innermost node above these loops
         again  visits of the split that add to one tile of an output
         """
-        key = (operation, tensor, sizes, loops, home, chain, again)
+        above = loops[: max((depth for _, depth in chain), default=0)]
+        named = self.cascade.operation(operation).problem.tensor(tensor).dims | {dim for dim, _ in above}
+        relevant = tuple((dim, size if dim in named else 1) for dim, size in sizes)
+        key = (operation, tensor, relevant, above, home, chain, again)
         if key not in self._known:
-            self._known[key] = self._cost(operation, tensor, sizes, loops, home, chain, again)
+            self._known[key] = self._cost(*key)
         return self._known[key]
 
     def _cost(
-        self, operation: str, tensor: str, sizes: tuple[tuple[str, int], ...], loops: Loops, home: str, chain: Chain, again: int
+        self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int
     ) -> UpperCost:
         own = self.cascade.operation(operation)
         problem = Problem(own.name, sizes, own.problem.tensors)
@@ -79,15 +84,15 @@ class UpperNodes:
         written = problem.tensor(tensor)
         return UpperCost(
             sum(use.energy_pj for use in cost.memories) + sum(n.energy_pj for n in cost.networks),
-            tuple((use.name, use.read_bits, use.write_bits) for use in cost.memories if use.read_bits or use.write_bits),
+            tuple(
+                (use.name, use.read_bits, use.write_bits) for use in cost.memories if use.read_bits or use.write_bits
+            ),
             tuple(_tile_words(mapping, position, tensor, self.arch) for position in positions),
             tuple(nest.innermost_serving(written, position) < 0 for position in positions),
         )
 
 
 def _tile_words(mapping: Mapping, position: int, tensor: str, arch: Architecture) -> int:
-    from ...cost_models.cost import tensor_tile_words
-
     tile = dict.fromkeys(mapping.problem.dim_names, 1)
     for item in reversed(mapping.nest.items[position:]):
         if isinstance(item, Loop):

@@ -65,12 +65,20 @@ class BestFound:
         self.evaluated += 1
         around = self.surroundings
         alone = around is ALONE
-        cost = evaluate(mapping, self.machine) if alone else visit_cost(mapping, self.machine, around.again, around.busy)
+        cost = (
+            evaluate(mapping, self.machine) if alone else visit_cost(mapping, self.machine, around.again, around.busy)
+        )
         value = cost.objective(self.objective)
         if not value < self.cutoff or self._is_known(value, cost):
             return
         insort(self._kept, FoundMapping(value, mapping, cost), key=_value)
         del self._kept[self.count :]
+
+    def _cost(self, mapping: Mapping) -> Cost:
+        around = self.surroundings
+        if around is ALONE:
+            return evaluate(mapping, self.machine)
+        return visit_cost(mapping, self.machine, around.again, around.busy)
 
     def _is_known(self, value: float, cost: Cost) -> bool:
         """Whether a mapping of the same energy and latency, and so of the same value, is kept already."""
