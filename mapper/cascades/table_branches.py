@@ -11,10 +11,8 @@ import numpy as np
 from ...ir import LoopNest, Mapping
 from ..exact.rows import Flags, Floats, Ints
 from .table_cuts import FAR, NEAR, OWN, CutTable
-from .table_form import Form, NamedForm
+from .table_form import NamedForm
 from .table_inside import InsideTable
-from .table_lattice import Lattice
-from .table_machine import TableMachine
 from .table_nest import nest_of
 from .table_nodes import CutTiles, cut_tiles, orders
 
@@ -89,21 +87,19 @@ class Choices:
 class BranchTable:
     """Branches of one form.
 
-    first  words of the output that come for the first time, over all visits
-    timed  whether cycles count
+    inside  what lies below the nearest memory
+    timed   whether cycles count
     """
 
-    form: Form
-    machine: TableMachine
-    first: float
+    inside: InsideTable
     timed: bool
     _cuts: dict[Sources, CutTable] = field(default_factory=dict)
     _sheets: dict[Sources, Sheet] = field(default_factory=dict)
     _choices: dict[tuple[tuple[int, ...], Sources], Choices] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.lattice = Lattice(self.form.sizes)
-        self.inside = InsideTable(self.form, self.machine, self.lattice, self.first)
+        self.form, self.machine = self.inside.form, self.inside.machine
+        self.lattice, self.first = self.inside.lattice, self.inside.first
         self.points = math.prod(self.form.sizes)
 
     def choices(self, tile: tuple[int, ...], homes: Sources) -> Choices:
@@ -224,13 +220,15 @@ class BranchTable:
 
     # ---- mappings ------------------------------------------------------------------------------------------
 
-    def mapping(self, named: NamedForm, sizes: dict[str, int], homes: dict[str, str], choices: Choices, at: int) -> Mapping:
-        """One of the choices, below the homes of its tensors."""
-        number, place = choices.sheet.which[:, choices.entry[at]].tolist()
-        family = choices.sheet.families[number]
-        cell, entry = int(family.cell[place]), int(family.entry[place])
-        cut = self.lattice.numbers([self.lattice.places(d, size[cell : cell + 1]) for d, size in enumerate(family.tiles.cut)])
-        row = family.cuts.row(int(cut[0]), entry)
+    def mapping(
+        self, named: NamedForm, sizes: dict[str, int], homes: dict[str, str], entry: int, sheet: Sheet
+    ) -> Mapping:
+        """An entry of a sheet, below the homes of its tensors."""
+        number, place = sheet.which[:, entry].tolist()
+        family = sheet.families[number]
+        cell = int(family.cell[place])
+        cut = self.lattice.place(tuple(family.tiles.cut[:, cell].tolist()))
+        row = family.cuts.row(cut, int(family.entry[place]))
         nest = nest_of(self.inside, row, family.tiles, cell, named.tile(sizes))
         return named.restored(sizes, homes, LoopNest(tuple(nest)))
 

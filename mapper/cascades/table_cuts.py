@@ -51,14 +51,15 @@ class CutTable:
         start = np.concatenate([[0], np.cumsum(known)])
         return cls(table, sources, timed, start, least[known].reshape(1, -1), None)
 
-    def row(self, tile: int, entry: int) -> int:
+    def row(self, place: tuple[int, ...], entry: int) -> int:
         """The row of the inside that an entry of a tile stands for."""
         if self._row is not None:
             return int(self._row[entry])
-        rows = self.table.rows
-        sizes = np.array(self.table.lattice.tile(tile))
-        divides = (sizes[:, None] % rows.tile == 0).all(axis=0)
-        return int(np.flatnonzero(divides & (self._energy == self.columns[0, entry]))[0])
+        lattice = self.table.lattice
+        same = np.flatnonzero(self._energy == self.columns[0, entry])
+        sizes = np.array([divisors[at] for divisors, at in zip(lattice.divisors, place, strict=True)])
+        divides = (sizes[:, None] % self.table.rows.tile.take(same, 1) == 0).all(axis=0)
+        return int(same[np.argmax(divides)])
 
     @cached_property
     def _energy(self) -> Floats:

@@ -27,9 +27,6 @@ from .table_nodes import NodeTiles, Place, inner_tiles, orders
 Group = list[tuple[int, Memory]]
 """Memories between which no array stands, with their depths, outermost first."""
 
-AT_ONCE = 1 << 20
-"""Combinations of rows and cells that are looked at together, about."""
-
 
 @dataclass
 class Insides:
@@ -81,12 +78,12 @@ class InsideTable:
 
     form: Form
     machine: TableMachine
-    lattice: Lattice
     first: float
     vectors: list[Ints] = field(default_factory=list)
     tiles: list[list[NodeTiles]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.lattice = Lattice(self.form.sizes)
         self.vectors = self._arrays()
         self.rows = self._all()
 
@@ -242,7 +239,14 @@ class InsideTable:
         return Insides(grown.array, tile, words, held, energy, busiest, serial, [*grown.picks, pick])
 
     def _book(
-        self, tensor: int, taken: Floats, entering: Floats, first: Floats, finishes: Flags, read: Floats, written: Floats
+        self,
+        tensor: int,
+        taken: Floats,
+        entering: Floats,
+        first: Floats,
+        finishes: Flags,
+        read: Floats,
+        written: Floats,
     ) -> None:
         """Bits that a node inside passes, for what is below it and for what is above."""
         form, arch = self.form, self.machine.arch

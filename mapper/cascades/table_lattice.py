@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -54,19 +53,6 @@ class Lattice:
             number = number * count + place
         return number
 
-    @cached_property
-    def points(self) -> Ints:
-        """(tiles,) elements of all dimensions multiplied."""
-        found = np.ones(1, dtype=np.int64)
-        for divisors in self.divisors:
-            found = np.multiply.outer(found, divisors).ravel()
-        return found
-
-    def tile(self, number: int) -> tuple[int, ...]:
-        """The sizes of a tile."""
-        places = np.unravel_index(number, self.shape)
-        return tuple(int(divisors[p]) for divisors, p in zip(self.divisors, places, strict=True))
-
     def least_of_divisors(self, values: Floats) -> Floats:
         """(tiles,) the least value of all tiles that divide a tile."""
         found = values.reshape(self.shape).copy()
@@ -94,9 +80,15 @@ def _steps(size: int, prime: int) -> tuple[tuple[int, int], ...]:
 @lru_cache(maxsize=1024)
 def chains(size: int, count: int) -> Ints:
     """(chains, count) trips of so many nested loops whose product divides a size."""
-    found = [()] if not count else [
-        (trips, *rest) for trips in factors(size, "perfect", True) for rest in chains(size // trips, count - 1).tolist()
-    ]
+    found = (
+        [()]
+        if not count
+        else [
+            (trips, *rest)
+            for trips in factors(size, "perfect", True)
+            for rest in chains(size // trips, count - 1).tolist()
+        ]
+    )
     return np.array(found, dtype=np.int64).reshape(len(found), count)
 
 
@@ -104,8 +96,3 @@ def crossed(counts: list[int]) -> list[Ints]:
     """Indices of all combinations of one of each of some lists, the last one fastest."""
     grid = np.indices(counts).reshape(len(counts), -1) if counts else np.zeros((0, 1), dtype=np.int64)
     return [grid[i] for i in range(len(counts))]
-
-
-def subsets(things: list[int]) -> list[tuple[int, ...]]:
-    """All of them, small ones first."""
-    return [chosen for count in range(len(things) + 1) for chosen in itertools.combinations(things, count)]
