@@ -30,7 +30,7 @@ def data_of(found: Architecture | Network | Problem) -> Any:
     """The same for programs: an architecture and a problem as in mapping.json, a network as a table of its layers."""
     if isinstance(found, Network):
         return network_document(found)
-    from .documents import part_of
+    from .document_parts import part_of
 
     return part_of(found)
 

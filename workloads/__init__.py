@@ -6,6 +6,7 @@ from .inline import conv_from_text, einsum_from_text, gemm_from_text, parse_size
 from .layers import batched_gemm, conv2d, convolution, gemm
 from .network import ONNX, Network, NetworkLayer
 from .networks import list_networks, load_layer, load_network
+from .operations import read_expression
 
 __all__ = [
     "ONNX",
@@ -26,4 +27,5 @@ __all__ = [
     "load_layer",
     "load_network",
     "parse_sizes",
+    "read_expression",
 ]

@@ -9,7 +9,7 @@ from typing import Final
 from ...cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
 from ...mapper.certificate import Certificate
 from ...mapper.question import Question, canonical_json
-from ..documents import SCHEMA_VERSION
+from ..document_files import SCHEMA_VERSION
 
 _PARTS = (Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate)
 FORMAT: Final = hashlib.sha256(
