@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from .report.documents import load_mapping
     from .results import SearchResult, evaluate
     from .searches import search, search_pareto, search_top
-    from .workloads import batched_gemm, cascade, conv2d, einsum, gemm, list_networks, load_layer, load_network
+    from .workloads import (
+        batched_gemm,
+        cascade,
+        cascade_of,
+        conv2d,
+        einsum,
+        gemm,
+        list_networks,
+        load_layer,
+        load_network,
+    )
 
     __version__: str
 
@@ -41,6 +51,7 @@ __all__ = [
     "__version__",
     "batched_gemm",
     "cascade",
+    "cascade_of",
     "compare",
     "conv2d",
     "einsum",
@@ -74,6 +85,7 @@ _HOME = {
     "TilewrightError": "ir",
     "batched_gemm": "workloads",
     "cascade": "workloads",
+    "cascade_of": "workloads",
     "compare": "comparisons",
     "conv2d": "workloads",
     "einsum": "workloads",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 from collections.abc import Iterable, Sequence
+=======
+from math import prod
+from typing import Any
+>>>>>>> main
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -75,6 +80,7 @@ def front_page(answers: Sequence[FusedAnswer], arch: Architecture, out: object |
     return Group(*parts)
 
 
+<<<<<<< HEAD
 def tree_certificate_rows(certificate: Certificate, origin: str = "") -> list[tuple[str, str]]:
     """What was minimized, what is proven over which trees, and what the proof took."""
     unit = parse_objective(certificate.objective).unit
@@ -144,6 +150,29 @@ def _words(cascade: Cascade, tensor: str) -> int:
     for extent in cascade.extents(tensor):
         words *= extent
     return words
+=======
+def cascade_page(cascade: Cascade) -> Group:
+    """The page of a cascade: its operations, and its tensors in words."""
+    table = columns(("tensor", "written by", "read by"), ("words", "shape"))
+    for tensor in cascade.tensors:
+        extents = cascade.extents(tensor)
+        writer = cascade.producers[tensor].name if tensor in cascade.producers else "-"
+        readers = " ".join(operation.name for operation in cascade.consumers[tensor]) or "-"
+        table.add_row(tensor, writer, readers, count(prod(extents)), " x ".join(map(str, extents)) or "1")
+    return Group(pairs(cascade_rows(cascade)), section("Tensors", table))
+
+
+def cascade_document(cascade: Cascade) -> dict[str, Any]:
+    """The same for programs: what its YAML file says."""
+    *operations, _ = str(cascade).splitlines()
+    sizes = dict(pair for operation in cascade for pair in operation.problem.dims)
+    return {
+        "name": cascade.name,
+        "operations": operations,
+        "sizes": {dim.lower(): size for dim, size in sizes.items()},
+        "points": cascade.macs,
+    }
+>>>>>>> main
 
 
 def cascade_rows(cascade: Cascade) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, ceil_div
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.bounds.lattice import MOST_CELLS, Lattice
+from tilewright.mapper.exact.bounds.table_columns import TableColumns
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.cost_columns import BoundaryCosts, CostColumns
 from tilewright.mapper.exact.fill_point import FillPoint
@@ -44,7 +45,7 @@ def context_of(
     even = tuple(linear_growth(problem, dim) for dim in problem.dim_names)
     lattice = Lattice([size for _, size in problem.dims], tiling, even, most_cells)
     footprints, limits = Footprints(hierarchy), SearchLimits(hierarchy, Constraints())
-    bounds = Bounds(hierarchy, footprints, lattice, cost_columns)
+    bounds = Bounds(hierarchy, footprints, lattice, TableColumns.of(cost_columns))
     costs = BoundaryCosts(hierarchy, cost_columns)
     return SearchContext(hierarchy, footprints, bounds, costs, limits, objective, tiling, even, Counter())
 

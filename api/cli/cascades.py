@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import isclose
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..ir import Cascade, FusedMapping, TilewrightError
 from .machines import architecture_named, settings_named
+from .options import widths_named
+from .problems import sizes_of_symbols
 from .sources import Source
 from .terminal import say, show_document, show_page
 
@@ -18,19 +21,36 @@ if TYPE_CHECKING:
     from ..mapper.fusing import Unfused
 
 
-def is_cascade(source: str | None, op: list[str] | None) -> bool:
-    """Whether the arguments name a cascade: operations, or a file of them."""
-    return bool(op) or (source is not None and source.endswith((".yaml", ".yml")))
+def is_cascade(source: str | None, op: list[str] | None, dims: Iterable[str] | None = None) -> bool:
+    """Whether the arguments name a cascade: operations, a file of them, or several layers of a network.
+
+    dims  the --dim options
+    """
+    if op or source is None:
+        return bool(op)
+    if source.endswith((".yaml", ".yml")) and not Path(source).exists():
+        return True
+    from ..workloads import names_cascade
+
+    return names_cascade(source, sizes_of_symbols(dims))
 
 
-def cascade_named(source: str | None, op: list[str] | None) -> Cascade:
-    """The cascade of the --op options and their sizes, or of a file; TilewrightError where one is missing."""
-    from ..workloads import cascade_from_texts, load_cascade
+def cascade_named(
+    source: str | None, op: list[str] | None, dims: Iterable[str] | None = None, widths: str = "file"
+) -> Cascade:
+    """The cascade of the --op options and their sizes, of a file, or of layers of a network; TilewrightError where
+    one is missing.
+
+    dims, widths  of layers of an ONNX file
+    """
+    from ..workloads import cascade_from_texts, resolve_cascade
 
     if source is None:
-        hint = "write m=64,k=64,n=64 beside --op, or name a YAML file with operations and sizes"
+        hint = "write m=64,k=64,n=64 beside --op, or name layers such as gpt2_small:qk+softmax+av, or a YAML file"
         raise TilewrightError("the sizes of the cascade are missing", where="--op", hint=hint)
-    return cascade_from_texts(op, source) if op else load_cascade(source)
+    if op:
+        return cascade_from_texts(op, source)
+    return resolve_cascade(source, sizes_of_symbols(dims), widths_named(widths))
 
 
 class FusedToShow(NamedTuple):

@@ -61,7 +61,8 @@ TreeOption = Annotated[
     typer.Option(
         "--mapping",
         metavar="FILE",
-        help="The tree of a cascade (docs/cascades.md); the argument is its sizes then, with --op, or its YAML file.",
+        help="The tree of a cascade (docs/cascades.md); the argument is its sizes then, with --op, its YAML file, or "
+        "layers such as gpt2_small:qk+softmax+av.",
     ),
 ]
 FuseOption = Annotated[

@@ -121,14 +121,15 @@ def search(
       --arch my_chip.yaml --objective edp
     tilewright search cascade.yaml --arch my_chip.yaml --objective "energy where latency <= 2e6"
     """
-    if is_cascade(layer, op):
+    if einsum is None and is_cascade(layer, op, dim):
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
-        refuse_given(context, "it belongs to layers of ONNX files", "dim", "widths")
         _check_kind(top, pareto, strategy, _form(json, to))
         _refuse_ignored(context, top, pareto, strategy, no_cache)
         limits_given = (time_limit, memory_limit, out, _form(json, to), verify, store, no_cache)
         options = CascadeOptions(objective, tiling, space, fuse, pareto, *limits_given)
-        search_cascade_named(context, cascade_named(layer, op), architecture_named(arch, set_fields), options)
+        search_cascade_named(
+            context, cascade_named(layer, op, dim, widths), architecture_named(arch, set_fields), options
+        )
         return
     refuse_given(context, "one layer has nothing to fuse", "fuse")
     problem = problem_named(layer, conv, gemm, einsum, dim, widths)

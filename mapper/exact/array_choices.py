@@ -117,7 +117,7 @@ class ArrayPlans:
         costs = self._at_macs(placement, rows)
         for tensor, held in enumerate(placement):
             for inner, outer in itertools.pairwise(held):
-                costs = costs + context.bounds.boundaries.once(MemoryBoundary(tensor, inner, outer)).reshape(-1, 1)
+                costs = costs + context.bounds.any_boundaries.once(MemoryBoundary(tensor, inner, outer)).reshape(-1, 1)
         bound = context.value(costs, self._steps(rows))
         return float(bound[context.blocks.possible(outline, rows.arrays)].min(initial=np.inf))
 
@@ -219,8 +219,8 @@ class ArrayPlans:
         passes every boundary once; whatever the arrays of the other fanouts."""
         group = partly_decided(self.hierarchy, self.context.tiling, rows)
         root = self.context.bounds
-        booked = BoundaryBounds(self.hierarchy, root.lattice, root.cost_columns, group)
-        at_macs, once = self._macs(len(rows)), np.zeros((root.cost_columns.count, len(rows)))
+        booked = BoundaryBounds(self.hierarchy, root.lattice, root.columns.rows, group)
+        at_macs, once = self._macs(len(rows)), np.zeros((root.columns.rows.count, len(rows)))
         tensors = self.hierarchy.problem.tensors
         operations = np.array([float(self.hierarchy.problem.macs)])
         for tensor, held in enumerate(placement):

@@ -71,6 +71,9 @@ LATER_DIVES: dict[Tiling, int] = {"perfect": 8, "ragged": 12}
 DIVE_WIDTH = 16
 """Rows carried along in a dive."""
 
+FIRST_REACH = 1.02
+"""How many times as much as the best row a dive's next rows may cost at first; more where there are none."""
+
 
 @dataclass
 class Exploring:
@@ -160,7 +163,7 @@ class Exploring:
             self._push_started(further)
 
     def _push_started(self, started: ArrayChoices | Batch) -> None:
-        self.frontier.push_rows(started if isinstance(started, ArrayChoices) else self._at_loops(started))
+        self.frontier.push_rows(started)
 
     def _work_on_batch(self, item: Batch) -> None:
         self.context.groups.keep(item.bounds)
@@ -175,6 +178,8 @@ class Exploring:
             # Only now, when nothing open has a lower bound, is the best array known: a dive any earlier mostly misses.
             self._dive_again([item])
             self._grow_below_cutoff(item)
+        elif self.context.hierarchy.at_fanout(item.state):
+            self.frontier.push_rows(self._at_loops(item))
         else:
             self._grow(item)
 
@@ -190,8 +195,10 @@ class Exploring:
             batch = pass_fanout(self.context, batch, self._cutoff)
         return batch
 
-    def _expand(self, batch: Batch) -> Iterator[Batch]:
-        for grown in expand_loops(self.context, batch, self._cutoff):
+    def _expand(self, batch: Batch, below: float | None = None) -> Iterator[Batch]:
+        """All that the rows of a batch may grow to by one step, as far as it stays below the cutoff, or something
+        lower."""
+        for grown in expand_loops(self.context, batch, self._cutoff if below is None else below):
             yield self._at_loops(grown)
 
     def _dive_into(self, started: ArrayChoices | Batch) -> None:
@@ -202,18 +209,27 @@ class Exploring:
                 return
             started = min(further, key=lambda each: float(each.bound[0]))
         if isinstance(started, Batch):
-            self._dive(self._at_loops(started))
+            self._dive(started)
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""
+        batch = self._at_loops(batch)
         while len(batch) and not batch.complete:
-            width = min(DIVE_WIDTH, self._rows_at_once(batch)) if _undecided(batch) else DIVE_WIDTH
-            batch = batch.take(slice(width))
-            grown = [b for b in self._expand(batch) if len(b)]
-            if not grown:
-                return
-            batch = min(grown, key=lambda b: float(b.bound[0]))
+            batch = self._deeper(batch.take(slice(DIVE_WIDTH)))
         self.finishing.finish(batch.take(slice(1)))
+
+    def _deeper(self, batch: Batch) -> Batch:
+        """The best that some rows grow to by one step; none, if nothing stays below the cutoff. First only what hardly
+        costs more is looked at: of all that stays below the cutoff, there may be very many."""
+        reach, least = FIRST_REACH, float(batch.bound[0])
+        while True:
+            below = min(self._cutoff, least * reach)
+            grown = [each.take(slice(DIVE_WIDTH)) for each in self._expand(batch, below) if len(each)]
+            if grown:
+                return min(grown, key=lambda each: float(each.bound[0]))
+            if below == self._cutoff:
+                return batch.take(slice(0))
+            reach = reach**4
 
     def _grow_below_cutoff(self, batch: Batch) -> None:
         """Grow the best of the rows that a lower cutoff has left."""
@@ -223,6 +239,9 @@ class Exploring:
 
     def _grow(self, batch: Batch) -> None:
         """Grow the best rows of a batch by one step. What grows is queued as soon as it takes much room."""
+        if self.context.hierarchy.at_fanout(batch.state):
+            self.frontier.push_rows(self._at_loops(batch))
+            return
         head = self._head(batch, self._rows_at_once(batch))
         self._steps += 1
         before, made = self.context.looked_at, 0

@@ -234,13 +234,14 @@ def _pairs(
     tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
     never = tables.shape[2]
     tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
-    flat = tables.reshape(len(tables), -1)
+    flat, columns = tables.reshape(len(tables), -1), batch.bounds.columns
     at_once = max(1, min(PAIRS_AT_ONCE, 8 * context.rows_at_once) // max(count, 1))
     for first in range(0, len(batch), at_once):
         rows = np.arange(first, min(first + at_once, len(batch)))
         # What not even the least of all these rows could add to is not looked at row by row.
-        least = batch.costs[:, rows].min(axis=1, keepdims=True)
-        alive = context.value(least + flat, np.full(flat.shape[1], batch.steps[rows].min())) < below
+        least = batch.costs[np.ix_(columns.chosen, rows)].min(axis=1, keepdims=True)
+        fewest = np.full(flat.shape[1], batch.steps[rows].min())
+        alive = columns.tables.objective(context.objective, least + flat, fewest) < below
         alive[never :: never + 1] = False  # even where the objective looks at no column that is infinite there
         cells = np.zeros((len(rows), count), dtype=np.int32)
         for dim in along:
@@ -249,7 +250,7 @@ def _pairs(
         if len(table) > 1:
             cells += (batch.member[rows, None] * (never + 1)).astype(np.int32)
         row, tile = np.nonzero(alive[cells])
-        costs = batch.costs[:, rows[row]] + flat[:, cells[row, tile]]
+        costs = batch.costs[:, rows[row]] + columns.in_rows(flat[:, cells[row, tile]])
         if near is not None:
             costs += batch.bounds.at(near, tiles[tile], batch.member[rows[row]])
         values = context.value(costs, batch.steps[rows[row]])

@@ -186,7 +186,7 @@ class Placements:
     def _once(self, boundary: MemoryBoundary) -> Floats:
         """(columns,) of a boundary under any arrays: at the MACs, every operation takes or gives a word; elsewhere
         every word passes once."""
-        boundaries = self.context.bounds.boundaries
+        boundaries = self.context.bounds.any_boundaries
         if boundary.inner != MAC:
             return boundaries.once(boundary)
         words = np.array([float(self.hierarchy.problem.macs)])

@@ -34,6 +34,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -53,10 +54,11 @@ from ..tilings import TILINGS, Tiling, has_few_tiles, linear_growth
 from .array_choices import ArrayPlans
 from .bounds.bounds import Bounds, cells_for, lattice_of
 from .bounds.loop_charges import LoopCharges
+from .bounds.table_columns import TableColumns
 from .bounds.table_memo import TableBudget
 from .canonical import canonical_problem
 from .context import SearchContext
-from .cost_columns import BoundaryCosts, CostColumns, rounds_unequally
+from .cost_columns import BoundaryCosts, CostColumns, Port, rounds_unequally
 from .exploring import Exploring
 from .finishing import Finishing
 from .footprints import Footprints
@@ -81,6 +83,10 @@ TABLES_SHARE = 0.25
 
 SMALLER_SPACE_SHARE = 0.3
 """Part of the time, where it is limited, for the search of a smaller space."""
+
+BUSY = 0.25
+"""A port gets columns in tables if it is busy, in the best mapping so far, for longer than this part of the shortest
+time that all operations may take."""
 
 LEAST_SECONDS_TO_COUNT = 0.02
 """Time to count the space in, however short the search was."""
@@ -240,8 +246,9 @@ class ExactSearch:
         footprints = Footprints(hierarchy)
         room = TABLES_SHARE * self.means.memory_limit
         moves = LoopCharges(hierarchy)
-        lattice = lattice_of(hierarchy, self.tiling, even, cells_for(moves, cost_columns.count, room))
-        bounds = Bounds(hierarchy, footprints, lattice, cost_columns, budget=TableBudget(self.means, room), moves=moves)
+        columns = TableColumns.of(cost_columns, self._busy_ports(cost_columns.ports))
+        lattice = lattice_of(hierarchy, self.tiling, even, cells_for(moves, columns.tables.count, room))
+        bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
         costs = BoundaryCosts(hierarchy, cost_columns, counts_blocks=not rounds_unequally(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         return SearchContext(
@@ -258,6 +265,20 @@ class ExactSearch:
             mirror=mirror_of(self.problem, self.arch) if self.constraints.is_free and not self._homes else None,
             means=self.means,
         )
+
+    def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
+        """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none."""
+        if not self.found:
+            return ports
+        uses = {use.name: use for use in self.found[0].cost.memories}
+        fewest = self.problem.macs / (self.arch.mac_instances * self.arch.mac.per_cycle)
+        found = []
+        for port in ports:
+            use = uses[port.memory.name]
+            cycles = max(port.reads * use.read_cycles, port.writes * use.write_cycles)
+            if not port.memory.overlaps or cycles > BUSY * fewest:
+                found.append(port)
+        return found
 
     @property
     def _homes(self) -> tuple[int, ...]:

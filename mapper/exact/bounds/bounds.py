@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,15 +30,15 @@ import numpy as np
 
 from ...tilings import Tiling, grid
 from ..arrays import axis_limits
-from ..cost_columns import CostColumns
 from ..footprints import Footprints
 from ..hierarchy import BLOCK_END, Block, Hierarchy, MemoryBoundary, NodeGroup, State
 from ..rows import Floats, Ints
-from .array_groups import ArrayGroup, any_arrays
+from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside, inside_each
 from .boundary_costs import BoundaryBounds
 from .lattice import MOST_CELLS, Lattice, check_searchable
 from .loop_charges import End, LoopCharge, LoopCharges
+from .table_columns import TableColumns
 from .table_memo import TableBudget, TableMemo
 
 TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
@@ -99,9 +99,10 @@ class Bounds:
     """Tables over one lattice, made when they are asked for: (groups of arrays, columns, lattice), where one group may
     stand for all of them.
 
-    arrays   what the arrays of all rows have in common; None: nothing
+    groups   what the arrays of all rows of each group have in common; none: one group, of which nothing is known
     alike    bounds over the same lattice for other arrays: what does not depend on arrays is taken from there
-    outside  bounds whose tables for all that lies outside the fanouts hold for these arrays too
+    outside  per group, bounds where nothing is known of the arrays inside some fanout
+    since    that fanout; of others, 0
     level    which of `Lattice.for_groups` the lattice is, for a group of arrays
     settled  whether finer tables would add little
     """
@@ -111,23 +112,26 @@ class Bounds:
         hierarchy: Hierarchy,
         footprints: Footprints,
         lattice: Lattice,
-        cost_columns: CostColumns,
-        arrays: ArrayGroup | None = None,
+        columns: TableColumns,
+        groups: Sequence[ArrayGroup] = (),
         alike: Bounds | None = None,
-        outside: Bounds | None = None,
+        outside: Sequence[Callable[[int], Bounds]] = (),
+        since: int = 0,
         budget: TableBudget | None = None,
         moves: LoopCharges | None = None,
     ) -> None:
         self.hierarchy = hierarchy
         self.footprints = footprints
         self.lattice = lattice
-        self.cost_columns = cost_columns
-        self.arrays = arrays or any_arrays(hierarchy)
+        self.columns = columns
+        self.cost_columns = columns.tables
+        self.groups = tuple(groups) or (any_arrays(hierarchy),)
+        self.arrays = self.groups[0] if len(self.groups) == 1 else stacked(self.groups, len(hierarchy.problem.dims))
         self.moves: LoopCharges = (moves or LoopCharges(hierarchy)) if alike is None else alike.moves
         self.memo: TableMemo = (budget or TableBudget()).memo() if alike is None else alike.memo.budget.memo()
         known = None if alike is None else alike.boundaries
         self.boundaries: BoundaryBounds = BoundaryBounds(
-            hierarchy, lattice, cost_columns, self.arrays, known, self.memo
+            hierarchy, lattice, columns.tables, self.arrays, known, self.memo
         )
         self.dims = hierarchy.problem.dim_names
         self.every_dim = range(len(self.dims))
@@ -136,6 +140,7 @@ class Bounds:
         self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
         self._alike = alike
         self._outside = outside
+        self._since = since
         self._full: dict[tuple[int, tuple[int, ...]], Floats] = {} if alike is None else alike._full
 
     @property
@@ -161,7 +166,7 @@ class Bounds:
                 self.memo.keep(key, table[members])
 
     def at(self, table: Floats, tiles: Ints, member: Ints) -> Floats:
-        """(columns, rows) of a table at one tile per row, (rows, dims).
+        """(columns of rows, rows) of a table at one tile per row, (rows, dims).
 
         member  (rows,) the group of arrays that each row belongs to, of those that the table is for
         """
@@ -170,26 +175,30 @@ class Bounds:
         if len(table) > 1:
             first = first + member * (columns * cells)
         found: Floats = table.reshape(-1)[first + cells * np.arange(columns)[:, None]]
-        return found
+        return self.columns.in_rows(found)
 
     def _owner(self, state: State) -> Bounds:
         """Whose tables of a state hold for these arrays too."""
-        if self._outside is not None and state.passed == len(self.hierarchy.fanouts):
-            return self._outside._owner(state)
-        if self._alike is not None and self.moves.steps(state).same:
+        since = self.moves.steps(state).since
+        if self._alike is not None and since == len(self.hierarchy.fanouts):
             return self._alike._owner(state)
+        if len(self._outside) == 1 and since > self._since:
+            return self._outside[0](since)
         return self
 
     def table(self, state: State) -> Floats:
         """(groups, columns, lattice) least cost of all that lies above a tile: temporal loops come next, or a fanout.
 
-        Outside all fanouts, and without a boundary that waits since inside, it is the same for all arrays.
+        Outside all fanouts, and without a boundary that waits since inside, it is the same for all arrays; and for all
+        that have the same arrays outside what has been passed, if nothing waits since inside that.
         """
         owner = self._owner(state)
         return owner.memo.of((TABLE, state), lambda: owner._made(state))
 
     def _made(self, state: State) -> Floats:
-        above = self.moves.steps(state).passing
+        above, since = self.moves.steps(state).passing, self.moves.steps(state).since
+        if self._outside and since > self._since:
+            return np.concatenate([outside(since).table(state) for outside in self._outside])
         return self._loops(state) if above is None else self._fanout(above, state.passed)
 
     def _fanout(self, above: State, fanout: int) -> Floats:
@@ -299,9 +308,9 @@ class Bounds:
 
     @functools.cached_property
     def any_boundaries(self) -> BoundaryBounds:
-        """What boundaries cost for any arrays."""
+        """What boundaries cost for any arrays, in all columns of rows."""
         any_array = any_arrays(self.hierarchy)
-        return BoundaryBounds(self.hierarchy, self.lattice, self.cost_columns, any_array, self.boundaries)
+        return BoundaryBounds(self.hierarchy, self.lattice, self.columns.rows, any_array, self.boundaries)
 
     def _decided(self, table: Floats, dims: tuple[int, ...]) -> list[Floats | None]:
         tables: list[Floats | None] = [table]

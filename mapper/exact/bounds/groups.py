@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ..hierarchy import State
 from ..rows import Ints
-from .array_groups import ArrayGroup, some_of, stacked
+from .array_groups import ArrayGroup, from_fanout, group_key
 from .bounds import Bounds
 from .lattice import LEVEL_FOR_ANY, Lattice
 
-CELLS_AT_ONCE = 40_000
+CELLS_AT_ONCE = 160_000
 """Numbers in a table for several groups of arrays at once, about."""
 
 CELLS_IN_USE = 200_000
@@ -29,6 +30,7 @@ class GroupBounds:
         self.root = root
         self._rough: dict[int, Bounds] = {}
         self._in_use: list[Bounds] = []
+        self._outside: dict[Hashable, Bounds] = {}
 
     def keep(self, bounds: Bounds) -> None:
         """Keep the tables of the groups that were used last, and drop those of the others."""
@@ -55,11 +57,22 @@ class GroupBounds:
             self._rough[level] = self._over(lattice)
         return self._rough[level]
 
-    def of(self, arrays: ArrayGroup, level: int = 0) -> Bounds:
-        """Bounds for rows with arrays of a group only."""
-        bounds = self._over(self.root.lattice.for_groups[level], arrays, self.rough(level))
+    def of(self, *groups: ArrayGroup, level: int = 0) -> Bounds:
+        """Bounds for rows with arrays of some groups only."""
+        outside = [partial(self._known_outside, group, level) for group in groups]
+        bounds = self._over(self.root.lattice.for_groups[level], groups, self.rough(level), outside)
         bounds.level = level
         return bounds
+
+    def _known_outside(self, group: ArrayGroup, level: int, fanout: int) -> Bounds:
+        """Bounds where the arrays of a fanout, and of those outside it, are those of a group: for many groups the same."""
+        known = from_fanout(group, fanout, self.root.hierarchy)
+        key = level, fanout, group_key(known)
+        if key not in self._outside:
+            outside = [partial(self._known_outside, group, level)]
+            lattice = self.root.lattice.for_groups[level]
+            self._outside[key] = self._over(lattice, [known], self.rough(level), outside, fanout)
+        return self._outside[key]
 
     @property
     def at_once(self) -> int:
@@ -72,42 +85,43 @@ class GroupBounds:
         in their order; with what their first bounds take, where nothing but arrays is decided."""
         count = self.at_once
         for several in (groups[first : first + count] for first in range(0, len(groups), count)):
-            bounds = self.of(stacked(several, len(self.root.dims)))
+            bounds = self.of(*several)
             bounds.prepare(start)
             yield bounds
 
     def some_of(self, bounds: Bounds, members: Ints) -> Bounds:
         """Bounds for some of the groups that were stacked, with the tables that were made first."""
-        some = self.of(some_of(bounds.arrays, members))
+        some = self.of(*(bounds.groups[member] for member in members))
         some.take_over(bounds, members)
         return some
 
     def finer(self, group: Bounds) -> Bounds | None:
         """Bounds for the same group over the next lattice; None: there is none."""
         level = group.level + 1
-        return self.of(group.arrays, level) if level < len(self.root.lattice.for_groups) else None
+        return self.of(*group.groups, level=level) if level < len(self.root.lattice.for_groups) else None
 
     def of_one(self, group: Bounds, arrays: Sequence[Ints]) -> Bounds:
-        """Bounds for one member of a group: its own arrays, and the group's tables of all that lies outside them."""
-        own = replace(group.arrays, array=tuple(arrays))
-        return self._over(group.lattice, own, group, group)
+        """Bounds for one member of a group, with its own arrays."""
+        return self.of(replace(group.groups[0], array=tuple(arrays)), level=group.level)
 
     def _over(
         self,
         lattice: Lattice,
-        arrays: ArrayGroup | None = None,
+        groups: Sequence[ArrayGroup] = (),
         alike: Bounds | None = None,
-        outside: Bounds | None = None,
+        outside: Sequence[Callable[[int], Bounds]] = (),
+        since: int = 0,
     ) -> Bounds:
         root = self.root
         return Bounds(
             root.hierarchy,
             root.footprints,
             lattice,
-            root.cost_columns,
-            arrays,
+            root.columns,
+            groups,
             alike,
             outside,
+            since,
             root.memo.budget,
             root.moves,
         )
