@@ -7,6 +7,7 @@ answer depends on. Names of operations and tensors are part of it, since trees a
 from __future__ import annotations
 
 import hashlib
+import time
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Final
@@ -102,18 +103,49 @@ def outer_words(cost: FusedCost) -> int:
 def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     """The best tree, and the best one with nothing fused.
 
+    What is not fused is searched first: it takes least, and is a mapping to fall back on. The time limit is for both;
+    half of it is for what is not fused.
+
     Raises InfeasibleError when nothing fits, with the memory that is too small or the limit that cannot be kept;
     UndecidedError when time or memory run out before anything is found; TilewrightError for what cannot be searched.
     """
-    answer = _searched(question)
-    if question.fuse == "none" or answer.certificate.interrupted:
-        return answer
+    if question.fuse == "none" or not question.cascade.intermediates:
+        return _searched(question)
+    started = time.perf_counter()
+    limit = question.limits.time_s
+    limits = replace(question.limits, time_s=None if limit is None else limit / 2)
     try:
-        apart = _searched(replace(question, fuse="none"))
+        apart = _searched(replace(question, fuse="none", limits=limits))
     except (InfeasibleError, UndecidedError):
-        return answer
+        return _searched(_with_time_left(question, started))
+    if apart.certificate.interrupted:
+        return _not_compared(question, apart, apart.certificate.interrupted)
+    try:
+        answer = _searched(_with_time_left(question, started))
+    except UndecidedError:
+        answer = _not_compared(question, apart, interrupted=False)
+    except KeyboardInterrupt:
+        answer = _not_compared(question, apart, interrupted=True)
+    proof = answer.certificate
+    if apart.certificate.value < proof.value:
+        proof = replace(proof, value=apart.certificate.value)
+        answer = replace(apart, certificate=proof)
     figures = apart.cost.energy_pj, apart.cost.latency_cycles, outer_words(apart.cost)
     return replace(answer, unfused=Unfused(*figures, apart.certificate))
+
+
+def _with_time_left(question: CascadeQuestion, started: float) -> CascadeQuestion:
+    if question.limits.time_s is None:
+        return question
+    left = max(question.limits.time_s - (time.perf_counter() - started), 0.0)
+    return replace(question, limits=replace(question.limits, time_s=left))
+
+
+def _not_compared(question: CascadeQuestion, apart: FusedAnswer, interrupted: bool) -> FusedAnswer:
+    """The best with nothing fused as the answer to a question that was not searched: nothing bounds what is fused."""
+    told = _CONSTRAINTS[question.fuse]
+    proof = replace(apart.certificate, lower_bound=0.0, constraints=told, interrupted=interrupted)
+    return replace(apart, certificate=proof)
 
 
 def answer_front(question: CascadeQuestion) -> list[FusedAnswer]:

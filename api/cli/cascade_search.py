@@ -51,6 +51,8 @@ def search_cascade_named(
     refuse_of_cascades(context, "strategy", "seed", "top", "dataflow", "constraints", "constraint")
     if options.form is not None:
         check_knows_trees(options.form)
+    if options.pareto is not None:
+        refuse_given(context, "the store keeps no fronts of cascades yet", "store")
     tiling, space = tiling_and_space(options.tiling, options.space)
     limits = limits_of(options.time_limit, options.memory_limit)
     wanted = "edp" if options.pareto is not None else options.objective
@@ -59,7 +61,7 @@ def search_cascade_named(
         prepare_folder(options.out)
     what = f"searching the best mapping of {cascade.name} on {machine.name}"
     with noting_interrupts() as interrupts, status(what):
-        results, origin = _front(question) if options.pareto is not None else _best(question)
+        results, origin = _front(question) if options.pareto is not None else _best(question, options)
     if interrupts:
         say("interrupted: this is the best found so far; the same command searches to the end")
     if options.pareto is not None:
@@ -86,21 +88,27 @@ def _front(question: CascadeQuestion) -> tuple[list[CascadeResult], str]:
     return cascade_front(question), ""
 
 
-def _best(question: CascadeQuestion) -> tuple[list[CascadeResult], str]:
+def _best(question: CascadeQuestion, options: CascadeOptions) -> tuple[list[CascadeResult], str]:
     """The best mapping, and where it is from, if it was not found just now."""
-    from ..cascade_results import CascadeResult
-    from ..mapper.fusing import answer_cascade
+    if options.no_cache:
+        from ..cascade_results import CascadeResult
+        from ..mapper.fusing import answer_cascade
 
-    return [CascadeResult.of(question.cascade, question.arch, answer_cascade(question))], ""
+        return [CascadeResult.of(question.cascade, question.arch, answer_cascade(question))], ""
+    from ..report.stored import recalled_text
+    from ..stored import cascade_stored
+
+    found = cascade_stored(question, options.store, say)
+    return [found.result], "" if found.record is None else recalled_text(found.record)
 
 
 def _show(result: CascadeResult, options: CascadeOptions, origin: str) -> None:
     from ..forms import emit_fused
-    from ..report.cascade_page import cascade_page
+    from ..report.fused_page import fused_result_page
 
     files = _saved(result, options.out)
     if options.form is None:
-        show_page(cascade_page(result.answer, result.arch, files, origin))
+        show_page(fused_result_page(result.answer, result.arch, files, origin))
         return
     show_document(emit_fused(result, options.form))
     if origin:
@@ -109,7 +117,7 @@ def _show(result: CascadeResult, options: CascadeOptions, origin: str) -> None:
 
 def _show_front(results: Sequence[CascadeResult], options: CascadeOptions) -> None:
     """One line for each result, or one document for each as a JSON list; files go to folders 1, 2, ... of `out`."""
-    from ..report.cascade_page import front_page
+    from ..report.fused_page import front_page
 
     for number, result in enumerate(results, 1):
         _saved(result, options.out and options.out / str(number))

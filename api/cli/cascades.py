@@ -11,7 +11,7 @@ from ..ir import Cascade, FusedMapping, TilewrightError
 from .machines import architecture_named, settings_named
 from .options import widths_named
 from .problems import sizes_of_symbols
-from .sources import Source
+from .sources import MappingSource
 from .terminal import say, show_document, show_page
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class FusedToShow(NamedTuple):
 
 
 def fused_named(
-    source: Source, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None
+    source: MappingSource, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None
 ) -> FusedToShow:
     """The tree of a mapping.json, or one that was written by hand for a cascade, and what it costs."""
     if source.is_fused:
@@ -89,7 +89,7 @@ def fused_named(
         raise error.located(str(tree)) from None
 
 
-def _loaded(source: Source, arch: str | None, set_fields: list[str] | None) -> FusedToShow:
+def _loaded(source: MappingSource, arch: str | None, set_fields: list[str] | None) -> FusedToShow:
     """The tree of a mapping.json, on its own machine or on another one."""
     from ..mapping_sources import changed_architecture
     from ..report.cascade_documents import parse_fused
@@ -116,11 +116,11 @@ def _loaded(source: Source, arch: str | None, set_fields: list[str] | None) -> F
 
 
 def evaluate_cascade(
-    source: Source, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None, json: bool
+    source: MappingSource, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None, json: bool
 ) -> None:
     """Print what a tree costs."""
     from ..forms import emit_fused
-    from ..report.cascade_page import fused_page
+    from ..report.fused_page import fused_page
 
     found = fused_named(source, op, tree, arch, set_fields)
     if json:
@@ -130,7 +130,7 @@ def evaluate_cascade(
 
 
 def tree_text(
-    source: Source, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None, form: str
+    source: MappingSource, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None, form: str
 ) -> str:
     """A tree in one of the forms; TilewrightError for forms that do not know cascades."""
     from ..forms import check_knows_trees, emit_fused

@@ -23,7 +23,7 @@ from .options import (
     refuse_given,
 )
 from .problems import problem_named
-from .sources import Source, read_source
+from .sources import MappingSource, read_source
 from .terminal import say, show_document, show_line, show_page, status
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def verify(
     verify_mapping(loaded.mapping, loaded.arch, floats=floats, fast=fast, json=json)
 
 
-def prove_mapping(source: Source, json: bool = False) -> None:
+def prove_mapping(source: MappingSource, json: bool = False) -> None:
     """Print the proof that a file's schedule is legal; exits with 1 if it is not.
 
     Of a mapping.json the schedule comes first, and as it stands in the file: a nest that does not cover its problem is
@@ -242,7 +242,7 @@ def say_verified(verification: Verification, quiet: bool = False, json: bool = F
 
 
 def verify_cascade(
-    source: Source,
+    source: MappingSource,
     op: list[str] | None,
     tree: Path | None,
     arch: str | None,
@@ -259,7 +259,7 @@ def verify_cascade(
 
 
 def load(
-    source: Source,
+    source: MappingSource,
     layer: Problem | None = None,
     arch: Architecture | None = None,
     settings: dict[str, str] | None = None,
@@ -273,7 +273,7 @@ def load(
     return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, source.place, settings)
 
 
-def load_on(source: Source, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> AnyMapping:
+def load_on(source: MappingSource, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> AnyMapping:
     """The mapping of a file on the architecture of `--arch`, or on its own; `--set` changes either."""
     if arch is not None:
         return load(source, layer, architecture_named(arch, set_fields))

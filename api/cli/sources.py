@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..ir import TilewrightError
 
 
-class Source(NamedTuple):
+class MappingSource(NamedTuple):
     """A file of a mapping, or standard input.
 
     given     on the command line
@@ -24,11 +24,11 @@ class Source(NamedTuple):
     is_fused: bool
 
 
-def read_source(given: str) -> Source:
+def read_source(given: str) -> MappingSource:
     """What there is under a name; what cannot be read is left to those who read it, and say so."""
     if given == "-":
         text = standard_input()
-        return Source(given, "<stdin>", text, _is_fused(text))
+        return MappingSource(given, "<stdin>", text, _is_fused(text))
     path = Path(given)
     if path.suffix not in (".yaml", ".yml") and path.is_file():
         from ..report.document_files import read_text
@@ -36,9 +36,9 @@ def read_source(given: str) -> Source:
         try:
             text = read_text(path, given)
         except TilewrightError:
-            return Source(given, given, None, is_fused=False)
-        return Source(given, given, text, _is_fused(text))
-    return Source(given, given, None, is_fused=False)
+            return MappingSource(given, given, None, is_fused=False)
+        return MappingSource(given, given, text, _is_fused(text))
+    return MappingSource(given, given, None, is_fused=False)
 
 
 def standard_input() -> str:
