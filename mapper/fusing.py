@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Final
 
+from ..arch import Architecture, Memory
 from ..cost_models import ENERGY, LATENCY, Capped
 from ..cost_models.cascades import FusedCost
 from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
 from .cascades import CascadeAnswer, CascadeQuestion, Fuse, search_cascade, search_cascade_front
+from .cascades.machine import Machine
 from .certificate import RELATIVE_TOLERANCE, Certificate
 from .exact.unmet_limits import unmet_limits
 from .model_version import MODEL_VERSION
@@ -91,6 +93,11 @@ def on_chip(mapping: FusedMapping, cost: FusedCost) -> dict[str, str]:
             if tile.is_intermediate and tile.memory != outermost:
                 found[tile.tensor] = tile.memory
     return {tensor: found[tensor] for tensor in mapping.cascade.intermediates if tensor in found}
+
+
+def memories_outside(arch: Architecture) -> tuple[Memory, ...]:
+    """The memories outside all arrays, outermost first: where operations can exchange intermediates."""
+    return Machine(arch).upper
 
 
 def outer_words(cost: FusedCost) -> int:

@@ -16,6 +16,7 @@ from ..cost_models.cascades.cost import occupied_bits
 from ..ir import FusedMapping
 from ..mapper.certificate import Certificate
 from ..mapper.fusing import FusedAnswer, on_chip, outer_words
+from ..mapper.fusing_reasons import Reason
 from .cascade_page import cascade_rows
 from .text import architecture_rows, columns, exact, pairs, section, wrapped
 from .tree import tree_lines
@@ -30,7 +31,11 @@ def fused_page(fused: FusedMapping, arch: Architecture, cost: FusedCost) -> Grou
 
 
 def fused_result_page(
-    answer: FusedAnswer, arch: Architecture, files: Iterable[object] = (), origin: str = "", reason: str = ""
+    answer: FusedAnswer,
+    arch: Architecture,
+    files: Iterable[object] = (),
+    origin: str = "",
+    reason: Reason | None = None,
 ) -> Group:
     """The whole page of a search.
 
@@ -96,7 +101,7 @@ def tree_certificate_rows(certificate: Certificate, origin: str = "") -> list[tu
     ]
 
 
-def _fusing(answer: FusedAnswer, reason: str) -> Group:
+def _fusing(answer: FusedAnswer, reason: Reason | None) -> Group:
     """The best mapping beside the best one without fusing, and what that means."""
     if answer.unfused is None:
         if not answer.mapping.cascade.intermediates:
@@ -109,8 +114,8 @@ def _fusing(answer: FusedAnswer, reason: str) -> Group:
     apart, cost = answer.unfused, answer.cost
     table = columns(("",), ("energy", "cycles", "EDP (pJ x cycles)", f"words at {cost.memories[0].name}", "proof"))
     rows = (
-        ("fused", cost.energy_pj, cost.latency_cycles, outer_words(cost), answer.certificate),
-        ("not fused", apart.energy_pj, apart.latency_cycles, apart.outer_words, apart.certificate),
+        ("best", cost.energy_pj, cost.latency_cycles, outer_words(cost), answer.certificate),
+        ("nothing fused", apart.energy_pj, apart.latency_cycles, apart.outer_words, apart.certificate),
     )
     for name, picojoules, cycles, words, proof in rows:
         verdict = "proven" if proof.proven else f"gap {percent(proof.gap, 1)}"
@@ -118,12 +123,30 @@ def _fusing(answer: FusedAnswer, reason: str) -> Group:
     return Group(table, Text(""), Text("\n".join(wrapped(_verdict(answer, reason))), no_wrap=True))
 
 
-def _verdict(answer: FusedAnswer, reason: str) -> str:
+def _verdict(answer: FusedAnswer, reason: Reason | None) -> str:
     objective, saves = answer.certificate.objective, answer.saves
     if saves:
         kept = ", ".join(f"{tensor} in {memory}" for tensor, memory in on_chip(answer.mapping, answer.cost).items())
         return f"Fusing saves {percent(saves, 1)} of {objective}: {kept} on the way from one operation to the next."
-    return f"Fusing wins nothing for {objective}. {reason}".rstrip()
+    told = f" {reason_sentence(reason, answer)}" if reason is not None else ""
+    return f"Fusing wins nothing for {objective}.{told}"
+
+
+def reason_sentence(reason: Reason, answer: FusedAnswer) -> str:
+    """Why fusing wins nothing, in a sentence."""
+    outermost, names = answer.cost.memories[0].name, ", ".join(reason.memories)
+    what = " and ".join(answer.mapping.cascade.intermediates)
+    if not reason.memories:
+        return f"No memory between {outermost} and the arrays may keep {what}."
+    if reason.memory is None:
+        if not reason.is_known:
+            return "Whether more room would help was not found in time."
+        return f"It is not for want of room: to keep {what} in {names}, however large, would save nothing either."
+    saves = percent(reason.saves, 1)
+    if reason.enough_bits is None:
+        return f"{reason.memory} is too small: with room without end fusing would save {saves}."
+    now, enough = size(reason.size_bits), size(reason.enough_bits)
+    return f"{reason.memory} is too small: with {enough} in place of {now} fusing saves {saves}."
 
 
 def intermediate_table(fused: FusedMapping, cost: FusedCost) -> Table:

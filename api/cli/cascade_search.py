@@ -12,7 +12,7 @@ import typer
 from ..ir import Cascade, TilewrightError
 from .mappings import say_verified
 from .options import refuse_given, tiling_and_space
-from .terminal import noting_interrupts, say, show_document, show_page, status
+from .terminal import is_quiet, noting_interrupts, say, show_document, show_page, status
 
 if TYPE_CHECKING:
     from ..arch import Architecture
@@ -67,7 +67,7 @@ def search_cascade_named(
     if options.pareto is not None:
         _show_front(results, options)
     else:
-        _show(results[0], options, origin)
+        _show(results[0], question, options, origin)
     for result in results if options.verify else ():
         with status(f"running the program of {cascade.name}"):
             verification = result.verify()
@@ -102,17 +102,23 @@ def _best(question: CascadeQuestion, options: CascadeOptions) -> tuple[list[Casc
     return [found.result], "" if found.record is None else recalled_text(found.record)
 
 
-def _show(result: CascadeResult, options: CascadeOptions, origin: str) -> None:
+def _show(result: CascadeResult, question: CascadeQuestion, options: CascadeOptions, origin: str) -> None:
     from ..forms import emit_fused
     from ..report.fused_page import fused_result_page
 
     files = _saved(result, options.out)
-    if options.form is None:
-        show_page(fused_result_page(result.answer, result.arch, files, origin))
+    if options.form is not None:
+        show_document(emit_fused(result, options.form))
+        if origin:
+            say(f"note: {origin}")
         return
-    show_document(emit_fused(result, options.form))
-    if origin:
-        say(f"note: {origin}")
+    reason = None
+    if result.saves == 0 and result.certificate.proven and not is_quiet():
+        from ..mapper.fusing_reasons import why_nothing_is_won
+
+        with status("searching for what fusing lacks"):
+            reason = why_nothing_is_won(question, lambda one: _best(one, options)[0][0].answer)
+    show_page(fused_result_page(result.answer, result.arch, files, origin, reason))
 
 
 def _show_front(results: Sequence[CascadeResult], options: CascadeOptions) -> None:

@@ -116,7 +116,12 @@ def _loaded(source: MappingSource, arch: str | None, set_fields: list[str] | Non
 
 
 def evaluate_cascade(
-    source: MappingSource, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None, json: bool
+    source: MappingSource,
+    op: list[str] | None,
+    tree: Path | None,
+    arch: str | None,
+    set_fields: list[str] | None,
+    json: bool,
 ) -> None:
     """Print what a tree costs."""
     from ..forms import emit_fused
@@ -130,7 +135,12 @@ def evaluate_cascade(
 
 
 def tree_text(
-    source: MappingSource, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None, form: str
+    source: MappingSource,
+    op: list[str] | None,
+    tree: Path | None,
+    arch: str | None,
+    set_fields: list[str] | None,
+    form: str,
 ) -> str:
     """A tree in one of the forms; TilewrightError for forms that do not know cascades."""
     from ..forms import check_knows_trees, emit_fused
