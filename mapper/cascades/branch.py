@@ -7,6 +7,7 @@ tensors come from, and go to, the innermost nodes above the branch: their *homes
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -62,8 +63,23 @@ class BranchMapping:
     items: tuple[Loop | Node, ...]
 
 
+@dataclass(frozen=True)
+class BranchAnswer:
+    """What is known of a branch.
+
+    bound    no mapping weighs less
+    mapping  the one of least weight; None: it weighs the bound or more, or nothing fits (then the bound is infinite)
+    """
+
+    bound: float
+    mapping: BranchMapping | None = None
+
+
 class BranchSolver(Protocol):
     """Answers questions about branches, exactly."""
 
-    def least(self, question: BranchQuestion, weights: Weights) -> BranchMapping | None:
-        """The mapping of least weight; None if nothing fits."""
+    def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
+        """The mapping of least weight, if it weighs less than the cutoff."""
+
+    def bound(self, question: BranchQuestion, weights: Weights) -> float:
+        """What the mapping weighs at least, as far as that can be said at once."""

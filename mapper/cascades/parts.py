@@ -15,7 +15,7 @@ Busy = tuple[tuple[str, float, float], ...]
 
 
 @dataclass(frozen=True)
-class Part:
+class TreePart:
     """All visits of a part of a tree, each of which costs as much in the mean.
 
     names    operations, in the order in which they are done

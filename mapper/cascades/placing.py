@@ -10,30 +10,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...arch import Memory
 from ...ir import Cascade, Operation
 from ..space import Space
-from .machine import Machine
-from .parts import Part
+from .parts import TreePart
 from .sharing import SharedDim
-from .upper import Chain
+from .upper_memories import UpperMemories
+from .upper_nodes import Chain
 
-
-@dataclass(frozen=True)
-class LoopAbove:
-    """A loop above a split.
-
-    dim    the dimension of every operation below
-    trips  of it
-    """
-
-    dim: SharedDim
-    trips: int
-
-
-Loops = tuple[LoopAbove, ...]
+Dims = tuple[SharedDim, ...]
+"""Of the loops above a split, outermost first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,18 +29,25 @@ class Placing:
     """The nodes above splits of one cascade on one machine."""
 
     cascade: Cascade
-    machine: Machine
+    memories: UpperMemories
     space: Space
+    _known: dict[tuple[object, ...], list[Chain]] = field(default_factory=dict)
 
-    def users(self, part: Part, tensor: str) -> list[Operation]:
+    def users(self, part: TreePart, tensor: str) -> list[Operation]:
         """The operations of a part that read or write a tensor, in the order in which they are done."""
         operations = (self.cascade.operation(name) for name in part.names)
         return [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
 
-    def chains(self, part: Part, loops: Loops, tensor: str, home: str) -> list[Chain]:
+    def chains(self, part: TreePart, loops: Dims, tensor: str, home: str) -> list[Chain]:
         """All choices of nodes for a tensor, none among them first."""
+        key = part.names, part.sizes, loops, tensor, home
+        if key not in self._known:
+            self._known[key] = self._chains(part, loops, tensor, home)
+        return self._known[key]
+
+    def _chains(self, part: TreePart, loops: Dims, tensor: str, home: str) -> list[Chain]:
         users = self.users(part, tensor)
-        memories = [memory for memory in self.machine.upper if self._may_keep(memory, users, tensor, home)]
+        memories = [memory for memory in self.memories.upper if self._may_keep(memory, users, tensor, home)]
         depths = list(self._depths(part, loops, users, tensor))
         found: list[Chain] = [()]
         for count in range(1, len(memories) + 1):
@@ -62,12 +57,12 @@ class Placing:
         return found
 
     def _may_keep(self, memory: Memory, users: Sequence[Operation], tensor: str, home: str) -> bool:
-        inside = self.machine.depth[memory.name] > self.machine.depth[home]
+        inside = self.memories.depth[memory.name] > self.memories.depth[home]
         return inside and all(memory.keeps[user.problem.tensor(tensor).role] != "never" for user in users)
 
-    def _depths(self, part: Part, loops: Loops, users: Sequence[Operation], tensor: str) -> Iterator[int]:
+    def _depths(self, part: TreePart, loops: Dims, users: Sequence[Operation], tensor: str) -> Iterator[int]:
         first = users[0]
-        moves = [loop.dim.of(first.name) in first.problem.tensor(tensor).dims for loop in loops]
+        moves = [loop.of(first.name) in first.problem.tensor(tensor).dims for loop in loops]
         innermost = len(loops)
         for depth in range(innermost + 1):
             if depth and not moves[depth - 1]:
@@ -79,7 +74,7 @@ class Placing:
             if len(users) == 1 or self._alike(part, loops[:depth], users, tensor):
                 yield depth
 
-    def _alike(self, part: Part, above: Loops, users: Sequence[Operation], tensor: str) -> bool:
+    def _alike(self, part: TreePart, above: Dims, users: Sequence[Operation], tensor: str) -> bool:
         """Whether all operations ask a node for the same tile."""
         sizes = dict(zip(part.names, part.sizes, strict=True))
         asks = set()
@@ -88,7 +83,7 @@ class Placing:
             ask = []
             for i, rank in enumerate(user.problem.tensor(tensor).ranks):
                 terms = [
-                    (coefficient, own[dim], tuple(k for k, loop in enumerate(above) if loop.dim.of(user.name) == dim))
+                    (coefficient, own[dim], tuple(k for k, loop in enumerate(above) if loop.of(user.name) == dim))
                     for dim, coefficient in rank
                     if own[dim] > 1
                 ]

@@ -27,10 +27,10 @@ from ..means import Means, OutOfMeans
 from ..question import DEFAULT_LIMITS, Limits
 from ..space import Space
 from ..tilings import Tiling
-from .machine import Machine
 from .oracle import ExactBranches
 from .parts import FoundPart
 from .tree_search import Fuse, TreeSearch
+from .upper_memories import UpperMemories
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
 MOST_ORDERS = 1_000
@@ -104,7 +104,7 @@ class CascadeSearch:
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
         check_searchable(self.question)
-        self.machine = Machine(self.question.arch)
+        self.memories = UpperMemories(self.question.arch)
         question = self.question
         self.solver = ExactBranches(question.cascade, question.arch, question.space, question.tiling, self.means)
 
@@ -162,6 +162,11 @@ class CascadeSearch:
 
     def _solve(self, weights: Weights) -> _Corner | None:
         """The least of one weighted sum."""
+        if not self._corners and self.question.fuse != "none":
+            apart = self._least(weights, math.inf, fuse="none")[1]
+            corner = None if apart is None else self._evaluated(apart)
+            if corner is not None:
+                self._corners.append(corner)
         known = min((weights.of(c.energy, c.latency) for c in self._corners), default=math.inf)
         bound, found = self._least(weights, known)
         self._bounds.append((weights, min(bound, known)))
@@ -176,9 +181,11 @@ class CascadeSearch:
             raise OutOfMeans
         return min(self._corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
 
-    def _least(self, weights: Weights, cutoff: float, wide_sums: bool = False) -> tuple[float, FoundPart | None]:
+    def _least(
+        self, weights: Weights, cutoff: float, wide_sums: bool = False, fuse: Fuse | None = None
+    ) -> tuple[float, FoundPart | None]:
         """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
-        search = self._tree_search(weights, wide_sums)
+        search = self._tree_search(weights, wide_sums, fuse)
         best: FoundPart | None = None
         try:
             for names in self._orders():
@@ -192,17 +199,17 @@ class CascadeSearch:
         bound = cutoff if not self.out_of_means else min(cutoff, search.open_bound)
         return bound, best or search.incumbent
 
-    def _tree_search(self, weights: Weights, wide_sums: bool = False) -> TreeSearch:
+    def _tree_search(self, weights: Weights, wide_sums: bool = False, fuse: Fuse | None = None) -> TreeSearch:
         question = self.question
         return TreeSearch(
             question.cascade,
-            self.machine,
+            self.memories,
             question.space,
             question.tiling,
             weights,
             self.solver,
             self.means,
-            question.fuse,
+            fuse or question.fuse,
             wide_sums,
         )
 
@@ -217,7 +224,7 @@ class CascadeSearch:
     def _evaluated(self, found: FoundPart) -> _Corner | None:
         """What a tree costs by the cost model; None where sums are wider than the bound took them for."""
         cascade = self.question.cascade
-        outermost = self.machine.outermost
+        outermost = self.memories.outermost
         stored = [t for t in cascade.tensors if t not in cascade.intermediates or t in found.stored]
         tree = Tree(
             (*(Node(outermost, t) for t in stored), *found.tree.items), found.tree.branches, found.tree.operation

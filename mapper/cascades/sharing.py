@@ -26,6 +26,18 @@ class SharedDim:
         return dict(self.dims)[operation]
 
 
+@dataclass(frozen=True)
+class LoopAbove:
+    """A loop above a split.
+
+    dim    the dimension of every operation below
+    trips  of it
+    """
+
+    dim: SharedDim
+    trips: int
+
+
 def shared_dims(cascade: Cascade, names: Sequence[str]) -> tuple[SharedDim, ...]:
     """All that may be one loop above a split of these operations, in the order of the first one's dimensions."""
     operations = [cascade.operation(name) for name in names]

@@ -12,7 +12,7 @@ parts are searched on their own, and each is known once for all trees that it oc
 
 Bounds: an operation costs at least what it costs if all its tensors came from the innermost memory outside the arrays
 and that had endless room, as often as its visits make it whole; and each word of a tile comes at least once a visit
-from its home (`Machine.further_pj`). Choices are made in the order of their bounds, and left aside from the first one
+from its home (`UpperMemories.further_pj`). Choices are made in the order of their bounds, and left aside from the first one
 on that does not lie below the best part found.
 """
 
@@ -33,16 +33,17 @@ from ..means import Means
 from ..space import Space
 from ..tilings import Tiling, factors
 from .branch import BranchSolver, Room
-from .machine import Floats, Machine
-from .parts import Busy, FoundPart, Outcome, Part, Sizes, less_room, with_busy
-from .placing import LoopAbove, Loops, Placing
-from .sharing import SharedDim, shared_dims
-from .upper import Chain, UpperNodes
-from .weights import Weights
+from .loop_bounds import LoopBounds, grid
+from .parts import Busy, FoundPart, Outcome, Sizes, TreePart, less_room, with_busy
+from .placing import Placing
+from .sharing import LoopAbove, SharedDim, shared_dims
+from .upper_memories import Floats, UpperMemories
+from .upper_nodes import Chain, UpperNodes
+from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+
+Loops = tuple[LoopAbove, ...]
 
 Fuse = Literal["all", "whole", "none"]
-
-NOTHING_FITS = Outcome(math.inf)
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class TreeSearch:
     """
 
     cascade: Cascade
-    machine: Machine
+    memories: UpperMemories
     space: Space
     tiling: Tiling
     weights: Weights
@@ -103,15 +104,16 @@ class TreeSearch:
     incumbent: FoundPart | None = None
     open_bound: float = 0.0
     pruned: Counter[str] = field(default_factory=Counter)
-    _known: dict[Part, Outcome] = field(default_factory=dict)
+    _known: dict[TreePart, Outcome] = field(default_factory=dict)
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
+    _asked: set[tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=set)
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.placing = Placing(self.cascade, self.machine, self.space)
-        self.upper = UpperNodes(self.cascade, self.machine.arch)
-        self._leakage = self.machine.arch.total_leakage_pj_per_cycle
+        self.placing = Placing(self.cascade, self.memories, self.space)
+        self.upper = UpperNodes(self.cascade, self.memories.arch)
+        self._leakage = self.memories.arch.total_leakage_pj_per_cycle
         self._timed = self._leakage > 0 or not self.weights.energy_only
 
     def whole(self, names: Sequence[str], cutoff: float = math.inf) -> Outcome:
@@ -123,21 +125,21 @@ class TreeSearch:
         """What the whole cascade weighs at least, as far as can be seen without a search."""
         return self.bound(self._root([operation.name for operation in self.cascade]))
 
-    def _root(self, names: Sequence[str]) -> Part:
+    def _root(self, names: Sequence[str]) -> TreePart:
         operations = [self.cascade.operation(name) for name in names]
-        inside, outermost = self.cascade.intermediates, self.machine.outermost
+        inside, outermost = self.cascade.intermediates, self.memories.outermost
         homes = {t.name: outermost for op in operations for t in op.problem.tensors if t.name not in inside}
-        return Part(
+        return TreePart(
             tuple(names),
             tuple(op.problem.dims for op in operations),
             tuple(sorted(homes.items())),
             (1,) * len(names),
-            self.machine.room,
+            self.memories.room,
             ((),) * len(names),
             steps=False,
         )
 
-    def least(self, part: Part, cutoff: float) -> Outcome:
+    def least(self, part: TreePart, cutoff: float) -> Outcome:
         """The best mapping of a part; or, if it does not weigh less than the cutoff, that."""
         known = self._known.get(part)
         if known is not None and (known.found is not None or known.bound >= cutoff):
@@ -149,14 +151,15 @@ class TreeSearch:
 
     # ---- one operation -------------------------------------------------------------------------------------
 
-    def _single(self, part: Part, cutoff: float) -> Outcome:
-        bound = self.bound(part)
+    def _single(self, part: TreePart, cutoff: float) -> Outcome:
+        bound = self.close_bound(part)
         if bound >= cutoff:
             return Outcome(bound)
         self.branches += 1
-        mapping = self.solver.least(part.question(), self.weights)
+        answer = self.solver.least(part.question(), self.weights, cutoff)
+        mapping = answer.mapping
         if mapping is None:
-            return NOTHING_FITS
+            return Outcome(answer.bound)
         found = FoundPart(mapping.energy_pj, mapping.latency_cycles, Tree(mapping.items, (), part.names[0]))
         return Outcome(self._weight(found), found)
 
@@ -165,7 +168,7 @@ class TreeSearch:
 
     # ---- bounds --------------------------------------------------------------------------------------------
 
-    def bound(self, part: Part) -> float:
+    def bound(self, part: TreePart) -> float:
         """What a part weighs at least."""
         homes = dict(part.homes)
         energy, latency = 0.0, 0.0
@@ -178,9 +181,30 @@ class TreeSearch:
             ]
             energy += least[0] + sum(more for more, _ in far)
             if self._timed:
-                cycles = sum((cycles for _, cycles in far), self.machine.port_cycles(busy))
+                cycles = sum((cycles for _, cycles in far), self.memories.port_cycles(busy))
                 latency += max(least[1], cycles.max(initial=0.0))
         return self._weighed(energy, latency)
+
+    def close_bound(self, part: TreePart) -> float:
+        """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""
+        homes = dict(part.homes)
+        total = 0.0
+        for i, name in enumerate(part.names):
+            one = _some(part, i, i + 1)
+            tensors = self.cascade.operation(name).problem.tensors
+            own = tuple(sorted((t.name, homes.get(t.name, self.memories.nearest)) for t in tensors))
+            question = replace(one, homes=own).question()
+            self._as_a_whole(name, own)
+            total += max(self.bound(one), self.solver.bound(question, self.weights))
+        return total
+
+    def _as_a_whole(self, name: str, homes: tuple[tuple[str, str], ...]) -> None:
+        """Ask once for a whole operation with all the room that there is: a bound for all its visits."""
+        if (name, homes) not in self._asked:
+            self._asked.add((name, homes))
+            whole = self.cascade.operation(name).problem.dims
+            part = TreePart((name,), (whole,), homes, (1,), self.memories.room, ((),), steps=False)
+            self.solver.least(part.question(), self.weights)
 
     def _weighed(self, energy: float, latency: float) -> float:
         """The weight of energy that does not leak, and of latency."""
@@ -196,14 +220,16 @@ class TreeSearch:
         """The least energy and the least latency of a whole operation, with all tensors near and endless room."""
         if name not in self._least:
             operation = self.cascade.operation(name)
-            homes = tuple(sorted((t.name, self.machine.nearest) for t in operation.problem.tensors))
-            whole = Part((name,), (operation.problem.dims,), homes, (1,), self.machine.endless_room, ((),), steps=False)
+            homes = tuple(sorted((t.name, self.memories.nearest) for t in operation.problem.tensors))
+            whole = TreePart(
+                (name,), (operation.problem.dims,), homes, (1,), self.memories.endless_room, ((),), steps=False
+            )
             energy, latency = 0.0, 0.0
             if self.weights.energy:
-                mapping = self.solver.least(whole.question(), Weights(1.0, 0.0))
+                mapping = self.solver.least(whole.question(), ENERGY_ALONE).mapping
                 energy = mapping.energy_pj - self._leakage * mapping.latency_cycles if mapping else 0.0
             if self._timed:
-                mapping = self.solver.least(whole.question(), Weights(0.0, 1.0))
+                mapping = self.solver.least(whole.question(), LATENCY_ALONE).mapping
                 latency = mapping.latency_cycles if mapping else 0.0
             self._least[name] = energy, latency
         return self._least[name]
@@ -214,41 +240,33 @@ class TreeSearch:
         if key not in self._further:
             one = operation.problem.tensor(tensor)
             words = tensor_tile_words(one, dict(sizes))
-            cycles = self.machine.port_cycles(self.machine.further_bits(one, words, home))
-            self._further[key] = words * self.machine.further_pj(one, home), cycles
+            cycles = self.memories.port_cycles(self.memories.further_bits(one, words, home))
+            self._further[key] = words * self.memories.further_pj(one, home), cycles
         return self._further[key]
 
     # ---- several operations: loops -------------------------------------------------------------------------
 
-    def _several(self, part: Part, cutoff: float, is_root: bool) -> Outcome:
+    def _several(self, part: TreePart, cutoff: float, is_root: bool) -> Outcome:
         if self.bound(part) >= cutoff:
             return Outcome(self.bound(part))
-        choices = []
-        own = self._own(part)
-        for loops in self._loops(part, is_root):
-            nodes = self._choices_of_nodes(part, loops)
-            bound = self._bound_of(own, self._best_of(part, nodes))
-            if bound < cutoff:
-                choices.append((bound, len(choices), loops, nodes))
-            else:
-                self.pruned["loops"] += 1
-        choices.sort(key=lambda choice: choice[:2])
+        choices = sorted(self._loops(part, cutoff, is_root), key=lambda choice: choice[0])
         best = Outcome(cutoff)
-        for number, (bound, _, loops, nodes) in enumerate(choices):
+        for number, (bound, loops) in enumerate(choices):
             if bound >= best.bound:
                 self.pruned["loops"] += len(choices) - number
                 break
             if is_root:
                 self.open_bound = bound
-            best = self._with_loops(part, loops, nodes, best)
+            best = self._with_loops(part, loops, best)
             if is_root and best.found is not None:
                 self.incumbent = best.found
         return best
 
-    def _loops(self, part: Part, is_root: bool) -> Iterator[Loops]:
-        """All choices of shared loops: no dimension twice, each with more than one trip."""
+    def _loops(self, part: TreePart, cutoff: float, is_root: bool) -> Iterator[tuple[float, Loops]]:
+        """All choices of shared loops whose bound lies below the cutoff, with their bounds: no dimension twice, each
+        with more than one trip."""
         if is_root:
-            yield ()
+            yield self.bound(part), ()
         if self.fuse != "all":
             return
         if part.names not in self._shared:
@@ -256,11 +274,33 @@ class TreeSearch:
         shared = self._shared[part.names]
         sizes = {name: dict(own) for name, own in zip(part.names, part.sizes, strict=True)}
         trips = {dim: self._trips({sizes[name][own] for name, own in dim.dims}) for dim in shared}
+        own = self._own(part)
         for count in range(1, len(shared) + 1):
             for dims in itertools.permutations(shared, count):
-                if _apart(dims):
-                    for chosen in itertools.product(*(trips[dim] for dim in dims)):
-                        yield tuple(LoopAbove(dim, n) for dim, n in zip(dims, chosen, strict=True))
+                if _apart(dims) and all(trips[dim] for dim in dims):
+                    self.means.check()
+                    yield from self._loops_of(part, dims, grid([trips[dim] for dim in dims]), own, cutoff)
+
+    def _loops_of(
+        self,
+        part: TreePart,
+        dims: tuple[SharedDim, ...],
+        trips: Floats,
+        own: tuple[float, Floats, Floats],
+        cutoff: float,
+    ) -> Iterator[tuple[float, Loops]]:
+        """All trips of loops in one order whose bound lies below the cutoff, with their bounds."""
+        least = LoopBounds(self.cascade, self.memories, self.placing, part, dims, trips).least()
+        energy, latency = own[0] + least.energy, np.zeros(trips.shape[1])
+        if self._timed:
+            ports = (own[2][:, :, None] + least.cycles).max(axis=1, initial=0.0)
+            latency = np.maximum(own[1][:, None], ports).sum(axis=0)
+        bounds = self.weights.energy * (energy + self._leakage * latency) + self.weights.latency * latency
+        open_ones = np.flatnonzero(bounds < cutoff)
+        self.pruned["loops"] += trips.shape[1] - len(open_ones)
+        for i in open_ones.tolist():
+            chosen = trips[:, i].astype(int).tolist()
+            yield float(bounds[i]), tuple(LoopAbove(dim, n) for dim, n in zip(dims, chosen, strict=True))
 
     def _trips(self, sizes: set[int]) -> list[int]:
         """Trips of a shared loop over dimensions of one size; none where operations disagree."""
@@ -271,20 +311,21 @@ class TreeSearch:
 
     # ---- nodes above the split -----------------------------------------------------------------------------
 
-    def _choices_of_nodes(self, part: Part, loops: Loops) -> list[list[_Nodes]]:
+    def _choices_of_nodes(self, part: TreePart, loops: Loops) -> list[list[_Nodes]]:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
         inner = dict(zip(part.names, self._inner_sizes(part, loops), strict=True))
         found = []
         for tensor, home in part.homes:
-            chains = self.placing.chains(part, loops, tensor, home) if self.fuse != "none" else [()]
+            dims = tuple(loop.dim for loop in loops)
+            chains = self.placing.chains(part, dims, tensor, home) if self.fuse != "none" else [()]
             found.append([self._nodes_of(part, loops, inner, tensor, home, chain) for chain in chains])
         return sorted(found, key=len)
 
     def _nodes_of(
-        self, part: Part, loops: Loops, inner: dict[str, Sizes], tensor: str, home: str, chain: Chain
+        self, part: TreePart, loops: Loops, inner: dict[str, Sizes], tensor: str, home: str, chain: Chain
     ) -> _Nodes:
         users = self.placing.users(part, tensor)
-        cycles = np.zeros((len(part.names), self.machine.ports))
+        cycles = np.zeros((len(part.names), self.memories.ports))
         energy, taken, busy = 0.0, (), ()
         if chain:
             payer = next((user for user in users if user.output.name == tensor), users[0])
@@ -292,7 +333,7 @@ class TreeSearch:
             own = tuple((loop.dim.of(payer.name), loop.trips) for loop in loops)
             cost = self.upper.cost(payer.name, tensor, part.sizes[place], own, home, chain, part.again[place])
             energy, busy = cost.energy_pj, ((payer.name, cost.busy),)
-            cycles[place] = self.machine.port_cycles(cost.busy)
+            cycles[place] = self.memories.port_cycles(cost.busy)
             is_partial = payer.output.name == tensor
             taken = tuple(
                 self._taken(payer, tensor, memory, words, part.steps or not stays, is_partial)
@@ -310,25 +351,25 @@ class TreeSearch:
     def _taken(
         self, user: Operation, tensor: str, memory: str, words: int, moves: bool, is_partial: bool
     ) -> tuple[str, str, int]:
-        level = self.machine.upper[self.machine.depth[memory]]
+        level = self.memories.upper[self.memories.depth[memory]]
         one = user.problem.tensor(tensor)
-        arch = self.machine.arch
+        arch = self.memories.arch
         width = arch.partial_width_bits(one) if is_partial else arch.width_bits(one)
         copies = 2 if level.double_buffered and moves else 1
-        return memory, self.machine.part_of(level, one.role), copies * words * width
+        return memory, self.memories.part_of(level, one.role), copies * words * width
 
-    def _inner_sizes(self, part: Part, loops: Loops) -> list[Sizes]:
+    def _inner_sizes(self, part: TreePart, loops: Loops) -> list[Sizes]:
         found = []
         for name, sizes in zip(part.names, part.sizes, strict=True):
             trips = {loop.dim.of(name): loop.trips for loop in loops}
             found.append(tuple((dim, size // trips.get(dim, 1)) for dim, size in sizes))
         return found
 
-    def _own(self, part: Part) -> tuple[float, Floats, Floats]:
+    def _own(self, part: TreePart) -> tuple[float, Floats, Floats]:
         """Of all operations of a part at least: energy, (operations,) cycles, and (operations, ports) of these what
         nodes further out need."""
         least = [self._least_of(name, sizes) for name, sizes in zip(part.names, part.sizes, strict=True)]
-        busy = np.array([self.machine.port_cycles(one) for one in part.busy])
+        busy = np.array([self.memories.port_cycles(one) for one in part.busy])
         return sum(energy for energy, _ in least), np.array([latency for _, latency in least]), busy
 
     def _bound_of(self, own: tuple[float, Floats, Floats], nodes: _Nodes) -> float:
@@ -338,26 +379,28 @@ class TreeSearch:
         slowest = np.maximum(own[1], (own[2] + nodes.cycles).max(axis=1, initial=0.0))
         return self._weighed(own[0] + nodes.least_pj, float(slowest.sum()))
 
-    def _best_of(self, part: Part, nodes: list[list[_Nodes]]) -> _Nodes:
+    def _best_of(self, part: TreePart, nodes: list[list[_Nodes]]) -> _Nodes:
         """What the nodes of all tensors take at least, each at its best in everything."""
-        best = _Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.machine.ports)))
+        best = _Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.memories.ports)))
         for options in nodes:
             cycles = np.min([each.cycles for each in options], axis=0) if self._timed else best.cycles
             best += _Nodes((), 0.0, min(each.least_pj for each in options), cycles)
         return best
 
-    def _with_loops(self, part: Part, loops: Loops, nodes: list[list[_Nodes]], best: Outcome) -> Outcome:
+    def _with_loops(self, part: TreePart, loops: Loops, best: Outcome) -> Outcome:
         """The best of a part with some loops, if it is better than what is known."""
+        self.means.check()
+        nodes = self._choices_of_nodes(part, loops)
         for chosen in sorted(self._combined(part, nodes, best.bound), key=lambda each: each.bound):
             if chosen.bound >= best.bound:
                 break
             best = self._with_nodes(part, loops, chosen, best)
         return best
 
-    def _combined(self, part: Part, nodes: list[list[_Nodes]], cutoff: float) -> list[_Nodes]:
+    def _combined(self, part: TreePart, nodes: list[list[_Nodes]], cutoff: float) -> list[_Nodes]:
         """All choices for all tensors that fit, and whose bound lies below the cutoff."""
         own = self._own(part)
-        found = [_Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.machine.ports)))]
+        found = [_Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.memories.ports)))]
         for i, options in enumerate(nodes):
             later = self._best_of(part, nodes[i + 1 :])
             grown = []
@@ -375,7 +418,7 @@ class TreeSearch:
 
     # ---- the split -----------------------------------------------------------------------------------------
 
-    def _with_nodes(self, part: Part, loops: Loops, nodes: _Nodes, best: Outcome) -> Outcome:
+    def _with_nodes(self, part: TreePart, loops: Loops, nodes: _Nodes, best: Outcome) -> Outcome:
         """The best of a part with some loops and nodes above its split, if it is better than what is known."""
         room = less_room(part.room, nodes.taken)
         assert room is not None
@@ -390,7 +433,7 @@ class TreeSearch:
         for name, before in zip(part.names, part.busy, strict=True):
             above = tuple(one for owner, needed in nodes.busy for one in needed if owner == name)
             busy.append(with_busy(before, above, visits) if self._timed else ())
-        inside = Part(
+        inside = TreePart(
             part.names,
             tuple(self._inner_sizes(part, loops)),
             tuple(sorted(homes.items())),
@@ -411,7 +454,9 @@ class TreeSearch:
         )
         return Outcome(self._weight(found), found)
 
-    def _split(self, inside: Part, start: int, live: tuple[tuple[str, str, Room], ...], cutoff: float) -> _Split | None:
+    def _split(
+        self, inside: TreePart, start: int, live: tuple[tuple[str, str, Room], ...], cutoff: float
+    ) -> _Split | None:
         """The best branches from one operation on, that weigh less than the cutoff together.
 
         live  intermediates that are live: tensor, memory, and bits that they take
@@ -421,6 +466,11 @@ class TreeSearch:
             return _Split(0.0, 0.0, 0.0)
         best: _Split | None = None
         rest_of = [self.bound(_some(inside, end, count)) for end in range(start, count + 1)]
+        if rest_of[0] >= cutoff:
+            return None
+        rest_of = [self.close_bound(_some(inside, end, count)) for end in range(start, count + 1)]
+        if rest_of[0] >= cutoff:
+            return None
         for end in range(start + 1, count + 1):
             if end - start == count or (end - start > 1 and self.fuse != "all"):
                 continue
@@ -439,19 +489,19 @@ class TreeSearch:
                     continue
                 weight = outcome.bound + rest.weight
                 if weight < limit:
-                    stored = frozenset(t for t, memory, _ in exchange if memory == self.machine.outermost)
+                    stored = frozenset(t for t, memory, _ in exchange if memory == self.memories.outermost)
                     best = _Split(
                         weight,
                         found.energy_pj + rest.energy_pj,
                         found.latency_cycles + rest.latency_cycles,
                         (found.tree, *rest.branches),
                         found.stored | rest.stored | stored,
-                        rest.exchanged | {(t, m) for t, m, _ in exchange if m != self.machine.outermost},
+                        rest.exchanged | {(t, m) for t, m, _ in exchange if m != self.memories.outermost},
                     )
         return best
 
     def _branch(
-        self, inside: Part, start: int, end: int, exchange: tuple[tuple[str, str, Room], ...], cutoff: float
+        self, inside: TreePart, start: int, end: int, exchange: tuple[tuple[str, str, Room], ...], cutoff: float
     ) -> Outcome | None:
         """One branch of a split; None where it has no room."""
         room = less_room(inside.room, tuple(bits for _, _, taken in exchange for bits in taken))
@@ -465,7 +515,7 @@ class TreeSearch:
         )
 
     def _exchanges(
-        self, inside: Part, start: int, end: int, live: tuple[tuple[str, str, Room], ...]
+        self, inside: TreePart, start: int, end: int, live: tuple[tuple[str, str, Room], ...]
     ) -> Iterator[tuple[tuple[str, str, Room], ...]]:
         """Choices of memories for the intermediates that a branch writes for others: with what is live already."""
         homes = dict(inside.homes)
@@ -480,7 +530,7 @@ class TreeSearch:
             options.append(
                 [
                     (tensor, memory.name, self._room_of(inside, place, operation, memory.name))
-                    for memory in self.machine.upper
+                    for memory in self.memories.upper
                     if self._may_exchange(memory.name, operation, readers)
                 ]
             )
@@ -488,22 +538,22 @@ class TreeSearch:
             yield (*live, *chosen)
 
     def _may_exchange(self, memory: str, operation: Operation, readers: set[str]) -> bool:
-        if memory == self.machine.outermost:
+        if memory == self.memories.outermost:
             return True
-        level, tensor = self.machine.upper[self.machine.depth[memory]], operation.output.name
+        level, tensor = self.memories.upper[self.memories.depth[memory]], operation.output.name
         roles = {"output"} | {self.cascade.operation(name).problem.tensor(tensor).role for name in readers}
         return self.fuse != "none" and all(level.keeps[role] != "never" for role in roles)
 
-    def _room_of(self, inside: Part, place: int, operation: Operation, memory: str) -> Room:
-        if memory == self.machine.outermost:
+    def _room_of(self, inside: TreePart, place: int, operation: Operation, memory: str) -> Room:
+        if memory == self.memories.outermost:
             return ()
-        words = tensor_tile_words(operation.output, dict(inside.sizes[place]), self.machine.arch.footprint)
-        moves = inside.steps and self.machine.arch.overlap == "across_operations"
+        words = tensor_tile_words(operation.output, dict(inside.sizes[place]), self.memories.arch.footprint)
+        moves = inside.steps and self.memories.arch.overlap == "across_operations"
         return (self._taken(operation, operation.output.name, memory, words, moves, self.wide_sums),)
 
-    def _tree(self, part: Part, loops: Loops, nodes: _Nodes, split: _Split) -> Tree:
+    def _tree(self, part: TreePart, loops: Loops, nodes: _Nodes, split: _Split) -> Tree:
         items: list[Loop | Node] = []
-        order = self.machine.depth
+        order = self.memories.depth
         for depth in range(len(loops) + 1):
             here = [(memory, tensor) for tensor, chain in nodes.chains for memory, at in chain if at == depth]
             if depth == len(loops):
@@ -534,7 +584,7 @@ def _apart(dims: Sequence[SharedDim]) -> bool:
     return all(not set(one.dims) & set(other.dims) for one, other in itertools.combinations(dims, 2))
 
 
-def _some(part: Part, start: int, end: int) -> Part:
+def _some(part: TreePart, start: int, end: int) -> TreePart:
     """Some operations of a part, one after the other."""
     used = slice(start, end)
     return replace(part, names=part.names[used], sizes=part.sizes[used], again=part.again[used], busy=part.busy[used])

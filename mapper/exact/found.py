@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import isclose
+from math import inf, isclose
 
 from ...arch import Architecture
 from ...cost_models import Cost, Objective, evaluate
@@ -29,6 +29,7 @@ class BestFound:
     """The `count` best mappings that differ in energy or latency, best first.
 
     surroundings  of mappings that are branches of a tree
+    ceiling       mappings from this value on are not wanted
     evaluated     mappings whose cost was computed
     """
 
@@ -37,6 +38,7 @@ class BestFound:
     count: int
     evaluated: int = 0
     surroundings: Surroundings = ALONE
+    ceiling: float = inf
     _kept: list[FoundMapping] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -52,8 +54,8 @@ class BestFound:
     def cutoff(self) -> float:
         """Bounds from here on cannot lead to a mapping that is kept."""
         if len(self._kept) < self.count:
-            return float("inf")
-        return self._kept[-1].value * (1 - RELATIVE_TOLERANCE)
+            return self.ceiling
+        return min(self.ceiling, self._kept[-1].value * (1 - RELATIVE_TOLERANCE))
 
     def start_from(self, others: BestFound) -> None:
         """Keep what another search has found."""

@@ -101,6 +101,7 @@ class ExactSearch:
     count   how many mappings to keep: the best ones that differ in energy or latency
     enough  stop at the first mapping
     surroundings  of a mapping that is a branch of a tree
+    ceiling  mappings from this value on are not wanted
     """
 
     original: Problem
@@ -113,6 +114,7 @@ class ExactSearch:
     count: int = 1
     enough: bool = False
     surroundings: Surroundings = ALONE
+    ceiling: float = math.inf
     pruned: Counter[str] = field(default_factory=Counter)
     interrupted: bool = False
     out_of_time: bool = False
@@ -122,7 +124,9 @@ class ExactSearch:
         self._started = time.perf_counter()
         self.canonical = canonical_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
         self.problem, self.arch = self.canonical.problem, with_single_axes(self.canonical.arch)
-        self.found = BestFound(self.objective, self.machine, self.count, surroundings=self.surroundings)
+        self.found = BestFound(
+            self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
+        )
         self.frontier = Frontier(self.found, FRONTIER_SHARE * self.means.memory_limit)
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
@@ -337,6 +341,7 @@ class ExactSearch:
             count,
             self.enough,
             self.surroundings,
+            self.ceiling,
         )
         first.solve(proof)
         self.found.start_from(first.found)

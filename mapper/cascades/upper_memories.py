@@ -21,7 +21,7 @@ UNBOUNDED = 1 << 60
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class UpperMemories:
     """An architecture, and what stands outside its arrays."""
 
     arch: Architecture
@@ -51,6 +51,10 @@ class Machine:
         """The number of each memory outside all arrays, outermost 0."""
         return {memory.name: i for i, memory in enumerate(self.upper)}
 
+    def of(self, name: str) -> Memory:
+        """The memory of that name."""
+        return self.upper[self.depth[name]]
+
     @cached_property
     def room(self) -> Room:
         """Bits of every bounded part of every memory outside all arrays."""
@@ -70,7 +74,7 @@ class Machine:
         return role if role in memory.partition_bits else ""
 
     @cached_property
-    def _rates(self) -> tuple[tuple[str, float, float], ...]:
+    def rates(self) -> tuple[tuple[str, float, float], ...]:
         """Bounded ports of these memories: name, and bits that they pass for a cycle, read and written."""
         found = []
         for memory in self.upper:
@@ -86,14 +90,14 @@ class Machine:
     @property
     def ports(self) -> int:
         """How many bounded ports these memories have."""
-        return len(self._rates)
+        return len(self.rates)
 
     def port_cycles(self, busy: Busy) -> Floats:
         """(ports,) cycles that bits take at each bounded port of the memories outside all arrays."""
         bits = {memory: (read, written) for memory, read, written in busy}
         cycles = [
             read * bits[memory][0] + written * bits[memory][1] if memory in bits else 0.0
-            for memory, read, written in self._rates
+            for memory, read, written in self.rates
         ]
         return np.array(cycles)
 
