@@ -36,7 +36,7 @@ def data_of(found: Architecture | Network | Problem | Cascade) -> Any:
         return cascade_document(found)
     if isinstance(found, Network):
         return network_document(found)
-    from .documents import part_of
+    from .document_parts import part_of
 
     return part_of(found)
 

@@ -16,8 +16,8 @@ from tilewright.cost_models import ENERGY, Objective
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, ceil_div
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.exact.bounds.bounds import Bounds
-from tilewright.mapper.exact.bounds.table_columns import TableColumns
 from tilewright.mapper.exact.bounds.lattice import MOST_CELLS, Lattice
+from tilewright.mapper.exact.bounds.table_columns import TableColumns
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.cost_columns import BoundaryCosts, CostColumns
 from tilewright.mapper.exact.fill_point import FillPoint

@@ -7,6 +7,7 @@ from .layers import batched_gemm, conv2d, convolution, gemm
 from .network import ONNX, Network, NetworkLayer
 from .network_cascades import cascade_of, names_cascade, resolve_cascade
 from .networks import list_networks, load_layer, load_network
+from .operations import read_expression
 
 __all__ = [
     "ONNX",
@@ -29,5 +30,6 @@ __all__ = [
     "load_network",
     "names_cascade",
     "parse_sizes",
+    "read_expression",
     "resolve_cascade",
 ]

@@ -3,6 +3,7 @@
     entry.py                the program as a whole, and how it fails
     commands.py             the table of commands
     search.py               search
+    cascade_search.py       search, of a cascade
     space.py                space
     compare.py              compare
     explore.py              explore
@@ -17,6 +18,8 @@
     gpu.py                  gpu sweep, gpu advise, gpu compare
     network.py              network
     machines.py             --arch
+    cascades.py             --op, CASCADE; trees that are evaluated, verified, emitted
+    sources.py              MAPPING: which kind of mapping a file holds
     problems.py             LAYER, --conv, --gemm, --einsum, --dim
     constraint_options.py   --dataflow, --constraints, --constraint
     options.py              the options that several commands take

@@ -28,6 +28,7 @@ from .options import (
     refuse_given,
 )
 from .problems import problem_named
+from .sources import read_source
 from .terminal import noting_interrupts, progress, say, show_document, show_line, show_page
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _read(source: str, layer: Problem | None, arch: str | None, set_fields: list
 
     if ":" in source and not Path(source).exists():
         raise TilewrightError(f"found {source!r}, expected the file of a mapping", hint=f"write --layer {source}")
-    loaded = load_on(source, layer, arch, set_fields)
+    loaded = load_on(read_source(source), layer, arch, set_fields)
     cost_of(source, loaded)
     return ToExplain(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
 

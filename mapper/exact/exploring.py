@@ -227,7 +227,7 @@ class Exploring:
         costs more is looked at: of all that stays below the cutoff, there may be very many."""
         reach, least = FIRST_REACH, float(batch.bound[0])
         while True:
-            below = min(self._cutoff, least * reach)
+            below = min(self._cutoff, least * reach) if least else self._cutoff
             grown = [each.take(slice(DIVE_WIDTH)) for each in self._expand(batch, below) if len(each)]
             if grown:
                 return min(grown, key=lambda each: float(each.bound[0]))
