@@ -16,7 +16,7 @@ from ..exact.rows import Floats, Ints
 from ..question import FREE
 from ..space import Space
 from ..tilings import Tiling
-from .branch import BranchMapping, BranchQuestion
+from .branch import BranchAnswer, BranchMapping, BranchQuestion
 from .oracle import machine_with_room
 from .table_branches import BranchTable, Choices, Sources, lower_steps
 from .table_cuts import FAR, NEAR, fronts
@@ -77,13 +77,17 @@ class TableBranches:
 
     # ---- answers -------------------------------------------------------------------------------------------
 
-    def least(self, question: BranchQuestion, weights: Weights) -> BranchMapping | None:
-        """The mapping of least weight; None if nothing fits."""
+    def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
+        """The mapping of least weight, if it weighs less than the cutoff; a small part of the time, if it does not."""
         asked, values = self._values(question, weights)
-        return self._mapping(asked, question, int(values.argmin())) if len(values) else None
+        if not len(values):
+            return BranchAnswer(math.inf)
+        best = int(values.argmin())
+        weight = float(values[best])
+        return BranchAnswer(weight, self._mapping(asked, question, best) if weight < cutoff else None)
 
-    def least_weight(self, question: BranchQuestion, weights: Weights) -> float:
-        """What that mapping weighs; infinite if nothing fits. A small part of the time that the mapping takes."""
+    def bound(self, question: BranchQuestion, weights: Weights) -> float:
+        """What the mapping of least weight weighs; infinite if nothing fits."""
         _, values = self._values(question, weights)
         return float(values.min(initial=math.inf))
 

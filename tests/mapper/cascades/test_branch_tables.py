@@ -168,11 +168,12 @@ def test_no_mapping_of_a_branch_is_better(seeds: range) -> None:
         assert supports(whole, arch, "uneven", "perfect") is None
         tables = TableBranches(whole, arch)
         for weights in (ENERGY_ALONE, LATENCY_ALONE, Weights(1.0, rng.choice([0.1, 1.0, 10.0]))):
-            best = tables.least(question, weights)
+            best = tables.least(question, weights).mapping
             assert (best is None) == (not costs)
             least = min((weights.of(*cost) for cost in costs), default=math.inf)
             assert best is None or _close(weights.of(best.energy_pj, best.latency_cycles), least)
-            assert best is None or _close(tables.least_weight(question, weights), least)
+            assert _close(tables.bound(question, weights), least) or not costs
+            assert tables.least(question, weights, least * (1 - 1e-6)).mapping is None
         front = [(m.energy_pj, m.latency_cycles) for m in tables.front(question)]
         for energy, latency in costs:
             assert any(e <= energy * (1 + 1e-9) and c <= latency * (1 + 1e-9) for e, c in front)
@@ -188,7 +189,7 @@ def test_the_step_function_has_the_least_energy_for_every_room(seed: int) -> Non
     bits, energy = tables.step_function(question)
     assert list(bits) == sorted(set(bits.tolist()))
     for room in range(0, 500, 23):
-        least = tables.least_weight(replace(question, room=(("GLB", "", room),)), ENERGY_ALONE)
+        least = tables.bound(replace(question, room=(("GLB", "", room),)), ENERGY_ALONE)
         steps = [pj for needed, pj in zip(bits.tolist(), energy.tolist(), strict=True) if needed <= room]
         assert _close(least, steps[-1]) if steps else least == math.inf
 
@@ -226,7 +227,7 @@ def test_a_tree_of_the_mappings_costs_what_they_cost(seed: int) -> None:
         problem = whole.operation(name).problem
         sizes = tuple((dim, size // trips.get(dim, 1)) for dim, size in problem.dims)
         homes = tuple((t.name, "GLB" if t.name == "T" else "DRAM") for t in problem.tensors)
-        best = tables.least(BranchQuestion(name, sizes, homes, room, again), weights)
+        best = tables.least(BranchQuestion(name, sizes, homes, room, again), weights).mapping
         assert best is not None
         branches[name] = best
     cost = evaluate_tree(FusedMapping(whole, _tree(shared, branches)), arch)
@@ -246,7 +247,7 @@ def test_a_whole_operation_is_searched_alike(seed: int) -> None:
     question = BranchQuestion("T", operation.problem.dims, homes, (("GLB", "", size),))
     tables = TableBranches(whole, arch)
     for weights, objective in ((ENERGY_ALONE, ENERGY), (LATENCY_ALONE, parse_objective("latency"))):
-        best = tables.least(question, weights)
+        best = tables.least(question, weights).mapping
         *_, certificate = search_exact(operation.problem, arch, objective, "perfect", "uneven")
         assert best is not None
         assert _close(weights.of(best.energy_pj, best.latency_cycles), certificate.value)
@@ -260,7 +261,7 @@ def test_equal_operations_share_tables() -> None:
         homes = tuple((t.name, "GLB") for t in operation.problem.tensors)
         for trips in (1, 2, 4):
             sizes = tuple((dim, size // trips if dim == "M" else size) for dim, size in operation.problem.dims)
-            tables.least_weight(BranchQuestion(operation.name, sizes, homes, (("GLB", "", 64),)), LATENCY_ALONE)
+            tables.bound(BranchQuestion(operation.name, sizes, homes, (("GLB", "", 64),)), LATENCY_ALONE)
     assert tables.searches == 1
 
 
