@@ -26,8 +26,8 @@ from ..exact.rows import Floats, Ints
 from ..question import FREE
 from ..space import Space
 from ..tilings import Tiling
-from .branch import BranchMapping, BranchQuestion
-from .machine import UNBOUNDED
+from .branch import BranchAnswer, BranchMapping, BranchQuestion
+from .upper_memories import UNBOUNDED
 from .oracle import machine_with_room
 from .table_branches import BranchTable, Choices, Sources, lower_steps
 from .table_cuts import FAR, NEAR, fronts
@@ -87,12 +87,15 @@ class TableBranches:
 
     # ---- answers -------------------------------------------------------------------------------------------
 
-    def least(self, question: BranchQuestion, weights: Weights) -> BranchMapping | None:
-        """The mapping of least weight; None if nothing fits."""
+    def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
+        """The mapping of least weight, if it weighs less than the cutoff."""
         asked, values = self._values(question, weights)
-        return self._mapping(asked, question, int(values.argmin())) if len(values) else None
+        least = float(values.min(initial=math.inf))
+        if least >= cutoff or not len(values):
+            return BranchAnswer(least)
+        return BranchAnswer(least, self._mapping(asked, question, int(values.argmin())))
 
-    def least_weight(self, question: BranchQuestion, weights: Weights) -> float:
+    def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """What that mapping weighs; infinite if nothing fits. A small part of the time that the mapping takes."""
         _, values = self._values(question, weights)
         return float(values.min(initial=math.inf))
