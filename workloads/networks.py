@@ -108,7 +108,15 @@ def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Wi
     checks.text(reference, "the layer", "a name such as resnet50:conv1", ProblemError)
     network_name, layer_name = split_reference(reference)
     if network_name and layer_name:
-        return load_network(network_name, dims, widths).layer(layer_name).problem
+        network = load_network(network_name, dims, widths)
+        try:
+            return network.layer(layer_name).problem
+        except ProblemError as error:
+            if network.wiring is None or not ("+" in layer_name or ".." in layer_name):
+                raise
+            message = f"{layer_name} names several operations, expected one layer"
+            hint = "`tilewright show`, evaluate, verify and emit take a cascade of layers"
+            raise ProblemError(message, where=f"network {network.name}", hint=hint) from error
     alone = reference.strip(":")
     network = load_network(alone, dims, widths)
     if not network.layers:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Loop, Node, Operation, SharedLoop, Tree
+from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means
 from ..space import Space
 from ..tilings import Tiling, factors
@@ -42,6 +44,9 @@ from .upper_nodes import Chain, UpperNodes
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
 Loops = tuple[LoopAbove, ...]
+
+Exchange = tuple[tuple[str, str, Room], ...]
+"""Intermediates that are live: tensor, memory, and bits that they take."""
 
 Fuse = Literal["all", "whole", "none"]
 
@@ -107,6 +112,7 @@ class TreeSearch:
     _known: dict[TreePart, Outcome] = field(default_factory=dict)
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
+    _seconds: dict[str, float] = field(default_factory=dict)
     _asked: set[tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=set)
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
@@ -156,7 +162,10 @@ class TreeSearch:
         if bound >= cutoff:
             return Outcome(bound)
         self.branches += 1
+        started = time.perf_counter()
         answer = self.solver.least(part.question(), self.weights, cutoff)
+        taken = time.perf_counter() - started
+        self._seconds[part.names[0]] = max(taken, 0.5 * self._seconds.get(part.names[0], 0.0))
         mapping = answer.mapping
         if mapping is None:
             return Outcome(answer.bound)
@@ -249,24 +258,24 @@ class TreeSearch:
     def _several(self, part: TreePart, cutoff: float, is_root: bool) -> Outcome:
         if self.bound(part) >= cutoff:
             return Outcome(self.bound(part))
-        choices = sorted(self._loops(part, cutoff, is_root), key=lambda choice: choice[0])
+        choices = sorted(self._loops(part, cutoff), key=lambda choice: choice[0])
+        if is_root:  # without loops at the top, most of all trees are open still: a good one helps to leave them aside
+            choices.append((self.bound(part), ()))
         best = Outcome(cutoff)
-        for number, (bound, loops) in enumerate(choices):
-            if bound >= best.bound:
-                self.pruned["loops"] += len(choices) - number
-                break
+        for bound, loops in choices:
+            if bound >= _below(best):
+                self.pruned["loops"] += 1
+                continue
             if is_root:
-                self.open_bound = bound
+                self.open_bound = min(bound, choices[-1][0])
             best = self._with_loops(part, loops, best)
             if is_root and best.found is not None:
                 self.incumbent = best.found
         return best
 
-    def _loops(self, part: TreePart, cutoff: float, is_root: bool) -> Iterator[tuple[float, Loops]]:
+    def _loops(self, part: TreePart, cutoff: float) -> Iterator[tuple[float, Loops]]:
         """All choices of shared loops whose bound lies below the cutoff, with their bounds: no dimension twice, each
         with more than one trip."""
-        if is_root:
-            yield self.bound(part), ()
         if self.fuse != "all":
             return
         if part.names not in self._shared:
@@ -391,8 +400,8 @@ class TreeSearch:
         """The best of a part with some loops, if it is better than what is known."""
         self.means.check()
         nodes = self._choices_of_nodes(part, loops)
-        for chosen in sorted(self._combined(part, nodes, best.bound), key=lambda each: each.bound):
-            if chosen.bound >= best.bound:
+        for chosen in sorted(self._combined(part, nodes, _below(best)), key=lambda each: each.bound):
+            if chosen.bound >= _below(best):
                 break
             best = self._with_nodes(part, loops, chosen, best)
         return best
@@ -443,8 +452,8 @@ class TreeSearch:
             steps=part.steps or bool(loops),
         )
         fixed = self.weights.energy * nodes.energy_pj
-        split = self._split(inside, 0, (), (best.bound - fixed) / visits)
-        if split is None or fixed + visits * split.weight >= best.bound:
+        split = self._split(inside, 0, (), (_below(best) - fixed) / visits)
+        if split is None or fixed + visits * split.weight >= _below(best):
             return best
         found = FoundPart(
             nodes.energy_pj + visits * split.energy_pj,
@@ -454,9 +463,7 @@ class TreeSearch:
         )
         return Outcome(self._weight(found), found)
 
-    def _split(
-        self, inside: TreePart, start: int, live: tuple[tuple[str, str, Room], ...], cutoff: float
-    ) -> _Split | None:
+    def _split(self, inside: TreePart, start: int, live: Exchange, cutoff: float) -> _Split | None:
         """The best branches from one operation on, that weigh less than the cutoff together.
 
         live  intermediates that are live: tensor, memory, and bits that they take
@@ -475,34 +482,52 @@ class TreeSearch:
             if end - start == count or (end - start > 1 and self.fuse != "all"):
                 continue
             for exchange in self._exchanges(inside, start, end, live):
-                limit = cutoff if best is None else best.weight
-                outcome = self._branch(inside, start, end, exchange, limit - rest_of[end - start])
-                if outcome is None or outcome.found is None:
-                    continue
-                found = outcome.found
-                homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
-                after = replace(inside, homes=tuple(sorted(homes.items())))
-                needed = {t.name for name in inside.names[end:] for t in self.cascade.operation(name).problem.operands}
-                still = tuple(each for each in exchange if each[0] in needed)
-                rest = self._split(after, end, still, limit - outcome.bound)
-                if rest is None:
-                    continue
-                weight = outcome.bound + rest.weight
-                if weight < limit:
-                    stored = frozenset(t for t, memory, _ in exchange if memory == self.memories.outermost)
-                    best = _Split(
-                        weight,
-                        found.energy_pj + rest.energy_pj,
-                        found.latency_cycles + rest.latency_cycles,
-                        (found.tree, *rest.branches),
-                        found.stored | rest.stored | stored,
-                        rest.exchanged | {(t, m) for t, m, _ in exchange if m != self.memories.outermost},
-                    )
+                limit = cutoff if best is None else best.weight * (1 - RELATIVE_TOLERANCE)
+                found = self._first_and_rest(inside, start, end, exchange, limit, rest_of[end - start])
+                if found is not None and found.weight < limit:
+                    best = found
         return best
 
-    def _branch(
-        self, inside: TreePart, start: int, end: int, exchange: tuple[tuple[str, str, Room], ...], cutoff: float
-    ) -> Outcome | None:
+    def _first_and_rest(
+        self, inside: TreePart, start: int, end: int, exchange: Exchange, limit: float, rest_bound: float
+    ) -> _Split | None:
+        """A branch, and the best of those after it: one does not depend on the other, once it is known what they
+        exchange. So what is known sooner comes first: it may show that the other need not be looked at."""
+        homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
+        after = replace(inside, homes=tuple(sorted(homes.items())))
+        needed = {t.name for name in inside.names[end:] for t in self.cascade.operation(name).problem.operands}
+        still = tuple(each for each in exchange if each[0] in needed)
+        count = len(inside.names)
+        rest: _Split | None = None
+        if self._takes_long(inside.names[start:end]) > self._takes_long(inside.names[end:]):
+            first = self.close_bound(_some(after, start, end))
+            rest = self._split(after, end, still, limit - first)
+            if rest is None:
+                return None
+            rest_bound = rest.weight
+        outcome = self._branch(inside, start, end, exchange, limit - rest_bound)
+        if outcome is None or outcome.found is None:
+            return None
+        rest = rest or (self._split(after, end, still, limit - outcome.bound) if end < count else _Split(0.0, 0.0, 0.0))
+        if rest is None:
+            return None
+        outermost = self.memories.outermost
+        return _Split(
+            outcome.bound + rest.weight,
+            outcome.found.energy_pj + rest.energy_pj,
+            outcome.found.latency_cycles + rest.latency_cycles,
+            (outcome.found.tree, *rest.branches),
+            outcome.found.stored | rest.stored | {t for t, memory, _ in exchange if memory == outermost},
+            rest.exchanged | {(t, memory) for t, memory, _ in exchange if memory != outermost},
+        )
+
+    def _takes_long(self, names: Sequence[str]) -> float:
+        """Seconds that looking at some operations may take: of single ones, what it took until now."""
+        if len(names) > 1:
+            return math.inf
+        return sum(self._seconds.get(name, 0.0) for name in names)
+
+    def _branch(self, inside: TreePart, start: int, end: int, exchange: Exchange, cutoff: float) -> Outcome | None:
         """One branch of a split; None where it has no room."""
         room = less_room(inside.room, tuple(bits for _, _, taken in exchange for bits in taken))
         if room is None:
@@ -514,9 +539,7 @@ class TreeSearch:
             replace(branch, room=room, homes=tuple(sorted((t, m) for t, m in homes.items() if t in used))), cutoff
         )
 
-    def _exchanges(
-        self, inside: TreePart, start: int, end: int, live: tuple[tuple[str, str, Room], ...]
-    ) -> Iterator[tuple[tuple[str, str, Room], ...]]:
+    def _exchanges(self, inside: TreePart, start: int, end: int, live: Exchange) -> Iterator[Exchange]:
         """Choices of memories for the intermediates that a branch writes for others: with what is live already."""
         homes = dict(inside.homes)
         names = inside.names[start:end]
@@ -577,6 +600,11 @@ class _Split:
     branches: tuple[Tree, ...] = ()
     stored: frozenset[str] = frozenset()
     exchanged: frozenset[tuple[str, str]] = frozenset()
+
+
+def _below(best: Outcome) -> float:
+    """What a bound has to stay below to be of interest."""
+    return best.bound if best.found is None else best.bound * (1 - RELATIVE_TOLERANCE)
 
 
 def _apart(dims: Sequence[SharedDim]) -> bool:

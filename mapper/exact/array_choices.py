@@ -67,6 +67,7 @@ class ArrayPlans:
         self.sizes = np.array(context.sizes, dtype=np.int64)
         self._vectors: dict[int, Ints] = {}
         self._first_feeding: dict[MemoryBoundary, Floats] = {}
+        self._first_once: dict[MemoryBoundary, Floats] = {}
 
     # ---- the choices ---------------------------------------------------------------------------------------
 
@@ -148,7 +149,7 @@ class ArrayPlans:
         rows = rows.take(np.flatnonzero(context.blocks.possible(outline, rows.arrays)))
         at_macs, once = self._least(outline.placement, rows)
         steps, member = self._least_steps(rows), np.zeros(len(rows), dtype=np.int64)
-        least = least_beyond(context, context.groups.for_any, state, rows, member, at_macs, steps)
+        least = least_beyond(context, context.bounds, state, rows, member, at_macs, steps)
         bound = np.maximum(context.value(at_macs + once, steps), least)
         found = ArrayChoices(outline, rows, bound).take(np.flatnonzero(context.below(bound, below)))
         return found.take(np.argsort(found.bound, kind="stable"))
@@ -170,8 +171,9 @@ class ArrayPlans:
             [Pending(b, None, self._feeding(b, placement, rows)) for b in at_macs if context.only_bounded(b, 0)],
         )
         fine = context.limits.enough_at_work(batch.steps) & context.blocks.possible(outline, rows.arrays)
-        batch = batch.take(np.flatnonzero(fine))
-        return bounded(context, batch, context.groups.for_any, below)
+        once = self._once(placement, rows)
+        batch, kept = batch.take(np.flatnonzero(fine)), np.flatnonzero(fine)
+        return bounded(context, batch, context.bounds, below, {b: costs[:, kept] for b, costs in once.items()})
 
     # ---- what the choices decide ---------------------------------------------------------------------------
 
@@ -197,6 +199,23 @@ class ArrayPlans:
         if boundary not in self._first_feeding:
             self._first_feeding[boundary] = self.context.book(Path(self.hierarchy, placement), rows, boundary, None)
         return self._first_feeding[boundary]
+
+    def _once(self, placement: Placement, rows: Rows) -> dict[MemoryBoundary, Floats]:
+        """(columns, rows) what each boundary between memories costs at least, if every word passes once, and every
+        instance gets its own."""
+        group = partly_decided(self.hierarchy, self.context.tiling, rows)
+        root, tensors = self.context.bounds, self.hierarchy.problem.tensors
+        booked = BoundaryBounds(self.hierarchy, root.lattice, root.columns.rows, group)
+        known = self._first_once if rows is self.first else {}
+        found = {}
+        for tensor, held in enumerate(placement):
+            words = np.array([float(tensor_tile_words(tensors[tensor], self.hierarchy.problem.sizes))])
+            for inner, outer in itertools.pairwise(held):
+                boundary = MemoryBoundary(tensor, inner, outer)
+                if boundary not in known:
+                    known[boundary] = booked.book(boundary, len(self.hierarchy.fanouts), words)[:, :, 0].T
+                found[boundary] = known[boundary]
+        return found
 
     def _macs(self, count: int) -> Floats:
         """(columns, count) the energy of all operations."""

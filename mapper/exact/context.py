@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,9 @@ from .trip_rules import trip_rules, trips_tried, windows_of
 FEWEST_AT_ONCE = 1_000
 """Rows that are made at once even where memory is short."""
 
+LOOKED_AT_PER_CELL = 30
+"""Rows for each cell of a lattice that a search has looked at before finer tables are made."""
+
 LEAST_GAIN = 0.1
 """Part of the way to the cutoff by which finer tables have to raise bounds for still finer ones to be made."""
 
@@ -46,6 +50,7 @@ class SearchContext:
     orders  all loop orders met so far
     every_mapping  whether mappings are wanted that another one beats at every step: worse loop orders among them
     means   time and memory of the search
+    most_cells  of the lattice of bounds, when it has been made finer
     mirror  dimensions that may change places, so that one of two mirror images will do
     """
 
@@ -61,6 +66,7 @@ class SearchContext:
     every_mapping: bool = False
     mirror: Mirror | None = None
     means: Means = Means()
+    most_cells: float = 0
     looked_at: int = 0
     orders: list[Order] = field(default_factory=list)
     _order_numbers: dict[Order, int] = field(default_factory=dict)
@@ -78,6 +84,18 @@ class SearchContext:
         if groups >= GROUPS_TRIED and gained_next < LEAST_GAIN * wanted_next:
             return True
         return level > 0 and own[0] < LEAST_GAIN * own[1]
+
+    def refine(self) -> bool:
+        """Whether bounds over a finer lattice have taken the place of those for any arrays: they are worth making when
+        the search has looked at many rows for each of its cells."""
+        cells = math.prod(self.bounds.lattice.shape)
+        if self.looked_at < LOOKED_AT_PER_CELL * cells:
+            return False
+        finer = self.bounds.finer(self.most_cells)
+        if finer is not None:
+            self.bounds = finer
+            self.groups = GroupBounds(finer)
+        return finer is not None
 
     @cached_property
     def groups(self) -> GroupBounds:

@@ -15,7 +15,7 @@ from ..tilings import Tiling
 from .array_choices import ArrayChoices, ArrayPlans
 from .batch import Batch
 from .context import SearchContext
-from .fanouts import bounded_by_groups, finer, groups_of, pass_fanout, settled
+from .fanouts import bounded_by_groups, finer, groups_of, pass_fanout, rebounded, settled
 from .finishing import Finishing
 from .frontier import Frontier, Open
 from .loops import expand_loops
@@ -166,6 +166,10 @@ class Exploring:
         self.frontier.push_rows(started)
 
     def _work_on_batch(self, item: Batch) -> None:
+        self.context.refine()
+        if item.bounds.level < 0 and item.bounds is not self.context.bounds and not item.complete:
+            self.frontier.push_rows(rebounded(self.context, item, self._cutoff))
+            return
         self.context.groups.keep(item.bounds)
         if item.unsettled:
             head = self._head(item, SETTLED_AT_ONCE)

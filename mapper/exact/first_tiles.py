@@ -20,7 +20,7 @@ from .batch import Batch
 from .bounds.bounds import AroundBlock
 from .context import SearchContext
 from .hierarchy import BLOCK_END, NodeGroup, State
-from .rows import Flags, Floats, Ints, distinct, row_codes
+from .rows import Flags, Floats, Ints, Rows, distinct, row_codes
 from .symmetry import compared
 
 MOST_TILES = 40_000
@@ -102,13 +102,24 @@ def _pays_below(
     boundaries, and whether these loops may pay."""
     arrays, costs, block = batch.rows.take(rows), batch.costs[:, rows], state.block
     assert block is not None
+    most = _largest_below(context, arrays)
     for boundary in choice.charged:
         shared = context.model(batch.path).most_shared(arrays, boundary)
-        costs = costs + batch.bounds.charged_inside(boundary, block, tiles, shared)
+        costs = costs + batch.bounds.charged_inside(boundary, block, tiles, most, shared)
     covered = np.minimum(tiles * arrays.arrays[0], np.array(context.sizes, dtype=np.int64))
     costs = costs + batch.bounds.at(choice.far, covered, batch.member[rows])
     hopeful = context.below(context.value(costs, batch.steps[rows]), below)
     return hopeful & context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, tiles)
+
+
+def _largest_below(context: SearchContext, arrays: Rows) -> Ints:
+    """(rows, dims) the largest tiles that leave work for all instances of all arrays."""
+    sizes, one = np.array(context.sizes, dtype=np.int64), np.ones((len(arrays), len(context.sizes)), dtype=np.int64)
+    needed = tiles_needed([one, *arrays.arrays], context.tiling)
+    if context.tiling == "perfect":
+        return sizes // needed
+    # So many tiles at least: the largest one of which there are so many.
+    return np.where(needed > 1, (sizes - 1) // np.maximum(needed - 1, 1), sizes)
 
 
 def _hopeful(

@@ -53,6 +53,7 @@ from ..space.size import count_mappings
 from ..tilings import TILINGS, Tiling, has_few_tiles, linear_growth
 from .array_choices import ArrayPlans
 from .bounds.bounds import Bounds, cells_for, lattice_of
+from .bounds.lattice import FIRST_CELLS
 from .bounds.loop_charges import LoopCharges
 from .bounds.table_columns import TableColumns
 from .bounds.table_memo import TableBudget
@@ -251,7 +252,8 @@ class ExactSearch:
         room = TABLES_SHARE * self.means.memory_limit
         moves = LoopCharges(hierarchy)
         columns = TableColumns.of(cost_columns, self._busy_ports(cost_columns.ports))
-        lattice = lattice_of(hierarchy, self.tiling, even, cells_for(moves, columns.tables.count, room))
+        most_cells = cells_for(moves, columns.tables.count, room)
+        lattice = lattice_of(hierarchy, self.tiling, even, min(FIRST_CELLS, most_cells))
         bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
         costs = BoundaryCosts(hierarchy, cost_columns, counts_blocks=not rounds_unequally(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
@@ -268,6 +270,7 @@ class ExactSearch:
             every_mapping=every,
             mirror=mirror_of(self.problem, self.arch) if self.constraints.is_free and not self._homes else None,
             means=self.means,
+            most_cells=most_cells,
         )
 
     def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:

@@ -259,6 +259,23 @@ def test_what_multiplies_nothing_is_no_layer() -> None:
         load_layer("gpt2_small:softmax")
 
 
+def test_several_layers_are_no_layer() -> None:
+    with pytest.raises(ProblemError, match=r"b3.expand\+b3.dw names several operations, expected one layer"):
+        load_layer("mobilenet_v2:b3.expand+b3.dw")
+
+
+def test_sums_of_one_word(tmp_path: Path) -> None:
+    path = tmp_path / "one.yaml"
+    rows = "layers:\n  - {name: fc, op: gemm, M: 1, N: 1, K: 3, weight: true}\n"
+    entries = "[{name: x, op: outside, shape: [1]}, {name: fc, reads: input}, {name: add, op: add, reads: [fc, %s]}]"
+    path.write_text(f"network: one\ngraph: {entries % 'x'}\n{rows}")
+    t = computed(cascade_of(path, "fc+add"))
+    np.testing.assert_allclose(t["add"], t["fc"] + t["x"])
+    path.write_text(f"network: one\ngraph: {entries % 'input'}\n{rows}")
+    with pytest.raises(ProblemError, match="fc and add read input in different shapes, and its own is not known"):
+        cascade_of(path, "fc+add")
+
+
 def test_a_table_without_a_graph(tmp_path: Path) -> None:
     path = tmp_path / "plain.yaml"
     path.write_text("network: plain\nlayers:\n  - {name: fc, op: gemm, M: 1, N: 2, K: 3, weight: true}\n")
@@ -306,7 +323,8 @@ def test_bad_graphs(tmp_path: Path, graph: str, message: str) -> None:
 def test_sizes_that_do_not_fit(tmp_path: Path) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(
-        f"network: bad\ngraph: [a, {{name: b, reads: [input, a]}}]{ROWS.replace('N: 3, K: 3', 'N: 5, K: 3')}"
+        "network: bad\ngraph: [a, {name: x, op: outside}, {name: b, reads: [x, a]}]"
+        + ROWS.replace("N: 3, K: 3", "N: 5, K: 3")
     )
     with pytest.raises(ProblemError, match="b: its sizes do not fit 2 x 3 words, of which it reads"):
         cascade_of(path, "a+b")
@@ -320,3 +338,40 @@ def test_all_operations_between_layers_occur() -> None:
         if "op: " in line
     }
     assert set(BETWEEN) <= kinds
+
+
+def test_traffic_of_attention_one_after_the_other() -> None:
+    """FuseMax's figure of attention that is not fused, 4 LE + 4 L^2 words for each head: products that move every
+    operand once, and a softmax whose parts are together on the chip."""
+    heads, tokens, features = 12, 1024, 64
+    tree = """
+    DRAM keeps q_proj k_proj v_proj qk softmax av
+    branch qk
+      for B in 12
+        GLB keeps q_proj k_proj qk
+        for M in 1024
+          for N in 1024
+            for K in 64
+    branch
+      for B in 12
+        for M in 1024
+          GLB keeps qk softmax softmax_max softmax_exp softmax_sum
+          branch softmax.max
+            for N in 1024
+          branch softmax.exp
+            for N in 1024
+          branch softmax.sum
+            for N in 1024
+          branch softmax
+            for N in 1024
+    branch av
+      for B in 12
+        GLB keeps softmax v_proj av
+        for M in 1024
+          for N in 1024
+            for N2 in 64
+    """
+    arch = load_arch("three_level", {"GLB.size": "16 MiB"})
+    cost = evaluate_tree(FusedMapping.parse(resolve_cascade("gpt2_small:qk+softmax+av"), tree), arch)
+    moved = sum(t.reads + t.writes for part in cost.operations.values() for t in part.traffic if t.memory == "DRAM")
+    assert moved == heads * (4 * tokens * features + 4 * tokens**2)

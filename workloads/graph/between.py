@@ -156,4 +156,4 @@ def inside(occurrence: Occurrence, shape: Sequence[int] | None) -> list[Inside]:
         raise ProblemError(message, where=occurrence.name, hint="state the shape of what comes from outside")
     if occurrence.kind in ("maxpool", "avgpool"):
         return pooled(occurrence, shape)
-    return _ROWS[occurrence.kind](shape)
+    return _ROWS[occurrence.kind](shape or (1,))

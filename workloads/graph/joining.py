@@ -104,8 +104,8 @@ def _members(graph: NetworkGraph, occurrence: Occurrence, softmax: SoftmaxForm) 
 
 def _layer(occurrence: Occurrence, problem: Problem, shown: str) -> _Member:
     """A layer's operands beyond those that it reads from others are parameters of its own."""
-    factors = [Operand(tensor.name) for tensor in problem.operands]
-    product: Expression = reduce(lambda left, right: Call("mul", (left, right)), factors[1:], factors[0])
+    factors: list[Expression] = [Operand(tensor.name) for tensor in problem.operands]
+    product = reduce(lambda left, right: Call("mul", (left, right)), factors)
     reads = [
         _Read(operand.name, source.name, _axes(operand, source, dict(source.pads)))
         for operand, source in zip(problem.operands, occurrence.sources, strict=False)
@@ -194,8 +194,14 @@ class _Joining:
             tuple((axis.window, axis.extent(member.sizes), axis.before) for axis in read.axes)
             for member, read in self.readers[key]
         }
+        if len(structures) == 1:
+            return None
         shape = self.graph.shape(key)
-        return None if len(structures) == 1 or shape is None else list(shape)
+        if shape is None:
+            readers = " and ".join(member.name for member, _ in self.readers[key])
+            hint = f"state its shape by an entry of the graph: {{name: {key}, op: outside, shape: [...]}}"
+            raise ProblemError(f"{readers} read {key} in different shapes, and its own is not known", hint=hint)
+        return list(shape)
 
     def _cut(self, member: _Member) -> None:
         """Cut the member's dimensions where the axes of what it reads ask for it, and say what it makes."""
@@ -307,7 +313,9 @@ class _Joining:
     def _operation(self, member: _Member) -> Operation:
         problem = member.operation.problem
         order = [piece for dim in problem.dim_names for piece, size in member.pieces_of(dim) if size > 1]
-        order = order or [member.pieces_of(problem.dim_names[0])[0][0]]
+        reduction = member.operation.reduction
+        if not order:  # of one word: the one point is summed
+            order, reduction = [member.pieces_of(problem.dim_names[0])[0][0]], reduction or "sum"
         names = self._name_dims(member, order)
         reads = {read.operand: read for read in member.reads}
         tensors, pads, renamed = [], [], {}
@@ -326,7 +334,7 @@ class _Joining:
         dims = tuple((names[piece], member.size_of(piece)) for piece in order)
         name = re.sub(r"[\s:\[\]=]", "_", member.name)
         expression = _renamed(member.operation.expression, renamed)
-        return Operation(Problem(name, dims, tuple(tensors)), expression, member.operation.reduction, tuple(pads))
+        return Operation(Problem(name, dims, tuple(tensors)), expression, reduction, tuple(pads))
 
     def _read(
         self, member: _Member, read: _Read, names: Mapping[Piece, str]

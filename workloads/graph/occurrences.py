@@ -15,7 +15,7 @@ OUTSIDE = "outside"
 """The kind of what is made in a way that is no operation here: a lookup, a concatenation, a cache."""
 
 
-Part = str | tuple[str, int, int]
+DimPart = str | tuple[str, int, int]
 """A dimension by its letter, or those of its positions that lie in a row: from a stride to another one."""
 
 
@@ -30,7 +30,7 @@ class Source:
     """
 
     name: str
-    order: tuple[Part, ...] | None = None
+    order: tuple[DimPart, ...] | None = None
     pads: tuple[tuple[str, int], ...] = ()
 
 

@@ -153,8 +153,8 @@ class _TableReader:
         padded = []
         for source, operand in zip(sources, problem.operands, strict=False):
             letters = [rank[0][0].lower() for rank in operand.ranks]
-            if source.order is not None and sorted(source.order) != sorted(letters):
-                found = " ".join(source.order)
+            if source.order is not None and sorted(map(str, source.order)) != sorted(letters):
+                found = " ".join(map(str, source.order))
                 raise ProblemError(f"reads as {found}, expected all of {' '.join(letters)}", where=where)
             padded.append(Source(source.name, source.order, pads))
         writes = given.get("writes")

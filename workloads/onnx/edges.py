@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir import Problem, ProblemError, Rank
-from ..graph.occurrences import LAYER, OUTSIDE, NetworkGraph, Occurrence, Part, Source
+from ..graph.occurrences import LAYER, OUTSIDE, DimPart, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
 from .convolutions import auto_pad_of, pads_of
 from .nodes import OnnxNode, OnnxValue
@@ -289,7 +289,7 @@ def _zeros(node: OnnxNode, ranks: Sequence[Rank]) -> tuple[tuple[str, int], ...]
 
 def _lying(
     view: TensorView, order: tuple[str, ...], ranks: Sequence[Rank], problem: Problem
-) -> tuple[Part, ...] | None:
+) -> tuple[DimPart, ...] | None:
     """An operand's dimensions in the order in which they lie in what was made; None where one is not to be found."""
     if view.is_as_made:
         return order
@@ -297,17 +297,18 @@ def _lying(
     axes = _regrouped(view.runs, [sizes[letter] for letter in order])
     if axes is None or any(len(rank) > 1 or rank[0][1] != 1 for rank in ranks):
         return None
-    parts: list[tuple[int, Part]] = []
+    parts: list[tuple[int, DimPart]] = []
     for letter, axis in zip(order, axes, strict=True):
         parts += _parts(letter, axis)
     return tuple(part for _, part in sorted(parts, key=lambda each: -each[0]))
 
 
-def _parts(letter: str, axis: Sequence[Run]) -> list[tuple[int, Part]]:
+def _parts(letter: str, axis: Sequence[Run]) -> list[tuple[int, DimPart]]:
     """A dimension over some runs, or its parts where these do not follow one another, each with its stride."""
     if all(outer == inner * count for (_, outer), (count, inner) in itertools.pairwise(axis)):
         return [(axis[-1][1] if axis else 0, letter)]
-    low, found = 1, []
+    low = 1
+    found: list[tuple[int, DimPart]] = []
     for count, stride in reversed(axis):
         found.append((stride, (letter, low, low * count)))
         low *= count

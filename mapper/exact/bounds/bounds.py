@@ -52,6 +52,9 @@ without losing what is perfect about them."""
 FEWEST_CELLS = 500
 """Cells that a lattice has at least, however little memory there is: fewer would say nothing."""
 
+FINER = 6
+"""By how many times as many cells a lattice gets finer."""
+
 MOST_STATES = 600
 """States of a placement that are counted."""
 
@@ -151,6 +154,18 @@ class Bounds:
     def forget(self) -> None:
         """Drop all tables; they are made again when they are asked for."""
         self.memo.forget()
+
+    def finer(self, most_cells: float) -> Bounds | None:
+        """Bounds for any arrays over a lattice that is several times as fine, of at most so many cells, in place of
+        these; None: there is none."""
+        cells, lattice = math.prod(self.lattice.shape), self.lattice
+        if lattice.is_whole or FINER * cells > 2 * most_cells:
+            return None
+        self.forget()
+        finer = lattice.of_cells(int(min(FINER * cells, most_cells)))
+        return Bounds(
+            self.hierarchy, self.footprints, finer, self.columns, budget=self.memo.budget, moves=self.moves
+        )
 
     def prepare(self, state: State) -> None:
         """Make the tables that a bound on rows with nothing but arrays decided takes."""
@@ -280,8 +295,10 @@ class Bounds:
             near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
             for boundary in sorted(choice):
                 near += self._by_first(boundary, block, self.boundaries.cost(boundary, state.passed))
-            far = self.lattice.around(self.table(above), self.every_dim)
-            yield AroundBlock(tuple(sorted(choice)), near, far)
+            # The tile grows along the dimension of the outermost loop, and of those that charge no more than this.
+            inner = [d for d in block.inner if moved[d] <= choice]
+            ways = (self.lattice.around(self.table(above), {*inner, d}) for d in block.outermost if moved[d] <= choice)
+            yield AroundBlock(tuple(sorted(choice)), near, functools.reduce(np.minimum, ways))
 
     def _by_first(self, boundary: MemoryBoundary, block: Block, values: Floats) -> Floats:
         """The least over the tiles that may be charged by the first of a block's loops that moves them."""
@@ -291,19 +308,28 @@ class Bounds:
             least = np.minimum(least, self.lattice.around(values, [*free, d]))
         return least
 
-    def charged_inside(self, boundary: MemoryBoundary, block: Block, tiles: Ints, shared: Floats) -> Floats:
+    def charged_inside(
+        self, boundary: MemoryBoundary, block: Block, tiles: Ints, most: Ints, shared: Floats
+    ) -> Floats:
         """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
         fanouts.
 
         tiles   (rows, dims) below the block
+        most    (rows, dims) the largest tiles above it
         shared  (rows,) instances that may share a serving, at most
         """
         words = self.memo.of(
-            (FIRST_WORDS, boundary, block),
-            lambda: self._by_first(boundary, block, self.boundaries.words_at_tiles(boundary)[None, None]),
+            (FIRST_WORDS, boundary), lambda: self.lattice.within(self.boundaries.words_at_tiles(boundary))
         )
-        at_tiles = words.reshape(-1)[self.lattice.cell(tiles)]
-        found: Floats = self.any_boundaries.book(boundary, 0, at_tiles, shared)[0]
+        charged = tiles.copy()
+        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
+        charged[:, free] = most[:, free]
+        least = words.reshape(-1)[self.lattice.cell(charged)]
+        for d in filter(block.may_have, self.moves.sliding(boundary)):
+            slid = charged.copy()
+            slid[:, d] = most[:, d]
+            least = np.minimum(least, words.reshape(-1)[self.lattice.cell(slid)])
+        found: Floats = self.any_boundaries.book(boundary, 0, least, shared)[0]
         return found
 
     @functools.cached_property
@@ -346,16 +372,21 @@ class Bounds:
             self._full[key] = np.where(fits, 0.0, np.inf).reshape(self.lattice.shape)
         return self._full[key]
 
-    def beyond(self, state: State, fanout: int) -> Floats:
-        """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's."""
+    def beyond(self, state: State, fanout: int, waiting: bool = True) -> Floats:
+        """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's.
+
+        waiting  together with what comes from memories inside the fanout, as far as it must wait; else without all that
+        """
         while state.passed <= fanout:
             if self.hierarchy.at_fanout(state):
                 state = self.hierarchy.passing(state)
                 continue
             (node_group, *_) = self.hierarchy.next_node_groups(state)
-            if node_group == BLOCK_END and state.passed == fanout and state.waiting:
+            if node_group == BLOCK_END and state.passed == fanout and state.waiting and waiting:
                 return self._beyond_block(state)
             state = self.hierarchy.place(state, node_group, ())
+        if not waiting:
+            state = state.charging(state.waiting)
         owner = self._owner(state)
         return owner.memo.of((BEYOND, state), lambda: self.lattice.around(owner.table(state), self.every_dim))
 
@@ -395,7 +426,7 @@ def lattice_of(hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], mos
 
 def cells_for(moves: LoopCharges, columns: int, nbytes: float) -> int:
     """How many cells a lattice may have, so that all tables of a placement take about so much memory."""
-    tables = 3 * states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
+    tables = states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
     return int(min(MOST_CELLS, max(FEWEST_CELLS, nbytes / (8 * columns * tables))))
 
 

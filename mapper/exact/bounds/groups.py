@@ -11,7 +11,7 @@ from ..hierarchy import State
 from ..rows import Ints
 from .array_groups import ArrayGroup, from_fanout, group_key
 from .bounds import Bounds
-from .lattice import LEVEL_FOR_ANY, Lattice
+from .lattice import Lattice
 
 CELLS_AT_ONCE = 160_000
 """Numbers in a table for several groups of arrays at once, about."""
@@ -42,11 +42,6 @@ class GroupBounds:
         columns = self.root.cost_columns.count
         while self._in_use[1:] and sum(used.cells for used in self._in_use) * columns > CELLS_IN_USE:
             self._in_use.pop(0).forget()
-
-    @property
-    def for_any(self) -> Bounds:
-        """Bounds for any arrays to start with."""
-        return self.rough(min(LEVEL_FOR_ANY, len(self.root.lattice.for_groups) - 1))
 
     def rough(self, level: int = 0) -> Bounds:
         """Bounds for any arrays over one of the lattices."""
