@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from .display import Shown
 from .errors import ProblemError, did_you_mean
 from .expression import Call, Expression, Operand, is_product, tensors_read, unbracketed, written
 from .problem import Problem, Rank, Tensor
@@ -111,7 +112,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Cascade:
+class Cascade(Shown):
     """Operations in an order in which they can be done.
 
     name        of the whole
