@@ -9,7 +9,7 @@ import numpy as np
 
 from ..exact.rows import Floats, Ints
 from .table_inside import InsideTable
-from .table_lattice import Lattice
+from .table_lattice import TileLattice
 
 FAR, OWN, NEAR = 0, 1, 2
 """Where the inside takes a tensor from: the outermost memory, a node of the nearest memory inside the branch, one above
@@ -91,7 +91,7 @@ def _with_sources(table: InsideTable, sources: tuple[int, ...], timed: bool) -> 
     return energy, ports
 
 
-def _fronts_of_divisors(lattice: Lattice, number: Ints, columns: Floats) -> tuple[Ints, Ints]:
+def _fronts_of_divisors(lattice: TileLattice, number: Ints, columns: Floats) -> tuple[Ints, Ints]:
     """Of all rows whose tiles divide a tile, those that no other of them beats in every column: where each tile's
     begin, and their numbers."""
     entry = fronts(number, columns)

@@ -1,14 +1,4 @@
-"""Branches answered by tables: exact on machines of one memory outside the arrays, a few tables for every operation.
-
-table_machine.py   which machines and operations
-table_form.py      an operation without names: equal ones share tables
-table_lattice.py   tiles as numbers
-table_nodes.py     which nodes and loops are worth having
-table_inside.py    arrays and memories inside them, from the MAC outwards
-table_cuts.py      the least costs below each tile of the nearest memory
-table_branches.py  own nodes of that memory, for a visit's tile and homes
-table_nest.py      loops and nodes of an entry
-"""
+"""Branches answered by tables: exact on machines of one memory outside the arrays, a few tables for every operation."""
 
 from __future__ import annotations
 
@@ -27,13 +17,13 @@ from ..question import FREE
 from ..space import Space
 from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion
-from .upper_memories import UNBOUNDED
 from .oracle import machine_with_room
 from .table_branches import BranchTable, Choices, Sources, lower_steps
 from .table_cuts import FAR, NEAR, fronts
-from .table_form import Form, NamedForm
+from .table_form import NamedForm, TableForm
 from .table_inside import InsideTable
 from .table_machine import TableMachine, refusal
+from .upper_memories import UNBOUNDED
 from .weights import Weights
 
 
@@ -55,7 +45,7 @@ class StepFunction(NamedTuple):
     energy_pj: Floats
 
 
-class _Asked(NamedTuple):
+class _Tabled(NamedTuple):
     """All but the room and the ports of a question."""
 
     table: BranchTable
@@ -74,9 +64,9 @@ class TableBranches:
     arch: Architecture
     searches: int = 0
     _named: dict[str, NamedForm] = field(default_factory=dict)
-    _insides: dict[tuple[Form, float], InsideTable] = field(default_factory=dict)
-    _tables: dict[tuple[Form, float, bool], BranchTable] = field(default_factory=dict)
-    _asked: dict[tuple[object, ...], _Asked] = field(default_factory=dict)
+    _insides: dict[tuple[TableForm, float], InsideTable] = field(default_factory=dict)
+    _tables: dict[tuple[TableForm, float, bool], BranchTable] = field(default_factory=dict)
+    _asked: dict[tuple[object, ...], _Tabled] = field(default_factory=dict)
     _mappings: dict[tuple[object, ...], BranchMapping] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -88,15 +78,16 @@ class TableBranches:
     # ---- answers -------------------------------------------------------------------------------------------
 
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
-        """The mapping of least weight, if it weighs less than the cutoff."""
+        """The mapping of least weight, if it weighs less than the cutoff; a small part of the time, if it does not."""
         asked, values = self._values(question, weights)
-        least = float(values.min(initial=math.inf))
-        if least >= cutoff or not len(values):
-            return BranchAnswer(least)
-        return BranchAnswer(least, self._mapping(asked, question, int(values.argmin())))
+        if not len(values):
+            return BranchAnswer(math.inf)
+        best = int(values.argmin())
+        weight = float(values[best])
+        return BranchAnswer(weight, self._mapping(asked, question, best) if weight < cutoff else None)
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
-        """What that mapping weighs; infinite if nothing fits. A small part of the time that the mapping takes."""
+        """What the mapping of least weight weighs; infinite if nothing fits."""
         _, values = self._values(question, weights)
         return float(values.min(initial=math.inf))
 
@@ -123,7 +114,7 @@ class TableBranches:
 
     # ---- figures -------------------------------------------------------------------------------------------
 
-    def _values(self, question: BranchQuestion, weights: Weights) -> tuple[_Asked, Floats]:
+    def _values(self, question: BranchQuestion, weights: Weights) -> tuple[_Tabled, Floats]:
         """(choices that fit,) what they weigh."""
         timed = self._leakage > 0 or not weights.energy_only
         asked = self._ask(question, timed)
@@ -160,13 +151,13 @@ class TableBranches:
 
     # ---- tables --------------------------------------------------------------------------------------------
 
-    def _ask(self, question: BranchQuestion, timed: bool) -> _Asked:
+    def _ask(self, question: BranchQuestion, timed: bool) -> _Tabled:
         key = question.operation, question.sizes, question.homes, question.again, timed
         if key not in self._asked:
             self._asked[key] = self._tabled(question, timed)
         return self._asked[key]
 
-    def _tabled(self, question: BranchQuestion, timed: bool) -> _Asked:
+    def _tabled(self, question: BranchQuestion, timed: bool) -> _Tabled:
         if question.operation not in self._named:
             self._named[question.operation] = NamedForm.of(self.cascade.operation(question.operation), self.arch)
         named = self._named[question.operation]
@@ -182,9 +173,9 @@ class TableBranches:
                 self._insides[key[:2]] = InsideTable(form, self.machine, first)
             self.searches += 1
             self._tables[key] = BranchTable(self._insides[key[:2]], timed)
-        return _Asked(self._tables[key], named, self._tables[key].choices(tile, sources))
+        return _Tabled(self._tables[key], named, self._tables[key].choices(tile, sources))
 
-    def _mapping(self, asked: _Asked, question: BranchQuestion, at: int) -> BranchMapping:
+    def _mapping(self, asked: _Tabled, question: BranchQuestion, at: int) -> BranchMapping:
         entry = asked.choices.entry[at], asked.table.timed
         key = question.operation, question.sizes, question.homes, question.again, question.busy, entry
         if key not in self._mappings:
