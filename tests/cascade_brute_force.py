@@ -6,14 +6,10 @@ left out, no choice that another one makes needless.
 A tree is a skeleton, sites of nodes above its splits for every tensor, and the loops and nodes of every branch
 (`cascade_skeletons.py`, `brute_force.py`). There are too many for each to be counted as a whole. But words are counted
 for each tensor on its own, what stands inside a branch is filled anew at every visit, and a branch shares nothing but
-room with its neighbours. So the figures of an operation are a sum of three:
-
-    those of the skeleton, when the outermost memory alone keeps everything, and branches only what they must
-    for every tensor, what its sites change in these
-    what the branch's own loops and nodes change; equal in all trees with equal visits and equal innermost nodes above
-
-each the difference of two trees as the cost model counts them. `Trees.sample` makes whole trees of random choices, with
-their composed figures, for a test to compare.
+room with its neighbours. So the words of a tensor in an operation are those of its sites, with as little as there can
+be in the branch, and what the branch's own loops and nodes of the tensor change; which is equal in all trees with equal
+visits and an equal memory at the innermost site. Both are taken from trees that the cost model counts.
+`Trees.sample` makes whole trees of random choices, with their composed figures, for a test to compare.
 """
 
 from __future__ import annotations
@@ -27,42 +23,67 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from cascade_skeletons import STATED, Fuse, Items, Sites, Skeleton, Skeletons, Wider, sites
 
 import brute_force
-from cascade_skeletons import STATED, Fuse, Items, Sites, Skeleton, Skeletons, Wider, sites
 from tilewright.arch import Architecture, Keep, Memory
-from tilewright.cost_models.cascades import FusedCost, Held, cost_of_counts, count_way, occupancy, ways_of
-from tilewright.cost_models.cost import capacity_parts
-from tilewright.ir import FusedMapping, Loop, MappingError, Node, Operation, Problem, Tensor
+from tilewright.cost_models.cascades import Held, Way, count_way, occupancy, ways_of
+from tilewright.cost_models.cost import capacity_parts, cost_of
+from tilewright.cost_models.ports import access_bits, direction_cycles
+from tilewright.ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Problem, Tensor
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Homes = tuple[tuple[str, str], ...]
+Homes = dict[str, str]
 """By tensor of an operation, the memory of the innermost node above its branch."""
 
 OBJECTIVES = ("energy", "latency", "edp")
 
 
 @dataclass(frozen=True)
+class Counted:
+    """An operation in a tree.
+
+    words  by tensor: energy, then cycles of reads and of writes of every memory
+    steps  in cycles
+    held   what is held while it works
+    """
+
+    words: dict[str, Floats]
+    steps: float
+    held: tuple[Held, ...]
+
+
+@dataclass(frozen=True)
 class Placed:
-    """Sites of one tensor, and what they change.
+    """Sites of one tensor.
 
     sites    outermost first
     stored   whether the outermost memory keeps the tensor
-    homes    by operation that uses it
-    changes  by operation, of its figures
+    homes    by operation that uses it, the memory of the innermost site
+    words    by operation that uses it, with as little as there can be in its branch
     held     by operation, (parts,) bits of all sites
     drained  of the operation that writes it, bits of the innermost site
     """
 
     sites: Sites
     stored: bool
-    homes: dict[str, str]
-    changes: dict[str, Floats]
-    held: dict[str, Ints]
-    drained: Ints
+    homes: Homes
+    words: dict[str, Floats] = field(default_factory=dict)
+    held: dict[str, Ints] = field(default_factory=dict)
+    drained: list[Ints] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Own:
+    """A branch's own nodes of a tensor among its loops: what they change, their bits, and how much wider than with as
+    little as there can be words of an output leave the branch."""
+
+    change: Floats
+    held: Ints
+    widened: float
 
 
 @dataclass(frozen=True)
@@ -70,12 +91,14 @@ class Insides:
     """All mappings of a branch.
 
     items    loops and nodes
-    changes  (mappings, figures) against the least that it must have
+    steps    (mappings,) in cycles
+    changes  (mappings, figures) of words of all tensors
     held     (mappings, parts) bits of its own nodes
-    widened  (mappings,) how much wider words of the output arrive at its innermost site than in that
+    widened  (mappings,) how much wider words of the output leave it
     """
 
     items: list[Items]
+    steps: Floats
     changes: Floats
     held: Ints
     widened: Floats
@@ -95,7 +118,7 @@ class Choice:
 class Trees:
     """All trees of one cascade on one machine.
 
-    tried  how many there are, of those that were looked at
+    tried  how many choices of skeletons and sites were looked at
     """
 
     cascade: Cascade
@@ -107,6 +130,8 @@ class Trees:
     tried: int = 0
     _mappings: dict[tuple[object, ...], list[Items]] = field(default_factory=dict)
     _insides: dict[tuple[object, ...], Insides] = field(default_factory=dict)
+    _own: dict[tuple[object, ...], Own] = field(default_factory=dict)
+    _steps: dict[tuple[object, ...], float] = field(default_factory=dict)
 
     # ---- the machine ---------------------------------------------------------------------------------------
 
@@ -139,39 +164,53 @@ class Trees:
                     break
         return np.array(list(found.values()), dtype=np.int64)
 
+    @cached_property
+    def capacity(self) -> Ints:
+        """(parts,) bits."""
+        return np.array(list(self.room.values()), dtype=np.int64)
+
     # ---- figures of a tree ---------------------------------------------------------------------------------
 
-    def count(self, fused: FusedMapping) -> FusedCost:
-        """What a tree costs on the machine with endless room."""
+    def count(self, fused: FusedMapping, *only: str) -> dict[str, Counted]:
+        """Operations of a tree, by default all, on the machine with endless room."""
         ways = ways_of(fused, self.arch)
-        counts = {name: count_way(way, self.arch) for name, way in ways.items()}
-        return cost_of_counts(fused, self.arch, ways, counts, occupancy(fused, self.arch, ways))
+        held = occupancy(fused, self.arch, ways)
+        return {name: self._counted(ways[name], held[name]) for name in only or ways}
 
-    def figures(self, cost: FusedCost, operation: str) -> Floats:
-        """Energy without leakage, compute cycles, and cycles of reads and of writes of every memory."""
-        own = cost.operations[operation]
-        cycles = [direction for use in own.memories for direction in (use.read_cycles, use.write_cycles)]
-        return np.array([own.energy_pj - own.leakage_pj, own.compute_cycles, *cycles])
+    def _counted(self, way: Way, held: tuple[Held, ...]) -> Counted:
+        counts = count_way(way, self.arch)
+        machine = self.arch.model_copy(update={"mac": self.arch.mac.of(way.operation.kind)})
+        cost = cost_of(way.mapping, machine, counts)
+        words = {t.name: np.zeros(1 + 2 * len(self.arch.memories)) for t in way.operation.problem.tensors}
+        for moved in (*cost.traffic, *cost.networks):
+            words[moved.tensor][0] += moved.energy_pj
+        for (memory, tensor), accesses in counts.busiest.items():
+            bits = access_bits(self.arch, way.operation.problem.tensor(tensor), accesses)
+            at = self.depth[memory]
+            words[tensor][1 + 2 * at : 3 + 2 * at] = direction_cycles(self.arch.memories[at], bits.read, bits.write)
+        return Counted(words, cost.compute_cycles, held)
 
-    def latency(self, figures: Floats) -> Floats:
-        """(...,) cycles of operations with some figures (..., figures)."""
-        ports = figures[..., 2:].reshape(*figures.shape[:-1], -1, 2).max(axis=-1)
+    def latency(self, steps: Floats, words: Floats) -> Floats:
+        """(mappings,) cycles of an operation with so many steps and words (mappings, figures)."""
+        ports = words[:, 1:].reshape(len(words), -1, 2).max(axis=-1)
         overlapping = np.array([memory.overlaps for memory in self.arch.memories])
-        slowest = np.maximum(figures[..., 1], (ports * overlapping).max(axis=-1))
-        return slowest + (ports * ~overlapping).sum(axis=-1)
+        return np.maximum(steps, (ports * overlapping).max(axis=-1)) + (ports * ~overlapping).sum(axis=-1)
+
+    def points_pj(self, operation: Operation) -> float:
+        """Energy of all points of an operation."""
+        return operation.problem.macs * self.arch.mac.of(operation.kind).energy_pj
 
     # ---- branches ------------------------------------------------------------------------------------------
 
-    def least_inside(self, skeleton: Skeleton, operation: Operation, homes: dict[str, str]) -> Items:
+    def least_inside(self, skeleton: Skeleton, operation: Operation, homes: Homes) -> Items:
         """All loops of a branch, and below them what memories must keep."""
-        tile = self.tile(skeleton, operation)
         nodes = [
             Node(memory.name, tensor.name)
             for memory in self.arch.memories
             for tensor in operation.problem.tensors
             if self.keep(memory, tensor, homes) == "must"
         ]
-        return (*(Loop(dim, size) for dim, size in tile if size > 1), *nodes)
+        return (*(Loop(dim, size) for dim, size in self.tile(skeleton, operation) if size > 1), *nodes)
 
     def keep(self, memory: Memory, tensor: Tensor, homes: dict[str, str]) -> Keep:
         """Whether a memory keeps a tensor inside a branch."""
@@ -208,46 +247,64 @@ class Trees:
     def insides(self, skeleton: Skeleton, operation: Operation, placed: dict[str, Placed]) -> Insides:
         """All mappings of an operation's branch, that do not ask for more than there is."""
         homes = {t.name: placed[t.name].homes[operation.name] for t in operation.problem.tensors}
-        visits = tuple(skeleton.trips(operation.name, dim) for dim in operation.problem.dim_names)
-        key = operation.name, visits, tuple(sorted(homes.items()))
+        visits = operation.name, *(skeleton.trips(operation.name, dim) for dim in operation.problem.dim_names)
+        key = visits, tuple(sorted(homes.items()))
         if key not in self._insides:
-            self._insides[key] = self._count_insides(skeleton, operation, placed, homes)
+            leaves = self.least_leaves(skeleton, placed)
+            least = self.count(self.fused(skeleton, placed, leaves), operation.name)[operation.name]
+            found = []
+            for items in self.mappings(skeleton, operation, homes):
+                own = self._own_of(visits, operation, homes, items)
+                if own is None:
+                    try:
+                        fused = self.fused(skeleton, placed, leaves | {operation.name: items})
+                        self._learn(visits, operation, homes, items, self.count(fused, operation.name), least)
+                    except MappingError:
+                        continue
+                    own = self._own_of(visits, operation, homes, items)
+                assert own is not None
+                if (sum(one.held for one in own) <= self.capacity).all():
+                    found.append((items, self._steps[visits, _loops(items)], own))
+            self._insides[key] = self._collected(operation, found)
         return self._insides[key]
 
-    def _count_insides(
-        self, skeleton: Skeleton, operation: Operation, placed: dict[str, Placed], homes: dict[str, str]
-    ) -> Insides:
-        leaves = self.least_leaves(skeleton, placed)
-        least, least_width = self._inside(skeleton, operation, placed, leaves)
-        items, changes, held, widened = [], [], [], []
-        room = np.array(list(self.room.values()), dtype=np.int64)
-        for inside in self.mappings(skeleton, operation, homes):
-            try:
-                cost, width = self._inside(skeleton, operation, placed, leaves | {operation.name: inside})
-            except MappingError:
-                continue
-            own = self.bits([tile for tile in cost.occupancy[operation.name] if not tile.is_shared])
-            if (own > room).any():
-                continue
-            items.append(inside)
-            changes.append(self.figures(cost, operation.name) - self.figures(least, operation.name))
-            held.append(own)
-            widened.append(width / least_width)
-        count = len(items)
-        return Insides(
-            items,
-            np.array(changes).reshape(count, -1),
-            np.array(held, dtype=np.int64).reshape(count, len(self.room)),
-            np.array(widened),
-        )
+    def _own_of(self, visits: tuple[object, ...], operation: Operation, homes: Homes, items: Items) -> list[Own] | None:
+        """What is known of the tensors of a branch."""
+        found = [
+            self._own.get((visits, t.name, homes[t.name], _loops(items, t.name))) for t in operation.problem.tensors
+        ]
+        own = [one for one in found if one is not None]
+        return own if len(own) == len(found) else None
 
-    def _inside(
-        self, skeleton: Skeleton, operation: Operation, placed: dict[str, Placed], leaves: dict[str, Items]
-    ) -> tuple[FusedCost, float]:
-        """A tree's cost, and the width of words of an operation's output at their innermost site."""
-        cost = self.count(self.fused(skeleton, placed, leaves))
-        shared = [t for t in cost.occupancy[operation.name] if t.tensor == operation.output.name and t.is_shared]
-        return cost, shared[-1].bits / shared[-1].words
+    def _learn(
+        self,
+        visits: tuple[object, ...],
+        operation: Operation,
+        homes: Homes,
+        items: Items,
+        counted: dict[str, Counted],
+        least: Counted,
+    ) -> None:
+        here = counted[operation.name]
+        self._steps[visits, _loops(items)] = here.steps
+        for tensor in operation.problem.tensors:
+            name = tensor.name
+            widened = _width_above(here, name) / _width_above(least, name)
+            held = self.bits([tile for tile in here.held if tile.tensor == name and not tile.is_shared])
+            own = Own(here.words[name] - least.words[name], held, widened if tensor.is_output else 1.0)
+            self._own[visits, name, homes[name], _loops(items, name)] = own
+
+    def _collected(self, operation: Operation, found: list[tuple[Items, float, list[Own]]]) -> Insides:
+        count, figures = len(found), 1 + 2 * len(self.arch.memories)
+        return Insides(
+            [items for items, _, _ in found],
+            np.array([steps for _, steps, _ in found]),
+            np.array([sum(one.change for one in own) for _, _, own in found]).reshape(count, figures),
+            np.array([sum(one.held for one in own) for _, _, own in found], dtype=np.int64).reshape(
+                count, len(self.room)
+            ),
+            np.array([math.prod(one.widened for one in own) for _, _, own in found]),
+        )
 
     # ---- nodes above splits --------------------------------------------------------------------------------
 
@@ -274,41 +331,37 @@ class Trees:
 
     def placements(self, skeleton: Skeleton, tensor: str) -> list[Placed]:
         """All sites of a tensor, whatever the others do."""
-        far = {t: self._far(t) for t in self.cascade.tensors}
-        least = self.count(self.fused(skeleton, far, self.least_leaves(skeleton, far)))
         memories = tuple(memory.name for memory in self.upper[1:]) if self.fuse != "none" else ()
         found = []
         for chosen in sites(self.cascade, skeleton, tensor, memories):
             for stored in (True, False) if tensor in self.cascade.intermediates else (True,):
                 try:
-                    found.append(self._placed(skeleton, far, least, tensor, chosen, stored))
+                    found.append(self._placed(skeleton, tensor, chosen, stored))
                 except MappingError:
                     continue
         return [one for one in found if one is not None]
 
-    def _placed(
-        self, skeleton: Skeleton, far: dict[str, Placed], least: FusedCost, tensor: str, chosen: Sites, stored: bool
-    ) -> Placed | None:
+    def _placed(self, skeleton: Skeleton, tensor: str, chosen: Sites, stored: bool) -> Placed | None:
+        placed = {t: self._far(t) for t in self.cascade.tensors}
         homes = {}
         for address, below in skeleton.walk():
-            if not below.branches and below.names[0] in far[tensor].homes:
+            if not below.branches and below.names[0] in placed[tensor].homes:
                 above = [memory for where, _, memory in chosen if address[: len(where)] == where]
                 homes[below.names[0]] = above[-1] if above else self.upper[0].name
-        here = Placed(chosen, stored, homes, {}, {}, np.zeros(len(self.room), dtype=np.int64))
-        trial = far | {tensor: here}
-        fused = self.fused(skeleton, trial, self.least_leaves(skeleton, trial))
-        cost = self.count(fused)
-        if not (self.wider.higher or self._is_stated(fused, skeleton, tensor)):
+        here = placed[tensor] = Placed(chosen, stored, homes)
+        fused = self.fused(skeleton, placed, self.least_leaves(skeleton, placed))
+        if not (self.wider.higher or self._is_stated(fused, tensor)):
             return None
-        for name in skeleton.names:
-            here.changes[name] = self.figures(cost, name) - self.figures(least, name)
-            tiles = [tile for tile in cost.occupancy[name] if tile.tensor == tensor and tile.is_shared]
+        for name, counted in self.count(fused).items():
+            tiles = [tile for tile in counted.held if tile.tensor == tensor and tile.is_shared]
             here.held[name] = self.bits(tiles)
+            if name in homes:
+                here.words[name] = counted.words[tensor]
             if tensor == self.cascade.operation(name).output.name:
-                here.drained[:] = self.bits(tiles[-1:])
+                here.drained.append(self.bits(tiles[-1:]))
         return here
 
-    def _is_stated(self, fused: FusedMapping, skeleton: Skeleton, tensor: str) -> bool:
+    def _is_stated(self, fused: FusedMapping, tensor: str) -> bool:
         """Whether exchange nodes stand directly above their split, or in the outermost memory."""
         if tensor not in self.cascade.intermediates:
             return True
@@ -335,9 +388,7 @@ class Trees:
         return best
 
     def _best_of(self, skeleton: Skeleton, known: dict[str, float]) -> Iterator[tuple[Choice, str]]:
-        base = self._base(skeleton)
         options = [self.placements(skeleton, tensor) for tensor in self.cascade.tensors]
-        room = np.array(list(self.room.values()), dtype=np.int64)
         inside: dict[tuple[object, ...], _Sums] = {}
         for chosen in itertools.product(*options):
             placed = dict(zip(self.cascade.tensors, chosen, strict=True))
@@ -345,10 +396,9 @@ class Trees:
             for op in self.cascade:
                 key = op.name, *(id(placed[t.name]) for t in op.problem.tensors)
                 if key not in inside:
-                    inside[key] = self._sums(skeleton, base, op, placed)
+                    inside[key] = self._sums(skeleton, op, placed)
                 own = inside[key]
-                others = sum((p.held[op.name] for t, p in placed.items() if t != op.output.name), np.zeros_like(room))
-                front = own.within(room - others)
+                front = own.within(self.capacity - _held_by_others(op, placed))
                 if not front:
                     break
                 fronts.append(front)
@@ -360,44 +410,49 @@ class Trees:
                         leaves = {op.name: one[2] for op, one in zip(self.cascade, each, strict=True)}
                         yield Choice(value, skeleton, placed, leaves), objective
 
-    def _base(self, skeleton: Skeleton) -> dict[str, Floats]:
-        far = {t: self._far(t) for t in self.cascade.tensors}
-        cost = self.count(self.fused(skeleton, far, self.least_leaves(skeleton, far)))
-        return {name: self.figures(cost, name) for name in skeleton.names}
-
-    def _sums(
-        self, skeleton: Skeleton, base: dict[str, Floats], operation: Operation, placed: dict[str, Placed]
-    ) -> _Sums:
-        """Energy, latency and bits of all mappings of an operation's branch, in one place of its tensors."""
+    def _sums(self, skeleton: Skeleton, operation: Operation, placed: dict[str, Placed]) -> _Sums:
+        """All mappings of an operation's branch, with its tensors in some places."""
         insides = self.insides(skeleton, operation, placed)
-        figures = base[operation.name] + insides.changes
-        for tensor in self.cascade.tensors:
-            # A node above a split is filled by the first who reads it, whoever else does.
-            if operation.name in placed[tensor].homes:
-                figures = figures + placed[tensor].changes[operation.name]
+        words = insides.changes + sum(placed[t.name].words[operation.name] for t in operation.problem.tensors)
         written = placed[operation.output.name]
-        drained = np.round(written.drained[None, :] * (insides.widened[:, None] - 1)).astype(np.int64)
+        drained = np.round(written.drained[0] * (insides.widened[:, None] - 1)).astype(np.int64)
         bits = insides.held + written.held[operation.name] + drained
-        return _Sums(figures[:, 0], self.latency(figures), bits, insides.items)
+        energy = words[:, 0] + self.points_pj(operation)
+        return _Sums(energy, self.latency(insides.steps, words), bits, insides.items)
 
     def sample(self, rng: random.Random) -> tuple[FusedMapping, float, float, bool] | None:
         """A random tree, its composed energy and latency, and whether it fits; none where a branch has no mapping."""
         skeleton = rng.choice(list(Skeletons(self.cascade, self.upper[0].name, self.fuse, self.wider)))
         placed = {t: rng.choice(self.placements(skeleton, t)) for t in self.cascade.tensors}
-        base, room = self._base(skeleton), np.array(list(self.room.values()), dtype=np.int64)
         leaves, energy, latency, fits = {}, 0.0, 0.0, True
         for op in self.cascade:
-            sums = self._sums(skeleton, base, op, placed)
+            sums = self._sums(skeleton, op, placed)
             if not sums.items:
                 return None
             i = rng.randrange(len(sums.items))
             leaves[op.name] = sums.items[i]
             energy += float(sums.energy[i])
             latency += float(sums.latency[i])
-            others = sum((p.held[op.name] for t, p in placed.items() if t != op.output.name), np.zeros_like(room))
-            fits &= bool((sums.bits[i] + others <= room).all())
+            fits &= bool((sums.bits[i] + _held_by_others(op, placed) <= self.capacity).all())
         energy += self.arch.total_leakage_pj_per_cycle * latency
         return self.fused(skeleton, placed, leaves), energy, latency, fits
+
+
+def _loops(items: Items, *tensors: str) -> Items:
+    """The loops among some items, and nodes of some tensors."""
+    return tuple(item for item in items if isinstance(item, Loop) or item.tensor in tensors)
+
+
+def _width_above(counted: Counted, tensor: str) -> float:
+    """Bits of a word of a tensor at its innermost site."""
+    site = [tile for tile in counted.held if tile.tensor == tensor and tile.is_shared][-1]
+    return site.bits / site.words
+
+
+def _held_by_others(operation: Operation, placed: dict[str, Placed]) -> Ints:
+    """(parts,) bits of all sites, but for those of the operation's output, while it works."""
+    held = [one.held[operation.name] for tensor, one in placed.items() if tensor != operation.output.name]
+    return np.array(sum(held))
 
 
 Point = tuple[float, float, Items]

@@ -192,7 +192,7 @@ class Skeletons:
         inside = {
             op.name: tuple(Loop(d, n) for d, n in op.problem.dims if own.get(op.name) != d) for op in self.cascade
         }
-        everything: dict[str, Sites] = {t: (((), 0, self.outermost),) for t in self.cascade.tensors}
+        everything: dict[str, Sites] = dict.fromkeys(self.cascade.tensors, (((), 0, self.outermost),))
         try:
             fused = FusedMapping(self.cascade, whole.tree(everything, inside, {self.outermost: 0}))
         except MappingError:
