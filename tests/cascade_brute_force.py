@@ -192,7 +192,7 @@ class Trees:
 
     def latency(self, steps: Floats, words: Floats) -> Floats:
         """(mappings,) cycles of an operation with so many steps and words (mappings, figures)."""
-        ports = words[:, 1:].reshape(len(words), -1, 2).max(axis=-1)
+        ports = words[:, 1:].reshape(len(words), len(self.arch.memories), 2).max(axis=-1)
         overlapping = np.array([memory.overlaps for memory in self.arch.memories])
         return np.maximum(steps, (ports * overlapping).max(axis=-1)) + (ports * ~overlapping).sum(axis=-1)
 
