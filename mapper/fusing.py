@@ -17,7 +17,7 @@ from ..cost_models import ENERGY, LATENCY, Capped
 from ..cost_models.cascades import FusedCost
 from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
 from .cascades import CascadeAnswer, CascadeQuestion, Fuse, search_cascade, search_cascade_front
-from .cascades.machine import Machine
+from .cascades.upper_memories import UpperMemories
 from .certificate import RELATIVE_TOLERANCE, Certificate
 from .exact.unmet_limits import unmet_limits
 from .model_version import MODEL_VERSION
@@ -97,7 +97,7 @@ def on_chip(mapping: FusedMapping, cost: FusedCost) -> dict[str, str]:
 
 def memories_outside(arch: Architecture) -> tuple[Memory, ...]:
     """The memories outside all arrays, outermost first: where operations can exchange intermediates."""
-    return Machine(arch).upper
+    return UpperMemories(arch).upper
 
 
 def outer_words(cost: FusedCost) -> int:

@@ -10,6 +10,7 @@
     results.py              results
     bound.py                bound
     explain.py              explain
+    cascade_explain.py      explain, of a cascade
     mappings.py             evaluate, verify (--sets: the proof of legality)
     emit.py                 emit
     imports.py              import

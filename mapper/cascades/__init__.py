@@ -8,6 +8,7 @@ placing.py        where nodes may stand among shared loops
 upper_nodes.py    what nodes above a split cost
 upper_memories.py the memories outside all arrays
 branch.py         what a branch of one operation is asked
+loop_bounds.py    what a part weighs at least, for all trips of its loops at once
 oracle.py         branches answered by the exact search of one operation
 tables.py         branches answered by tables, where these are exact:
 table_machine.py  which machines and operations; what they are in tables

@@ -31,12 +31,16 @@ class Placing:
     cascade: Cascade
     memories: UpperMemories
     space: Space
+    _users: dict[tuple[tuple[str, ...], str], list[Operation]] = field(default_factory=dict)
     _known: dict[tuple[object, ...], list[Chain]] = field(default_factory=dict)
 
     def users(self, part: TreePart, tensor: str) -> list[Operation]:
         """The operations of a part that read or write a tensor, in the order in which they are done."""
-        operations = (self.cascade.operation(name) for name in part.names)
-        return [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
+        key = part.names, tensor
+        if key not in self._users:
+            operations = (self.cascade.operation(name) for name in part.names)
+            self._users[key] = [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
+        return self._users[key]
 
     def chains(self, part: TreePart, loops: Dims, tensor: str, home: str) -> list[Chain]:
         """All choices of nodes for a tensor, none among them first."""

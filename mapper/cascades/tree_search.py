@@ -112,6 +112,7 @@ class TreeSearch:
     _known: dict[TreePart, Outcome] = field(default_factory=dict)
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
+    _nodes: dict[tuple[object, ...], list[list[_Nodes]]] = field(default_factory=dict)
     _seconds: dict[str, float] = field(default_factory=dict)
     _asked: set[tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=set)
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
@@ -322,13 +323,16 @@ class TreeSearch:
 
     def _choices_of_nodes(self, part: TreePart, loops: Loops) -> list[list[_Nodes]]:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
-        inner = dict(zip(part.names, self._inner_sizes(part, loops), strict=True))
-        found = []
-        for tensor, home in part.homes:
+        key = part.names, part.sizes, part.homes, part.again, part.steps, loops
+        if key not in self._nodes:
+            inner = dict(zip(part.names, self._inner_sizes(part, loops), strict=True))
             dims = tuple(loop.dim for loop in loops)
-            chains = self.placing.chains(part, dims, tensor, home) if self.fuse != "none" else [()]
-            found.append([self._nodes_of(part, loops, inner, tensor, home, chain) for chain in chains])
-        return sorted(found, key=len)
+            found = []
+            for tensor, home in part.homes:
+                chains = self.placing.chains(part, dims, tensor, home) if self.fuse != "none" else [()]
+                found.append([self._nodes_of(part, loops, inner, tensor, home, chain) for chain in chains])
+            self._nodes[key] = sorted(found, key=len)
+        return self._nodes[key]
 
     def _nodes_of(
         self, part: TreePart, loops: Loops, inner: dict[str, Sizes], tensor: str, home: str, chain: Chain
@@ -410,7 +414,12 @@ class TreeSearch:
         """All choices for all tensors that fit, and whose bound lies below the cutoff."""
         own = self._own(part)
         found = [_Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.memories.ports)))]
-        for i, options in enumerate(nodes):
+        alone = sum(len(options) == 1 for options in nodes)  # these come first, and leave nothing to choose
+        for options in nodes[:alone]:
+            found = [found[0] + options[0]]
+        if alone == len(nodes):
+            return [replace(found[0], bound=self._bound_of(own, found[0]))]
+        for i, options in enumerate(nodes[alone:], alone):
             later = self._best_of(part, nodes[i + 1 :])
             grown = []
             for each, option in itertools.product(found, options):

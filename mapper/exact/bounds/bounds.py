@@ -426,7 +426,7 @@ def lattice_of(hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], mos
 
 def cells_for(moves: LoopCharges, columns: int, nbytes: float) -> int:
     """How many cells a lattice may have, so that all tables of a placement take about so much memory."""
-    tables = states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
+    tables = 3 * states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
     return int(min(MOST_CELLS, max(FEWEST_CELLS, nbytes / (8 * columns * tables))))
 
 
