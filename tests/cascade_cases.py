@@ -97,9 +97,7 @@ def _is_small(case: Case, most: int) -> bool:
             return False
     if len(operations) * len(list(orders(case.cascade))) > 9:
         return False
-    skeletons = 0
-    for _ in Skeletons(case.cascade, case.arch.memories[0].name, case.fuse):
-        skeletons += 1
+    for skeletons, _ in enumerate(Skeletons(case.cascade, case.arch.memories[0].name, case.fuse), 1):
         if skeletons * len(case.trees.upper) > most // 2:
             return False
     return True
