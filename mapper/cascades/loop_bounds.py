@@ -3,8 +3,8 @@
 With loops in one order, and no halo between steps, the words that pass into a node below some of them are those of the
 tensor, as often as loops repeat them that do not move it and stand outside one that does; and a tensor whose home is
 outside all loops comes into the branches as often as all loops repeat it that do not move it. Both are products of
-trips. Windows may save words between steps, never words of the whole tensor: these are counted once, so the products are
-bounds.
+trips. Windows may save words between steps, never words of the whole tensor: these are counted once, so the products
+are bounds.
 """
 
 from __future__ import annotations
