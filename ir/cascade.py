@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from .display import Shown
 from .errors import ProblemError, did_you_mean
 from .expression import Call, Expression, Operand, is_product, tensors_read, unbracketed, written
 from .problem import Problem, Rank, Tensor
@@ -111,7 +112,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Cascade:
+class Cascade(Shown):
     """Operations in an order in which they can be done.
 
     name        of the whole
@@ -138,11 +139,14 @@ class Cascade:
 
     def operation(self, name: str) -> Operation:
         """The operation of that name; ProblemError names the nearest one otherwise."""
-        for operation in self.operations:
-            if operation.name == name:
-                return operation
+        if name in self._by_name:
+            return self._by_name[name]
         names = [operation.name for operation in self.operations]
         raise ProblemError(f"unknown operation {name!r}", where=self.name, hint=did_you_mean(name, names))
+
+    @cached_property
+    def _by_name(self) -> dict[str, Operation]:
+        return {operation.name: operation for operation in self.operations}
 
     @cached_property
     def tensors(self) -> tuple[str, ...]:

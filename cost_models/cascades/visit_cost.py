@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...arch import Architecture
 from ...ir import Mapping, MappingError, Node
-from ..boundaries import chains_of
+from ..boundaries import Boundary, chains_of
 from ..closed_form import Nest, count_boundaries
 from ..cost import Cost, capacity_parts, check_axes, cost_of, held_width_bits, tile_words
 from ..counts import AccessTable, Counts
@@ -37,11 +37,16 @@ def visit_cost(mapping: Mapping, arch: Architecture, again: int, busy: dict[str,
         if taken.bits > taken.capacity:
             message = f"the nodes of a branch need {taken.bits / 8:,.10g} B, {taken.capacity / 8:,.10g} B are left"
             raise MappingError(message, where=taken.memory)
-    first = _counted(mapping, arch)
-    if again > 1:
-        later = _counted(mapping, arch.model_copy(update={"first_read_elision": False}), finishes=False)
-        first = _mean(first, later, 1 / again)
-    return _with_busy(first, arch, busy)
+    return _with_busy(mean_cost(mapping, arch, tuple(chains_of(mapping, arch)), again), arch, busy)
+
+
+def mean_cost(mapping: Mapping, arch: Architecture, boundaries: tuple[Boundary, ...], again: int) -> Cost:
+    """Energy and port cycles of some boundaries, in the mean over visits that add to one output tile."""
+    first = _counted(mapping, arch, boundaries)
+    if again == 1:
+        return first
+    resuming = arch.model_copy(update={"first_read_elision": False})
+    return _mean(first, _counted(mapping, resuming, boundaries, finishes=False), 1 / again)
 
 
 def taken_bits(mapping: Mapping, arch: Architecture) -> list[TakenBits]:
@@ -66,8 +71,12 @@ def taken_bits(mapping: Mapping, arch: Architecture) -> list[TakenBits]:
     return found
 
 
-def _counted(mapping: Mapping, arch: Architecture, finishes: bool = True) -> Cost:
-    counts = count_boundaries(Nest.of(mapping, arch), mapping, tuple(chains_of(mapping, arch)))
+def _counted(mapping: Mapping, arch: Architecture, boundaries: tuple[Boundary, ...], finishes: bool = True) -> Cost:
+    counts = count_boundaries(Nest.of(mapping, arch), mapping, boundaries)
+    for boundary in boundaries:
+        if boundary.inner is not None:
+            key = boundary.inner.name, boundary.tensor.name
+            counts.in_use.setdefault(key, arch.instances(boundary.inner.name))
     return cost_of(mapping, arch, counts if finishes else _unfinished(counts))
 
 
@@ -90,6 +99,8 @@ def _mean(one: Cost, other: Cost, share: float) -> Cost:
         replace(
             a,
             energy_pj=mixed(a.energy_pj, b.energy_pj),
+            read_bits=mixed(a.read_bits, b.read_bits),
+            write_bits=mixed(a.write_bits, b.write_bits),
             read_cycles=mixed(a.read_cycles, b.read_cycles),
             write_cycles=mixed(a.write_cycles, b.write_cycles),
         )

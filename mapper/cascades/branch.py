@@ -7,11 +7,12 @@ tensors come from, and go to, the innermost nodes above the branch: their *homes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ...ir import Loop, Node
-from ..means import Means
+from .weights import Weights
 
 Room = tuple[tuple[str, str, int], ...]
 """Bits that are left in one instance of a memory: (memory, role or "" for the part that roles share, bits)."""
@@ -38,12 +39,20 @@ class BranchQuestion:
     again: int = 1
     busy: tuple[tuple[str, float, float], ...] = ()
 
+    def idle(self) -> BranchQuestion:
+        """The same with nothing else at the ports."""
+        return replace(self, busy=()) if self.busy else self
+
+    def roomless(self) -> BranchQuestion:
+        """All but the room."""
+        return replace(self, room=())
+
 
 @dataclass(frozen=True)
 class BranchMapping:
     """A mapping of one visit.
 
-    energy_pj, latency_cycles  of a visit, in the mean; `busy` adds to the latency alone, leakage to neither
+    energy_pj, latency_cycles  of a visit, in the mean; `busy` adds to the latency, and so to what leaks
     used   bits that its own nodes take, as `BranchQuestion.room` has them
     items  loops and nodes of the branch, outermost first
     """
@@ -54,13 +63,23 @@ class BranchMapping:
     items: tuple[Loop | Node, ...]
 
 
+@dataclass(frozen=True)
+class BranchAnswer:
+    """What is known of a branch.
+
+    bound    no mapping weighs less
+    mapping  the one of least weight; None: it weighs the bound or more, or nothing fits (then the bound is infinite)
+    """
+
+    bound: float
+    mapping: BranchMapping | None = None
+
+
 class BranchSolver(Protocol):
     """Answers questions about branches, exactly."""
 
-    def least_energy(
-        self, question: BranchQuestion, means: Means, latency: float | None = None
-    ) -> BranchMapping | None:
-        """The mapping of least energy, of those with at most so many cycles a visit; None if nothing fits."""
+    def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
+        """The mapping of least weight, if it weighs less than the cutoff."""
 
-    def least_latency(self, question: BranchQuestion, means: Means, energy: float | None = None) -> BranchMapping | None:
-        """The mapping of least latency, of those of at most so much energy a visit; None if nothing fits."""
+    def bound(self, question: BranchQuestion, weights: Weights) -> float:
+        """What the mapping weighs at least, as far as that can be said at once."""

@@ -86,6 +86,7 @@ class ExactSearch:
     count   how many mappings to keep: the best ones that differ in energy or latency
     enough  stop at the first mapping
     surroundings  of a mapping that is a branch of a tree
+    ceiling  mappings from this value on are not wanted
     effort  how the search goes about its work
     """
 
@@ -99,6 +100,7 @@ class ExactSearch:
     count: int = 1
     enough: bool = False
     surroundings: Surroundings = ALONE
+    ceiling: float = math.inf
     effort: Effort = EFFORT
     pruned: Counter[str] = field(default_factory=Counter)
     interrupted: bool = False
@@ -109,7 +111,9 @@ class ExactSearch:
         self._started = time.perf_counter()
         self.canonical = canonical_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
         self.problem, self.arch = self.canonical.problem, with_single_axes(self.canonical.arch)
-        self.found = BestFound(self.objective, self.machine, self.count, surroundings=self.surroundings)
+        self.found = BestFound(
+            self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
+        )
         self.frontier = Frontier(self.found, self.effort.frontier_share * self.means.memory_limit)
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
@@ -328,6 +332,7 @@ class ExactSearch:
             count,
             self.enough,
             self.surroundings,
+            self.ceiling,
             self.effort,
         )
         first.solve(proof)

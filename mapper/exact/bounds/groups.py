@@ -56,7 +56,7 @@ class GroupBounds:
         return bounds
 
     def _known_outside(self, group: ArrayGroup, level: int, fanout: int) -> Bounds:
-        """Bounds where the arrays of a fanout, and of those outside it, are those of a group; many groups share them."""
+        """Bounds where the arrays of a fanout, and of those outside it, are those of a group; many groups share it."""
         known = from_fanout(group, fanout, self.root.hierarchy)
         key = level, fanout, group_key(known)
         if key not in self._outside:

@@ -1,0 +1,96 @@
+"""Where nodes of tensors that come from outside a part may stand among the loops above its split.
+
+A node directly below a loop that does not move its tensor holds the same tile as one above that loop, and costs no
+less. A node all of whose loops below move its tensor saves nothing over one below them, and holds more. So only those
+depths are tried with a moving loop directly above and a standing one directly below; directly above the split, where
+several branches share the node, or where the even space would bind it to others inside its branch.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ...arch import Memory
+from ...ir import Cascade, Operation
+from ..space import Space
+from .parts import TreePart
+from .sharing import SharedDim
+from .upper_memories import UpperMemories
+from .upper_nodes import Chain
+
+Dims = tuple[SharedDim, ...]
+"""Of the loops above a split, outermost first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """The nodes above splits of one cascade on one machine."""
+
+    cascade: Cascade
+    memories: UpperMemories
+    space: Space
+    _users: dict[tuple[tuple[str, ...], str], list[Operation]] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], list[Chain]] = field(default_factory=dict)
+
+    def users(self, part: TreePart, tensor: str) -> list[Operation]:
+        """The operations of a part that read or write a tensor, in the order in which they are done."""
+        key = part.names, tensor
+        if key not in self._users:
+            operations = (self.cascade.operation(name) for name in part.names)
+            self._users[key] = [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
+        return self._users[key]
+
+    def chains(self, part: TreePart, loops: Dims, tensor: str, home: str) -> list[Chain]:
+        """All choices of nodes for a tensor, none among them first."""
+        key = part.names, part.sizes, loops, tensor, home
+        if key not in self._known:
+            self._known[key] = self._chains(part, loops, tensor, home)
+        return self._known[key]
+
+    def _chains(self, part: TreePart, loops: Dims, tensor: str, home: str) -> list[Chain]:
+        users = self.users(part, tensor)
+        memories = [memory for memory in self.memories.upper if self._may_keep(memory, users, tensor, home)]
+        depths = list(self._depths(part, loops, users, tensor))
+        found: list[Chain] = [()]
+        for count in range(1, len(memories) + 1):
+            for chosen in itertools.combinations(memories, count):
+                for places in itertools.combinations_with_replacement(depths, count):
+                    found.append(tuple((m.name, depth) for m, depth in zip(chosen, places, strict=True)))
+        return found
+
+    def _may_keep(self, memory: Memory, users: Sequence[Operation], tensor: str, home: str) -> bool:
+        inside = self.memories.depth[memory.name] > self.memories.depth[home]
+        return inside and all(memory.keeps[user.problem.tensor(tensor).role] != "never" for user in users)
+
+    def _depths(self, part: TreePart, loops: Dims, users: Sequence[Operation], tensor: str) -> Iterator[int]:
+        first = users[0]
+        moves = [loop.of(first.name) in first.problem.tensor(tensor).dims for loop in loops]
+        innermost = len(loops)
+        for depth in range(innermost + 1):
+            if depth and not moves[depth - 1]:
+                continue
+            if depth < innermost and moves[depth]:
+                continue
+            if depth == innermost and len(users) == 1 and (self.space == "uneven" or not loops):
+                continue
+            if len(users) == 1 or self._alike(part, loops[:depth], users, tensor):
+                yield depth
+
+    def _alike(self, part: TreePart, above: Dims, users: Sequence[Operation], tensor: str) -> bool:
+        """Whether all operations ask a node for the same tile."""
+        sizes = dict(zip(part.names, part.sizes, strict=True))
+        asks = set()
+        for user in users:
+            own = dict(sizes[user.name])
+            ask = []
+            for i, rank in enumerate(user.problem.tensor(tensor).ranks):
+                terms = [
+                    (coefficient, own[dim], tuple(k for k, loop in enumerate(above) if loop.of(user.name) == dim))
+                    for dim, coefficient in rank
+                    if own[dim] > 1
+                ]
+                ask.append((tuple(sorted(terms)), user.pad(tensor, i)))
+            asks.add(tuple(ask))
+        return len(asks) == 1
