@@ -21,6 +21,7 @@ from tilewright.ir import Mapping, MappingError, Problem
 from tilewright.mapper.exact.array_choices import ArrayChoices, ArrayPlans
 from tilewright.mapper.exact.bounds.array_groups import group_of
 from tilewright.mapper.exact.bounds.bounds import Bounds
+from tilewright.mapper.exact.bounds.table_columns import TableColumns
 from tilewright.mapper.exact.canonical import canonical_problem
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.effort import EFFORT
@@ -78,7 +79,12 @@ def check_path(mapping: Mapping, cost: Cost, context: SearchContext, rng: random
     """All tables along a mapping's path: those for any arrays, and, over every lattice, those for its own."""
     steps, most = list(steps_to(mapping, context)), columns_of(cost, context) * SLACK
     arrays, root = steps[0].rows.arrays, context.bounds
-    groups = [root, context.groups.rough()]
+    some_ports = TableColumns.of(root.columns.rows, root.columns.rows.ports[::2])
+    groups = [
+        root,
+        context.groups.rough(),
+        Bounds(root.hierarchy, root.footprints, root.lattice, some_ports),
+    ]
     group: Bounds | None = context.groups.of(group_of(context.hierarchy, context.tiling, arrays))
     while group is not None:
         groups += [group, context.groups.of_one(group, [array[0] for array in arrays])]
