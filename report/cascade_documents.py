@@ -280,9 +280,10 @@ def parse_fused(text: str, where: str) -> LoadedFused:
         mapping = FusedMapping(cascade, _tree_of(document.tree))
     except TilewrightError as error:
         raise error.located(f"{where}: tree") from None
-    for certificate in (document.certificate, document.unfused and document.unfused.certificate):
-        if certificate is not None:
-            check_objective(certificate, where)
+    if document.certificate is not None:
+        check_objective(document.certificate, f"{where}: certificate")
+    if document.unfused is not None:
+        check_objective(document.unfused.certificate, f"{where}: unfused.certificate")
     recorded = RecordedFused(document.cost, document.certificate, document.unfused)
     return LoadedFused(mapping, architecture_of(document.architecture), recorded)
 

@@ -169,7 +169,7 @@ def parse_mapping(text: str, where: str) -> LoadedMapping:
     except TilewrightError as error:
         raise error.located(f"{where}: nest") from None
     if document.certificate:
-        check_objective(document.certificate, where)
+        check_objective(document.certificate, f"{where}: certificate")
     arch = architecture_of(document.architecture)
     return LoadedMapping(mapping, arch, Recorded(document.cost, document.certificate))
 
@@ -193,7 +193,7 @@ def check_objective(certificate: Certificate, where: str) -> None:
     try:
         parse_objective(certificate.objective)
     except TilewrightError as error:
-        raise MappingError(error.message, where=f"{where}: certificate.{error.where}", hint=error.hint) from None
+        raise MappingError(error.message, where=f"{where}.{error.where}", hint=error.hint) from None
 
 
 def _summary_of(cost: Cost, certificate: Certificate | None) -> _Summary:

@@ -54,7 +54,7 @@ def fused_bound_data(cascade: Cascade, points: Sequence[FusedSlopePoint], kind: 
 def fused_point_rows(cascade: Cascade, points: Sequence[FusedSlopePoint]) -> list[tuple[str, ...]]:
     """Buffer, least traffic, that with nothing fused, what fusing saves, how far it is above compulsory, as texts."""
     compulsory = compulsory_of(cascade)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for p in points:
         if p.traffic is None:
             rows.append((count(p.words), "nothing fits", "-", "-", "-"))
@@ -95,10 +95,13 @@ def draw_fused(cascade: Cascade, points: Sequence[FusedSlopePoint], paths: Seque
 
     with figure_style():
         figure, axes = new_figure(6.4, 4.4)
-        found = [p for p in points if p.traffic is not None]
-        least = "least traffic, proven" if all(p.proven for p in found) else "least traffic found"
-        apart = [(p.words, p.unfused) for p in found if p.unfused is not None]
-        axes.plot([p.words for p in found], [p.traffic for p in found], "o-", color=BLUE, label=least)
+        found = [(p.words, p.traffic) for p in points if p.traffic is not None]
+        least = (
+            "least traffic, proven" if all(p.proven for p in points if p.traffic is not None) else "least traffic found"
+        )
+        apart = [(p.words, p.unfused) for p in points if p.unfused is not None]
+        if found:
+            axes.plot(*zip(*found, strict=True), "o-", color=BLUE, label=least)
         if apart:
             axes.plot(*zip(*apart, strict=True), "s--", color=VERMILION, label="nothing fused")
         axes.axhline(compulsory_of(cascade), linestyle=":", color=GREY, label="compulsory")

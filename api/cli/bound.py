@@ -134,16 +134,28 @@ def _curve_of_problem(problem: Problem) -> _Curve:
     from ..report.bound import bound_data, bound_document, bound_page, draw
 
     check_countable(problem)
-    makers = (ski_slope, bound_data, bound_page, bound_document, draw)
-    return _Curve(problem.name, *(partial(make, problem) for make in makers))
+    return _Curve(
+        problem.name,
+        partial(ski_slope, problem),
+        partial(bound_data, problem),
+        partial(bound_page, problem),
+        partial(bound_document, problem),
+        partial(draw, problem),
+    )
 
 
 def _curve_of_cascade(cascade: Cascade) -> _Curve:
     from ..mapper.fused_slope import fused_slope
     from ..report.fused_bound import draw_fused, fused_bound_data, fused_bound_document, fused_bound_page
 
-    makers = (fused_slope, fused_bound_data, fused_bound_page, fused_bound_document, draw_fused)
-    return _Curve(cascade.name, *(partial(make, cascade) for make in makers))
+    return _Curve(
+        cascade.name,
+        partial(fused_slope, cascade),
+        partial(fused_bound_data, cascade),
+        partial(fused_bound_page, cascade),
+        partial(fused_bound_document, cascade),
+        partial(draw_fused, cascade),
+    )
 
 
 def _command(layer: str | None, options: Iterable[tuple[str, str | None]]) -> str:

@@ -110,10 +110,10 @@ def explain(
     source = read_source(mapping) if mapping is not None else None
     work = layer if mapping is None else mapping
     if op or tree or (source is not None and source.is_fused) or (einsum is None and _is_cascade(work)):
-        given = read_source(work or "") if source is None else source
+        named = read_source(work or "") if source is None else source
         refuse_of_cascades(context, "dataflow", "constraints", "constraint", "conv", "gemm", "einsum")
         asked = TreeQuestion(objective, tiling, space, time_limit, memory_limit, store, no_cache)
-        explain_cascade(given, op, tree, arch, set_fields, asked, Written(svg, html, as_json))
+        explain_cascade(named, op, tree, arch, set_fields, asked, Written(svg, html, as_json))
         return
     if mapping is not None and no_changes:
         why = "it is for searches, and with --no-changes there is none"
