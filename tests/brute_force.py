@@ -94,9 +94,7 @@ def chains(size: int, slots: int, ragged: bool) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def all_mappings(
-    problem: Problem, arch: Architecture, ragged: bool, keep: KeepRule = by_role
-) -> Iterator[Mapping]:
+def all_mappings(problem: Problem, arch: Architecture, ragged: bool, keep: KeepRule = by_role) -> Iterator[Mapping]:
     """All placements, factorizations, spatial assignments and permutations; capacities and axes unchecked."""
     for placement in placements(problem, arch, keep):
         parts = structure(arch, placement)
@@ -283,9 +281,7 @@ def count_region_blocks(problem: Problem, memories: tuple[Memory, ...], most: in
     return {count: range(ways) for count, ways in found.items() if ways}
 
 
-def _kept_nodes(
-    problem: Problem, memories: tuple[Memory, ...], keep: KeepRule = by_role
-) -> Iterator[list[list[Node]]]:
+def _kept_nodes(problem: Problem, memories: tuple[Memory, ...], keep: KeepRule = by_role) -> Iterator[list[list[Node]]]:
     """All placements in some memories: per tensor the nodes that keep it, outermost first."""
     options = {"must": [True], "may": [True, False], "never": [False]}
     nodes = [[Node(m.name, t.name) for m in memories] for t in problem.tensors]
