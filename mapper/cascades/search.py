@@ -106,7 +106,6 @@ class CascadeSearch:
         self._started = time.perf_counter()
         check_searchable(self.question)
         self.memories = UpperMemories(self.question.arch)
-        question = self.question
         self.solver = self._solver()
 
     def _solver(self) -> TableBranches | ExactBranches:

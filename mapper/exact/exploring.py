@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import numpy as np
 
@@ -70,6 +71,9 @@ LATER_DIVES: dict[Tiling, int] = {"perfect": 8, "ragged": 12}
 
 DIVE_WIDTH = 16
 """Rows carried along in a dive."""
+
+MOST_REACH = 1e60
+"""From here on, no bound is too far: the next power would be no number."""
 
 FIRST_REACH = 1.02
 """How many times as much as the best row a dive's next rows may cost at first; more where there are none."""
@@ -233,7 +237,7 @@ class Exploring:
                 return min(grown, key=lambda each: float(each.bound[0]))
             if below == self._cutoff:
                 return batch.take(slice(0))
-            reach = reach**4
+            reach = reach**4 if reach < MOST_REACH else inf
 
     def _grow_below_cutoff(self, batch: Batch) -> None:
         """Grow the best of the rows that a lower cutoff has left."""

@@ -163,9 +163,7 @@ class Bounds:
             return None
         self.forget()
         finer = lattice.of_cells(int(min(FINER * cells, most_cells)))
-        return Bounds(
-            self.hierarchy, self.footprints, finer, self.columns, budget=self.memo.budget, moves=self.moves
-        )
+        return Bounds(self.hierarchy, self.footprints, finer, self.columns, budget=self.memo.budget, moves=self.moves)
 
     def prepare(self, state: State) -> None:
         """Make the tables that a bound on rows with nothing but arrays decided takes."""
@@ -308,9 +306,7 @@ class Bounds:
             least = np.minimum(least, self.lattice.around(values, [*free, d]))
         return least
 
-    def charged_inside(
-        self, boundary: MemoryBoundary, block: Block, tiles: Ints, most: Ints, shared: Floats
-    ) -> Floats:
+    def charged_inside(self, boundary: MemoryBoundary, block: Block, tiles: Ints, most: Ints, shared: Floats) -> Floats:
         """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
         fanouts.
 

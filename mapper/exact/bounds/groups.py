@@ -60,7 +60,7 @@ class GroupBounds:
         return bounds
 
     def _known_outside(self, group: ArrayGroup, level: int, fanout: int) -> Bounds:
-        """Bounds where the arrays of a fanout, and of those outside it, are those of a group: for many groups the same."""
+        """Bounds where the arrays of a fanout, and of those outside it, are those of a group; many share them."""
         known = from_fanout(group, fanout, self.root.hierarchy)
         key = level, fanout, group_key(known)
         if key not in self._outside:

@@ -183,7 +183,6 @@ class Lattice:
                 before *= n
         return table
 
-
     def within(self, table: Floats) -> Floats:
         """(lattice): for every cell, the least over tiles that are no larger along any dimension."""
         for d, least in enumerate(self.least):

@@ -15,7 +15,7 @@ import brute_force
 from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import ENERGY, parse_objective
-from tilewright.cost_models.cascades import evaluate_tree, visit_cost
+from tilewright.cost_models.cascades import evaluate_tree, taken_bits, visit_cost
 from tilewright.ir import Cascade, FusedMapping, Loop, LoopNest, Mapping, MappingError, Node, Problem, Tree
 from tilewright.mapper.cascades.branch import BranchMapping, BranchQuestion
 from tilewright.mapper.cascades.tables import TableBranches, supports
@@ -153,6 +153,24 @@ def _costs(whole: Cascade, arch: Architecture, question: BranchQuestion) -> list
     return found
 
 
+def _is_as_said(whole: Cascade, arch: Architecture, question: BranchQuestion, found: BranchMapping) -> bool:
+    """Whether a mapping costs, and takes, what it is said to."""
+    operation, homes = whole.operation(question.operation), dict(question.homes)
+    problem = Problem(operation.name, question.sizes, operation.problem.tensors)
+    top = tuple(Node(homes[t.name], t.name) for t in problem.tensors)
+    mapping = Mapping(problem, LoopNest((*top, *found.items)))
+    machine = arch.model_copy(update={"mac": arch.mac.of(operation.kind)})
+    busy = {memory: (read, written) for memory, read, written in question.busy}
+    cost = visit_cost(mapping, machine, question.again, busy)
+    taken = tuple((t.memory, t.role, t.bits) for t in taken_bits(mapping, machine) if t.memory == "GLB")
+    exactly = arch.reuse == "at_node" or not arch.total_leakage_pj_per_cycle
+    return (
+        taken == found.used
+        and (_close(cost.energy_pj, found.energy_pj) or not exactly)
+        and (_close(cost.latency_cycles, found.latency_cycles) or arch.reuse == "across_levels")
+    )
+
+
 def _close(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
 
@@ -172,6 +190,7 @@ def test_no_mapping_of_a_branch_is_better(seeds: range) -> None:
             assert (best is None) == (not costs)
             least = min((weights.of(*cost) for cost in costs), default=math.inf)
             assert best is None or _close(weights.of(best.energy_pj, best.latency_cycles), least)
+            assert best is None or _is_as_said(whole, arch, question, best)
             assert _close(tables.bound(question, weights), least) or not costs
             assert tables.least(question, weights, least * (1 - 1e-6)).mapping is None
         front = [(m.energy_pj, m.latency_cycles) for m in tables.front(question)]
