@@ -23,9 +23,9 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from cascade_skeletons import STATED, Fuse, Items, Sites, Skeleton, Skeletons, Wider, sites
 
 import brute_force
+from cascade_skeletons import STATED, Fuse, Items, Sites, Skeleton, Skeletons, Wider, sites
 from tilewright.arch import Architecture, Keep, Memory
 from tilewright.cost_models.cascades import Held, Way, count_way, occupancy, ways_of
 from tilewright.cost_models.cost import capacity_parts, cost_of
@@ -225,6 +225,8 @@ class Trees:
         """All loops and nodes of a branch."""
         tile = self.tile(skeleton, operation)
         cut = {dim for dim, _ in tile if skeleton.trips(operation.name, dim) > 1}
+        if cut and not self.wider.ragged:
+            cut = {dim for dim, _ in tile}
         key = operation.name, tile, tuple(sorted(cut)), tuple(sorted(homes.items()))
         if key not in self._mappings:
             self._mappings[key] = list(self._all_mappings(Problem("tile", tile, operation.problem.tensors), cut, homes))

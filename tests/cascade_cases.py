@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import brute_force
 from cascade_brute_force import Trees
 from cascade_skeletons import Fuse, Skeletons, orders
-
-import brute_force
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.arch.spec import Op
 from tilewright.ir import Cascade
@@ -97,10 +97,9 @@ def _is_small(case: Case, most: int) -> bool:
             return False
     if len(operations) * len(list(orders(case.cascade))) > 9:
         return False
-    for skeletons, _ in enumerate(Skeletons(case.cascade, case.arch.memories[0].name, case.fuse), 1):
-        if skeletons * len(case.trees.upper) > most // 2:
-            return False
-    return True
+    enough = most // 2 // len(case.trees.upper)
+    skeletons = Skeletons(case.cascade, case.arch.memories[0].name, case.fuse)
+    return len(list(itertools.islice(skeletons, enough + 1))) <= enough
 
 
 # ---- machines ----------------------------------------------------------------------------------------------

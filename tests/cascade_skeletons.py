@@ -29,11 +29,13 @@ class Wider:
     repeated  several shared loops of one dimension at one split
     higher    exchange nodes with shared loops between them and their split
     empty     splits inside others without loops
+    ragged    ragged loops below shared ones, over dimensions that these do not cut
     """
 
     repeated: bool = False
     higher: bool = False
     empty: bool = False
+    ragged: bool = False
 
 
 STATED = Wider()
