@@ -139,11 +139,14 @@ class Cascade(Shown):
 
     def operation(self, name: str) -> Operation:
         """The operation of that name; ProblemError names the nearest one otherwise."""
-        for operation in self.operations:
-            if operation.name == name:
-                return operation
+        if name in self._by_name:
+            return self._by_name[name]
         names = [operation.name for operation in self.operations]
         raise ProblemError(f"unknown operation {name!r}", where=self.name, hint=did_you_mean(name, names))
+
+    @cached_property
+    def _by_name(self) -> dict[str, Operation]:
+        return {operation.name: operation for operation in self.operations}
 
     @cached_property
     def tensors(self) -> tuple[str, ...]:

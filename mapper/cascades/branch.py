@@ -28,6 +28,7 @@ class BranchQuestion:
     room       bits left for the branch's own nodes, for every bounded part of every memory outside all arrays
     again      visits that add to one output tile, one after the other: in all but the first of them the tile is filled
                from its home, and first updates read. Costs are means over these visits
+    divides    whether all tiles inside divide those of the visit: only a loop above may leave a ragged last step
     busy       what the nodes above need for this operation: bits read and written per visit, by memory. It takes
                cycles of ports, and no energy here
     """
@@ -38,6 +39,7 @@ class BranchQuestion:
     room: Room
     again: int = 1
     busy: tuple[tuple[str, float, float], ...] = ()
+    divides: bool = False
 
     def idle(self) -> BranchQuestion:
         """The same with nothing else at the ports."""

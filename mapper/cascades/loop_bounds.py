@@ -3,7 +3,8 @@
 With loops in one order, and no halo between steps, the words that pass into a node below some of them are those of the
 tensor, as often as loops repeat them that do not move it and stand outside one that does; and a tensor whose home is
 outside all loops comes into the branches as often as all loops repeat it that do not move it. Both are products of
-trips. Windows may save words between steps, never words of the whole tensor: they are counted once, so these are bounds.
+trips. Windows may save words between steps, never words of the whole tensor: these are counted once, so the products
+are bounds.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from ...arch import Memory
 from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Operation, Tensor
-from .parts import TreePart
+from .parts import VisitedPart
 from .placing import Placing
 from .sharing import SharedDim
 from .upper_memories import Floats, UpperMemories
@@ -46,7 +47,7 @@ class LoopBounds:
     cascade: Cascade
     memories: UpperMemories
     placing: Placing
-    part: TreePart
+    part: VisitedPart
     dims: tuple[SharedDim, ...]
     trips: Floats
 

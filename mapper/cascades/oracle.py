@@ -37,7 +37,7 @@ class ExactBranches:
     def __post_init__(self) -> None:
         self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in self.cascade}
         self._larger: dict[
-            tuple[str, tuple[tuple[str, str], ...], Weights], list[tuple[BranchQuestion, Room, BranchAnswer]]
+            tuple[str, tuple[tuple[str, str], ...], bool, Weights], list[tuple[BranchQuestion, Room, BranchAnswer]]
         ] = {}
 
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
@@ -52,7 +52,7 @@ class ExactBranches:
             return found
         answer = self._search(question, weights, cutoff)
         known.append((question.room, answer))
-        around = question.operation, question.homes, weights
+        around = question.operation, question.homes, question.divides, weights
         self._larger.setdefault(around, []).append((question, question.room, answer))
         return answer
 
@@ -63,7 +63,8 @@ class ExactBranches:
         So each of them costs in the mean no less than its part of the larger one.
         """
         best = 0.0
-        for known, room, answer in self._larger.get((question.operation, question.homes, weights), ()):
+        alike = question.operation, question.homes, question.divides, weights
+        for known, room, answer in self._larger.get(alike, ()):
             part = _part_of(question, known, self._sums[question.operation])
             if part is not None and part * answer.bound > best and _holds(room, question.room):
                 best = part * answer.bound
@@ -84,7 +85,7 @@ class ExactBranches:
             problem,
             machine,
             objective_of(weights),
-            self.tiling,
+            "perfect" if question.divides else self.tiling,
             self.space,
             means=self.means,
             surroundings=around,

@@ -15,7 +15,7 @@ Busy = tuple[tuple[str, float, float], ...]
 
 
 @dataclass(frozen=True)
-class TreePart:
+class VisitedPart:
     """All visits of a part of a tree, each of which costs as much in the mean.
 
     names    operations, in the order in which they are done
@@ -37,7 +37,9 @@ class TreePart:
 
     def question(self) -> BranchQuestion:
         """What a single operation's branch is asked."""
-        return BranchQuestion(self.names[0], self.sizes[0], self.homes, self.room, self.again[0], self.busy[0])
+        return BranchQuestion(
+            self.names[0], self.sizes[0], self.homes, self.room, self.again[0], self.busy[0], divides=self.steps
+        )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from ...arch import Memory
 from ...ir import Cascade, Operation
 from ..space import Space
-from .parts import TreePart
+from .parts import VisitedPart
 from .sharing import SharedDim
 from .upper_memories import UpperMemories
 from .upper_nodes import Chain
@@ -31,21 +31,25 @@ class Placing:
     cascade: Cascade
     memories: UpperMemories
     space: Space
+    _users: dict[tuple[tuple[str, ...], str], list[Operation]] = field(default_factory=dict)
     _known: dict[tuple[object, ...], list[Chain]] = field(default_factory=dict)
 
-    def users(self, part: TreePart, tensor: str) -> list[Operation]:
+    def users(self, part: VisitedPart, tensor: str) -> list[Operation]:
         """The operations of a part that read or write a tensor, in the order in which they are done."""
-        operations = (self.cascade.operation(name) for name in part.names)
-        return [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
+        key = part.names, tensor
+        if key not in self._users:
+            operations = (self.cascade.operation(name) for name in part.names)
+            self._users[key] = [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
+        return self._users[key]
 
-    def chains(self, part: TreePart, loops: Dims, tensor: str, home: str) -> list[Chain]:
+    def chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str) -> list[Chain]:
         """All choices of nodes for a tensor, none among them first."""
         key = part.names, part.sizes, loops, tensor, home
         if key not in self._known:
             self._known[key] = self._chains(part, loops, tensor, home)
         return self._known[key]
 
-    def _chains(self, part: TreePart, loops: Dims, tensor: str, home: str) -> list[Chain]:
+    def _chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str) -> list[Chain]:
         users = self.users(part, tensor)
         memories = [memory for memory in self.memories.upper if self._may_keep(memory, users, tensor, home)]
         depths = list(self._depths(part, loops, users, tensor))
@@ -60,7 +64,7 @@ class Placing:
         inside = self.memories.depth[memory.name] > self.memories.depth[home]
         return inside and all(memory.keeps[user.problem.tensor(tensor).role] != "never" for user in users)
 
-    def _depths(self, part: TreePart, loops: Dims, users: Sequence[Operation], tensor: str) -> Iterator[int]:
+    def _depths(self, part: VisitedPart, loops: Dims, users: Sequence[Operation], tensor: str) -> Iterator[int]:
         first = users[0]
         moves = [loop.of(first.name) in first.problem.tensor(tensor).dims for loop in loops]
         innermost = len(loops)
@@ -74,7 +78,7 @@ class Placing:
             if len(users) == 1 or self._alike(part, loops[:depth], users, tensor):
                 yield depth
 
-    def _alike(self, part: TreePart, above: Dims, users: Sequence[Operation], tensor: str) -> bool:
+    def _alike(self, part: VisitedPart, above: Dims, users: Sequence[Operation], tensor: str) -> bool:
         """Whether all operations ask a node for the same tile."""
         sizes = dict(zip(part.names, part.sizes, strict=True))
         asks = set()

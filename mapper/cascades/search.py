@@ -29,6 +29,7 @@ from ..space import Space
 from ..tilings import Tiling
 from .oracle import ExactBranches
 from .parts import FoundPart
+from .tables import TableBranches, supports
 from .tree_search import Fuse, TreeSearch
 from .upper_memories import UpperMemories
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
@@ -105,8 +106,14 @@ class CascadeSearch:
         self._started = time.perf_counter()
         check_searchable(self.question)
         self.memories = UpperMemories(self.question.arch)
+        self.solver = self._solver()
+
+    def _solver(self) -> TableBranches | ExactBranches:
+        """Tables where they are exact, else a search for every question."""
         question = self.question
-        self.solver = ExactBranches(question.cascade, question.arch, question.space, question.tiling, self.means)
+        if supports(question.cascade, question.arch, question.space, question.tiling) is None:
+            return TableBranches(question.cascade, question.arch)
+        return ExactBranches(question.cascade, question.arch, question.space, question.tiling, self.means)
 
     def run(self) -> CascadeAnswer:
         """The best mapping, its cost, and the proof."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir import LoopNest, Mapping
 from ..exact.rows import Flags, Floats, Ints
-from .table_cuts import FAR, NEAR, OWN, CutTable
+from .table_cuts import FAR, NEAR, OWN, CutTable, with_sources
 from .table_form import NamedForm
 from .table_inside import InsideTable
 from .table_nest import nest_of
@@ -183,7 +183,7 @@ class BranchTable:
         columns = cuts.columns.take(entry, 1)
         passing = []
         for node, tensor in enumerate(order):
-            per_word, always = self._passing(tensor)
+            per_word, always = self._passing(tensor, self.timed)
             columns += always[:, None]
             fixed = [d for d in form.dims_beside(tensor) if d not in tiles.whole[node]]
             words = (self.points / tiles.extents[node, fixed].prod(axis=0)).take(cell)
@@ -193,26 +193,26 @@ class BranchTable:
                 columns += per_word[:, None] * words
         return Family(tiles, cuts, cell, entry, bits[cell], columns, tuple(passing))
 
-    def _passing(self, tensor: int) -> tuple[Floats, Floats]:
+    def _passing(self, tensor: int, timed: bool) -> tuple[Floats, Floats]:
         """(columns,) what each word that enters an own node adds, and what it adds however many enter."""
         form, arch = self.form, self.machine.arch
         wide, narrow = form.widths[tensor], form.finished[tensor]
         if tensor != form.output:
-            return self._cost(far=(wide, 0.0), near=(0.0, wide)), self._cost(far=(0.0, 0.0), near=(0.0, 0.0))
+            return self._cost(timed, (wide, 0.0), (0.0, wide)), self._cost(timed, (0.0, 0.0), (0.0, 0.0))
         once = self.first * wide * arch.first_read_elision
         drained = wide * arch.inner_drain_read
         return (
-            self._cost(far=(wide, wide), near=(drained, wide)),
-            self._cost(far=(-once, -self.first * (wide - narrow)), near=(0.0, -once)),
+            self._cost(timed, (wide, wide), (drained, wide)),
+            self._cost(timed, (-once, -self.first * (wide - narrow)), (0.0, -once)),
         )
 
-    def _cost(self, far: tuple[float, float], near: tuple[float, float]) -> Floats:
+    def _cost(self, timed: bool, far: tuple[float, float], near: tuple[float, float]) -> Floats:
         """(columns,) of bits that the outermost memory and the nearest one read and write."""
         machine = self.machine
         energy = 0.0
         for memory, (read, written) in zip((machine.outermost, machine.nearest), (far, near), strict=True):
             energy += (read * memory.read_energy_pj + written * memory.write_energy_pj) / memory.access_bits
-        if not self.timed:
+        if not timed:
             return np.array([energy])
         bits = far, near
         ports = [bits[port.memory][0] * port.read + bits[port.memory][1] * port.write for port in machine.ports]
@@ -221,16 +221,31 @@ class BranchTable:
     # ---- mappings ------------------------------------------------------------------------------------------
 
     def mapping(
-        self, named: NamedForm, sizes: dict[str, int], homes: dict[str, str], entry: int, sheet: Sheet
-    ) -> Mapping:
-        """An entry of a sheet, below the homes of its tensors."""
+        self, named: NamedForm, sizes: dict[str, int], homes: dict[str, str], sheet: Sheet, entry: int
+    ) -> tuple[Mapping, Floats]:
+        """An entry of a sheet, below the homes of its tensors; (columns, 1) its costs of one visit, as if timed."""
         number, place = sheet.which[:, entry].tolist()
         family = sheet.families[number]
         cell = int(family.cell[place])
         cut = self.lattice.place(tuple(family.tiles.cut[:, cell].tolist()))
         row = family.cuts.row(cut, int(family.entry[place]))
-        nest = nest_of(self.inside, row, family.tiles, cell, named.tile(sizes))
-        return named.restored(sizes, homes, LoopNest(tuple(nest)))
+        tile = named.tile(sizes)
+        nest = nest_of(self.inside, row, family.tiles, cell, tile)
+        return named.restored(sizes, homes, LoopNest(tuple(nest))), self._timed(family, cell, row, tile)
+
+    def _timed(self, family: Family, cell: int, row: int, tile: tuple[int, ...]) -> Floats:
+        """(columns, 1) costs of one visit of one mapping, cycles among them."""
+        rows = self.inside.rows.take(np.array([row]))
+        energy, ports = with_sources(self.inside, rows, family.cuts.sources, timed=True)
+        columns = np.array([energy, rows.busiest, rows.serial, *ports])
+        for node, tensor in enumerate(family.tiles.order):
+            per_word, always = self._passing(tensor, timed=True)
+            extent = family.tiles.extents[node, :, cell]
+            whole = family.tiles.whole[node]
+            beside = math.prod(tile[d] if d in whole else int(extent[d]) for d in self.form.dims_beside(tensor))
+            columns += (always + per_word * (self.points / beside))[:, None]
+        timed: Floats = columns * (math.prod(tile) / self.points)
+        return timed
 
 
 def lower_steps(values: Floats) -> Ints:

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ..exact.rows import Floats, Ints
-from .table_inside import InsideTable
-from .table_lattice import Lattice
+from .table_inside import Insides, InsideTable
+from .table_lattice import TileLattice
 
 FAR, OWN, NEAR = 0, 1, 2
 """Where the inside takes a tensor from: the outermost memory, a node of the nearest memory inside the branch, one above
@@ -39,7 +39,7 @@ class CutTable:
         lattice = table.lattice
         rows = table.rows
         number = lattice.numbers([lattice.places(d, tile) for d, tile in enumerate(rows.tile)])
-        energy, ports = _with_sources(table, sources, timed)
+        energy, ports = with_sources(table, rows, sources, timed)
         if timed:
             columns = np.array([energy, rows.busiest, rows.serial, *ports])
             start, entry = _fronts_of_divisors(lattice, number, columns)
@@ -63,12 +63,14 @@ class CutTable:
 
     @cached_property
     def _energy(self) -> Floats:
-        return _with_sources(self.table, self.sources, timed=False)[0]
+        return with_sources(self.table, self.table.rows, self.sources, timed=False)[0]
 
 
-def _with_sources(table: InsideTable, sources: tuple[int, ...], timed: bool) -> tuple[Floats, list[Floats]]:
+def with_sources(
+    table: InsideTable, rows: Insides, sources: tuple[int, ...], timed: bool
+) -> tuple[Floats, list[Floats]]:
     """(rows,) pJ with those of the memories that the inside takes from; cycles of their ports."""
-    form, machine, rows = table.form, table.machine, table.rows
+    form, machine = table.form, table.machine
     memories = (machine.outermost, machine.nearest)
     read = [np.zeros(len(rows)), np.zeros(len(rows))]
     written = [np.zeros(len(rows)), np.zeros(len(rows))]
@@ -91,7 +93,7 @@ def _with_sources(table: InsideTable, sources: tuple[int, ...], timed: bool) -> 
     return energy, ports
 
 
-def _fronts_of_divisors(lattice: Lattice, number: Ints, columns: Floats) -> tuple[Ints, Ints]:
+def _fronts_of_divisors(lattice: TileLattice, number: Ints, columns: Floats) -> tuple[Ints, Ints]:
     """Of all rows whose tiles divide a tile, those that no other of them beats in every column: where each tile's
     begin, and their numbers."""
     entry = fronts(number, columns)

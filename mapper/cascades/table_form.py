@@ -1,4 +1,4 @@
-"""An operation as tables see it: no names, and no more dimensions than it needs, so that equal operations share them."""
+"""An operation as tables see it: no names, no more dimensions than it needs. Equal operations share tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..exact.canonical import CanonicalForm, canonical_problem
 
 
 @dataclass(frozen=True)
-class Form:
+class TableForm:
     """One operation on one machine.
 
     problem    its dimensions and tensors, by numbers
@@ -69,7 +69,7 @@ class NamedForm:
     tensors  in the order of the form's
     """
 
-    form: Form
+    form: TableForm
     canonical: CanonicalForm
     dims: tuple[str, ...]
     tensors: tuple[str, ...]
@@ -83,7 +83,7 @@ class NamedForm:
         number = {dim: str(d) for d, dim in enumerate(dims)}
         tensors = tuple(_numbered(i, t, number) for i, t in enumerate(problem.tensors))
         mac = arch.mac.of(operation.kind)
-        form = Form(
+        form = TableForm(
             Problem("", tuple((number[dim], problem.sizes[dim]) for dim in dims), tensors),
             tuple(_renamed(fanout, number) for fanout in fanouts),
             tuple(arch.partial_width_bits(t) for t in problem.tensors),

@@ -19,8 +19,8 @@ from ...arch import Memory
 from ...cost_models.cost import capacity_parts
 from ..exact.arrays import array_vectors
 from ..exact.rows import Flags, Floats, Ints, distinct, row_codes
-from .table_form import Form
-from .table_lattice import Lattice, crossed
+from .table_form import TableForm
+from .table_lattice import TileLattice, crossed
 from .table_machine import TableMachine
 from .table_nodes import NodeTiles, Place, inner_tiles, orders
 
@@ -76,14 +76,14 @@ class InsideTable:
     tiles   per group of memories, innermost first, nodes in all their orders
     """
 
-    form: Form
+    form: TableForm
     machine: TableMachine
     first: float
     vectors: list[Ints] = field(default_factory=list)
     tiles: list[list[NodeTiles]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.lattice = Lattice(self.form.sizes)
+        self.lattice = TileLattice(self.form.sizes)
         self.vectors = self._arrays()
         self.rows = self._all()
 
@@ -173,7 +173,8 @@ class InsideTable:
 
     def _placements(self, group: Group) -> Iterator[list[Place]]:
         """Nodes that the memories may have together."""
-        must, may = [], []
+        must: list[Place] = []
+        may: list[Place] = []
         for depth, memory in group:
             for tensor, written in enumerate(self.form.problem.tensors):
                 keeps = memory.keeps[written.role]

@@ -13,7 +13,7 @@ from ..tilings import factors
 
 
 @dataclass(frozen=True)
-class Lattice:
+class TileLattice:
     """All tiles of a problem of some sizes. The number of a tile: its divisors' places, the last dimension fastest."""
 
     sizes: tuple[int, ...]
@@ -56,7 +56,7 @@ class Lattice:
     def least_of_divisors(self, values: Floats) -> Floats:
         """(tiles,) the least value of all tiles that divide a tile."""
         found = values.reshape(self.shape).copy()
-        for d, divisors in enumerate(self.divisors):
+        for d in range(len(self.sizes)):
             along = np.moveaxis(found, d, 0)
             for prime in _primes(self.sizes[d]):
                 for place, smaller in _steps(self.sizes[d], prime):

@@ -60,7 +60,7 @@ def _outside(arch: Architecture) -> list[Memory]:
 
 
 @dataclass(frozen=True)
-class Port:
+class OuterPort:
     """A bounded port of a memory outside the arrays.
 
     memory   0 the outermost, 1 the nearest
@@ -105,17 +105,17 @@ class TableMachine:
         return found
 
     @cached_property
-    def ports(self) -> tuple[Port, ...]:
+    def ports(self) -> tuple[OuterPort, ...]:
         """Of the two memories outside the arrays."""
         found = []
         for number, memory in enumerate((self.outermost, self.nearest)):
             if memory.shared_bits_per_cycle:
                 cycles = 1 / memory.shared_bits_per_cycle
-                found.append(Port(number, cycles, cycles))
+                found.append(OuterPort(number, cycles, cycles))
             if memory.read_bits_per_cycle:
-                found.append(Port(number, 1 / memory.read_bits_per_cycle, 0.0))
+                found.append(OuterPort(number, 1 / memory.read_bits_per_cycle, 0.0))
             if memory.write_bits_per_cycle:
-                found.append(Port(number, 0.0, 1 / memory.write_bits_per_cycle))
+                found.append(OuterPort(number, 0.0, 1 / memory.write_bits_per_cycle))
         return tuple(found)
 
     @cached_property

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..exact.rows import Ints
-from .table_form import Form
+from .table_form import TableForm
 from .table_lattice import chains, crossed
 
 Place = tuple[int, int]
@@ -50,7 +50,7 @@ def orders(nodes: Sequence[Place]) -> Iterator[tuple[Place, ...]]:
             yield order
 
 
-def inner_tiles(form: Form, order: tuple[Place, ...]) -> NodeTiles:
+def inner_tiles(form: TableForm, order: tuple[Place, ...]) -> NodeTiles:
     """Nodes directly around a tile of one element: what is above them all stands as it is."""
     slots = []
     for d in range(len(form.sizes)):
@@ -59,7 +59,7 @@ def inner_tiles(form: Form, order: tuple[Place, ...]) -> NodeTiles:
     return _tiles(form, order, slots)
 
 
-def _tiles(form: Form, order: tuple[Place, ...], slots: list[list[int]]) -> NodeTiles:
+def _tiles(form: TableForm, order: tuple[Place, ...], slots: list[list[int]]) -> NodeTiles:
     """slots: per dimension, the nodes directly below which it has a loop."""
     trips = [chains(size, len(nodes)) for size, nodes in zip(form.sizes, slots, strict=True)]
     chosen = crossed([len(each) for each in trips])
@@ -89,7 +89,7 @@ class CutTiles:
     exactly: tuple[bool, ...]
 
 
-def cut_tiles(form: Form, order: tuple[int, ...]) -> CutTiles:
+def cut_tiles(form: TableForm, order: tuple[int, ...]) -> CutTiles:
     """Own nodes of some tensors below a visit's tile."""
     # Gap i is the one directly above node i, gap 0 below what stands around the branch. By rule 2 no dimension has a
     # loop in the gaps above the first node that it moves.

@@ -1,14 +1,4 @@
-"""Branches answered by tables: exact on machines of one memory outside the arrays, a few tables for every operation.
-
-table_machine.py   which machines and operations
-table_form.py      an operation without names: equal ones share tables
-table_lattice.py   tiles as numbers
-table_nodes.py     which nodes and loops are worth having
-table_inside.py    arrays and memories inside them, from the MAC outwards
-table_cuts.py      the least costs below each tile of the nearest memory
-table_branches.py  own nodes of that memory, for a visit's tile and homes
-table_nest.py      loops and nodes of an entry
-"""
+"""Branches answered by tables: exact on machines of one memory outside the arrays, a few tables for every operation."""
 
 from __future__ import annotations
 
@@ -19,21 +9,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arch import Architecture
-from ...cost_models.cascades import visit_cost
-from ...ir import Cascade
+from ...ir import Cascade, Loop, Node
 from ..constraints import Constraints
 from ..exact.rows import Floats, Ints
 from ..question import FREE
 from ..space import Space
 from ..tilings import Tiling
-from .branch import BranchMapping, BranchQuestion
-from .machine import UNBOUNDED
-from .oracle import machine_with_room
+from .branch import BranchAnswer, BranchMapping, BranchQuestion
 from .table_branches import BranchTable, Choices, Sources, lower_steps
 from .table_cuts import FAR, NEAR, fronts
-from .table_form import Form, NamedForm
+from .table_form import NamedForm, TableForm
 from .table_inside import InsideTable
 from .table_machine import TableMachine, refusal
+from .upper_memories import UNBOUNDED
 from .weights import Weights
 
 
@@ -55,7 +43,7 @@ class StepFunction(NamedTuple):
     energy_pj: Floats
 
 
-class _Asked(NamedTuple):
+class _Tabled(NamedTuple):
     """All but the room and the ports of a question."""
 
     table: BranchTable
@@ -74,26 +62,28 @@ class TableBranches:
     arch: Architecture
     searches: int = 0
     _named: dict[str, NamedForm] = field(default_factory=dict)
-    _insides: dict[tuple[Form, float], InsideTable] = field(default_factory=dict)
-    _tables: dict[tuple[Form, float, bool], BranchTable] = field(default_factory=dict)
-    _asked: dict[tuple[object, ...], _Asked] = field(default_factory=dict)
-    _mappings: dict[tuple[object, ...], BranchMapping] = field(default_factory=dict)
+    _insides: dict[tuple[TableForm, float], InsideTable] = field(default_factory=dict)
+    _tables: dict[tuple[TableForm, float, bool], BranchTable] = field(default_factory=dict)
+    _asked: dict[tuple[object, ...], _Tabled] = field(default_factory=dict)
+    _mappings: dict[tuple[object, ...], tuple[tuple[Loop | Node, ...], Floats]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.machine = TableMachine(self.arch)
         self._leakage = self.arch.total_leakage_pj_per_cycle
-        endless = ((self.machine.nearest.name, "", UNBOUNDED),) if self.machine.nearest.size_bits else ()
-        self._roomy = machine_with_room(self.arch, endless)
 
     # ---- answers -------------------------------------------------------------------------------------------
 
-    def least(self, question: BranchQuestion, weights: Weights) -> BranchMapping | None:
-        """The mapping of least weight; None if nothing fits."""
+    def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
+        """The mapping of least weight, if it weighs less than the cutoff; a small part of the time, if it does not."""
         asked, values = self._values(question, weights)
-        return self._mapping(asked, question, int(values.argmin())) if len(values) else None
+        if not len(values):
+            return BranchAnswer(math.inf)
+        best = int(values.argmin())
+        weight = float(values[best])
+        return BranchAnswer(weight, self._mapping(asked, question, best) if weight < cutoff else None)
 
-    def least_weight(self, question: BranchQuestion, weights: Weights) -> float:
-        """What that mapping weighs; infinite if nothing fits. A small part of the time that the mapping takes."""
+    def bound(self, question: BranchQuestion, weights: Weights) -> float:
+        """What the mapping of least weight weighs; infinite if nothing fits."""
         _, values = self._values(question, weights)
         return float(values.min(initial=math.inf))
 
@@ -102,7 +92,7 @@ class TableBranches:
         choices = self._ask(question, timed=self._leakage > 0).choices
         energy = choices.columns[0]
         if self._leakage:
-            energy = energy + self._leakage * self._latency(choices, len(energy), question)
+            energy = energy + self._leakage * self._latency(choices.columns, question)
         steps = lower_steps(energy)
         bits = choices.bits.take(steps)
         last = np.ones(len(bits), dtype=bool)
@@ -113,14 +103,14 @@ class TableBranches:
         """Mappings of which no other one has as little energy and latency, from the least energy on."""
         asked = self._ask(question, timed=True)
         fitting = self._fitting(asked.choices, question)
-        latency = self._latency(asked.choices, fitting, question)
+        latency = self._latency(asked.choices.columns[:, :fitting], question)
         energy = asked.choices.columns[0, :fitting] + self._leakage * latency
         found = fronts(np.zeros(fitting, dtype=np.int64), np.array([energy, latency]))
         return [self._mapping(asked, question, at) for at in found[np.argsort(energy[found])].tolist()]
 
     # ---- figures -------------------------------------------------------------------------------------------
 
-    def _values(self, question: BranchQuestion, weights: Weights) -> tuple[_Asked, Floats]:
+    def _values(self, question: BranchQuestion, weights: Weights) -> tuple[_Tabled, Floats]:
         """(choices that fit,) what they weigh."""
         timed = self._leakage > 0 or not weights.energy_only
         asked = self._ask(question, timed)
@@ -130,20 +120,20 @@ class TableBranches:
         if not timed:
             return asked, energy
         of_latency = weights.energy * self._leakage + weights.latency
-        return asked, energy + of_latency * self._latency(choices, fitting, question)
+        return asked, energy + of_latency * self._latency(choices.columns[:, :fitting], question)
 
     def _fitting(self, choices: Choices, question: BranchQuestion) -> int:
         """How many choices have room."""
         room = next((bits for memory, _, bits in question.room if memory == self.machine.nearest.name), UNBOUNDED)
         return int(np.searchsorted(choices.bits, room, side="right"))
 
-    def _latency(self, choices: Choices, fitting: int, question: BranchQuestion) -> Floats:
-        """(choices that fit,) cycles of a visit."""
-        machine, columns = self.machine, choices.columns[:, :fitting]
+    def _latency(self, columns: Floats, question: BranchQuestion) -> Floats:
+        """(choices,) cycles of a visit, by timed columns."""
+        machine = self.machine
         memories = machine.outermost, machine.nearest
         busy = {memory: (read, written) for memory, read, written in question.busy}
         busiest, serial = columns[1], columns[2]
-        alone = [np.zeros(fitting), np.zeros(fitting)]
+        alone = [np.zeros_like(serial), np.zeros_like(serial)]
         for port, cycles in zip(machine.ports, columns[3:], strict=True):
             memory = memories[port.memory]
             read, written = busy.get(memory.name, (0.0, 0.0))
@@ -157,13 +147,13 @@ class TableBranches:
 
     # ---- tables --------------------------------------------------------------------------------------------
 
-    def _ask(self, question: BranchQuestion, timed: bool) -> _Asked:
+    def _ask(self, question: BranchQuestion, timed: bool) -> _Tabled:
         key = question.operation, question.sizes, question.homes, question.again, timed
         if key not in self._asked:
             self._asked[key] = self._tabled(question, timed)
         return self._asked[key]
 
-    def _tabled(self, question: BranchQuestion, timed: bool) -> _Asked:
+    def _tabled(self, question: BranchQuestion, timed: bool) -> _Tabled:
         if question.operation not in self._named:
             self._named[question.operation] = NamedForm.of(self.cascade.operation(question.operation), self.arch)
         named = self._named[question.operation]
@@ -179,26 +169,17 @@ class TableBranches:
                 self._insides[key[:2]] = InsideTable(form, self.machine, first)
             self.searches += 1
             self._tables[key] = BranchTable(self._insides[key[:2]], timed)
-        return _Asked(self._tables[key], named, self._tables[key].choices(tile, sources))
+        return _Tabled(self._tables[key], named, self._tables[key].choices(tile, sources))
 
-    def _mapping(self, asked: _Asked, question: BranchQuestion, at: int) -> BranchMapping:
-        entry = asked.choices.entry[at], asked.table.timed
-        key = question.operation, question.sizes, question.homes, question.again, question.busy, entry
+    def _mapping(self, asked: _Tabled, question: BranchQuestion, at: int) -> BranchMapping:
+        entry, sheet = int(asked.choices.entry[at]), asked.choices.sheet
+        key = question.operation, question.sizes, question.homes, question.again, asked.table.timed, entry
         if key not in self._mappings:
-            mapping = asked.table.mapping(
-                asked.named,
-                dict(question.sizes),
-                dict(question.homes),
-                int(asked.choices.entry[at]),
-                asked.choices.sheet,
-            )
-            nearest = self.machine.nearest
-            used = ((nearest.name, "", int(asked.choices.bits[at])),) if nearest.size_bits else ()
-            arch = self._roomy.model_copy(
-                update={"mac": self.arch.mac.of(self.cascade.operation(question.operation).kind)}
-            )
-            busy = {memory: (read, written) for memory, read, written in question.busy}
-            cost = visit_cost(mapping, arch, question.again, busy)
-            items = mapping.nest.items[len(asked.named.tensors) :]
-            self._mappings[key] = BranchMapping(cost.energy_pj, cost.latency_cycles, used, items)
-        return self._mappings[key]
+            sizes, homes = dict(question.sizes), dict(question.homes)
+            mapping, columns = asked.table.mapping(asked.named, sizes, homes, sheet, entry)
+            self._mappings[key] = mapping.nest.items[len(asked.named.tensors) :], columns
+        items, columns = self._mappings[key]
+        latency = float(self._latency(columns, question)[0])
+        nearest = self.machine.nearest
+        used = ((nearest.name, "", int(asked.choices.bits[at])),) if nearest.size_bits else ()
+        return BranchMapping(float(columns[0, 0]) + self._leakage * latency, latency, used, items)

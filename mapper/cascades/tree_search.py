@@ -4,6 +4,12 @@ A part of several operations has loops, nodes of tensors that come from outside,
 the same in the mean for every one of its visits, whatever stands outside: that is the barrier of DESIGN section 7. So
 parts are searched on their own, and each is known once for all trees that it occurs in.
 
+The space: splits stand outside all arrays; a split has at most one shared loop over a dimension of an operation, whose
+tiles divide it, and below shared loops all tiles divide, also where the tiling is ragged; a split inside another one
+has shared loops; intermediates pass at nodes directly above the split at which writer and reader part, or through the
+outermost memory; other tensors stay at any depth among the shared loops; branches have all mappings of the space and
+tiling asked for. Shared loops do not step over dimensions that readers see through windows.
+
 1. `_with_loops`: which dimensions are shared, in which order and tiles;
 2. `_with_nodes`: where tensors from outside stay above these loops;
 3. `_split`: from left to right, which operations are a branch, and which memory exchanges each intermediate. It is live
@@ -12,8 +18,8 @@ parts are searched on their own, and each is known once for all trees that it oc
 
 Bounds: an operation costs at least what it costs if all its tensors came from the innermost memory outside the arrays
 and that had endless room, as often as its visits make it whole; and each word of a tile comes at least once a visit
-from its home (`UpperMemories.further_pj`). Choices are made in the order of their bounds, and left aside from the first one
-on that does not lie below the best part found.
+from its home (`UpperMemories.further_pj`). Choices are made in the order of their bounds, and left aside from the first
+one on that does not lie below the best part found.
 """
 
 from __future__ import annotations
@@ -36,7 +42,7 @@ from ..space import Space
 from ..tilings import Tiling, factors
 from .branch import BranchSolver, Room
 from .loop_bounds import LoopBounds, grid
-from .parts import Busy, FoundPart, Outcome, Sizes, TreePart, less_room, with_busy
+from .parts import Busy, FoundPart, Outcome, Sizes, VisitedPart, less_room, with_busy
 from .placing import Placing
 from .sharing import LoopAbove, SharedDim, shared_dims
 from .upper_memories import Floats, UpperMemories
@@ -109,11 +115,12 @@ class TreeSearch:
     incumbent: FoundPart | None = None
     open_bound: float = 0.0
     pruned: Counter[str] = field(default_factory=Counter)
-    _known: dict[TreePart, Outcome] = field(default_factory=dict)
+    _known: dict[VisitedPart, Outcome] = field(default_factory=dict)
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
+    _nodes: dict[tuple[object, ...], list[list[_Nodes]]] = field(default_factory=dict)
     _seconds: dict[str, float] = field(default_factory=dict)
-    _asked: set[tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=set)
+    _asked: set[tuple[str, tuple[tuple[str, str], ...], bool]] = field(default_factory=set)
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -131,11 +138,11 @@ class TreeSearch:
         """What the whole cascade weighs at least, as far as can be seen without a search."""
         return self.bound(self._root([operation.name for operation in self.cascade]))
 
-    def _root(self, names: Sequence[str]) -> TreePart:
+    def _root(self, names: Sequence[str]) -> VisitedPart:
         operations = [self.cascade.operation(name) for name in names]
         inside, outermost = self.cascade.intermediates, self.memories.outermost
         homes = {t.name: outermost for op in operations for t in op.problem.tensors if t.name not in inside}
-        return TreePart(
+        return VisitedPart(
             tuple(names),
             tuple(op.problem.dims for op in operations),
             tuple(sorted(homes.items())),
@@ -145,7 +152,7 @@ class TreeSearch:
             steps=False,
         )
 
-    def least(self, part: TreePart, cutoff: float) -> Outcome:
+    def least(self, part: VisitedPart, cutoff: float) -> Outcome:
         """The best mapping of a part; or, if it does not weigh less than the cutoff, that."""
         known = self._known.get(part)
         if known is not None and (known.found is not None or known.bound >= cutoff):
@@ -157,7 +164,7 @@ class TreeSearch:
 
     # ---- one operation -------------------------------------------------------------------------------------
 
-    def _single(self, part: TreePart, cutoff: float) -> Outcome:
+    def _single(self, part: VisitedPart, cutoff: float) -> Outcome:
         bound = self.close_bound(part)
         if bound >= cutoff:
             return Outcome(bound)
@@ -177,7 +184,7 @@ class TreeSearch:
 
     # ---- bounds --------------------------------------------------------------------------------------------
 
-    def bound(self, part: TreePart) -> float:
+    def bound(self, part: VisitedPart) -> float:
         """What a part weighs at least."""
         homes = dict(part.homes)
         energy, latency = 0.0, 0.0
@@ -194,7 +201,7 @@ class TreeSearch:
                 latency += max(least[1], cycles.max(initial=0.0))
         return self._weighed(energy, latency)
 
-    def close_bound(self, part: TreePart) -> float:
+    def close_bound(self, part: VisitedPart) -> float:
         """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""
         homes = dict(part.homes)
         total = 0.0
@@ -203,16 +210,16 @@ class TreeSearch:
             tensors = self.cascade.operation(name).problem.tensors
             own = tuple(sorted((t.name, homes.get(t.name, self.memories.nearest)) for t in tensors))
             question = replace(one, homes=own).question()
-            self._as_a_whole(name, own)
+            self._as_a_whole(name, own, part.steps)
             total += max(self.bound(one), self.solver.bound(question, self.weights))
         return total
 
-    def _as_a_whole(self, name: str, homes: tuple[tuple[str, str], ...]) -> None:
+    def _as_a_whole(self, name: str, homes: tuple[tuple[str, str], ...], steps: bool) -> None:
         """Ask once for a whole operation with all the room that there is: a bound for all its visits."""
-        if (name, homes) not in self._asked:
-            self._asked.add((name, homes))
+        if (name, homes, steps) not in self._asked:
+            self._asked.add((name, homes, steps))
             whole = self.cascade.operation(name).problem.dims
-            part = TreePart((name,), (whole,), homes, (1,), self.memories.room, ((),), steps=False)
+            part = VisitedPart((name,), (whole,), homes, (1,), self.memories.room, ((),), steps)
             self.solver.least(part.question(), self.weights)
 
     def _weighed(self, energy: float, latency: float) -> float:
@@ -230,7 +237,7 @@ class TreeSearch:
         if name not in self._least:
             operation = self.cascade.operation(name)
             homes = tuple(sorted((t.name, self.memories.nearest) for t in operation.problem.tensors))
-            whole = TreePart(
+            whole = VisitedPart(
                 (name,), (operation.problem.dims,), homes, (1,), self.memories.endless_room, ((),), steps=False
             )
             energy, latency = 0.0, 0.0
@@ -255,7 +262,7 @@ class TreeSearch:
 
     # ---- several operations: loops -------------------------------------------------------------------------
 
-    def _several(self, part: TreePart, cutoff: float, is_root: bool) -> Outcome:
+    def _several(self, part: VisitedPart, cutoff: float, is_root: bool) -> Outcome:
         if self.bound(part) >= cutoff:
             return Outcome(self.bound(part))
         choices = sorted(self._loops(part, cutoff), key=lambda choice: choice[0])
@@ -273,7 +280,7 @@ class TreeSearch:
                 self.incumbent = best.found
         return best
 
-    def _loops(self, part: TreePart, cutoff: float) -> Iterator[tuple[float, Loops]]:
+    def _loops(self, part: VisitedPart, cutoff: float) -> Iterator[tuple[float, Loops]]:
         """All choices of shared loops whose bound lies below the cutoff, with their bounds: no dimension twice, each
         with more than one trip."""
         if self.fuse != "all":
@@ -292,7 +299,7 @@ class TreeSearch:
 
     def _loops_of(
         self,
-        part: TreePart,
+        part: VisitedPart,
         dims: tuple[SharedDim, ...],
         trips: Floats,
         own: tuple[float, Floats, Floats],
@@ -320,18 +327,21 @@ class TreeSearch:
 
     # ---- nodes above the split -----------------------------------------------------------------------------
 
-    def _choices_of_nodes(self, part: TreePart, loops: Loops) -> list[list[_Nodes]]:
+    def _choices_of_nodes(self, part: VisitedPart, loops: Loops) -> list[list[_Nodes]]:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
-        inner = dict(zip(part.names, self._inner_sizes(part, loops), strict=True))
-        found = []
-        for tensor, home in part.homes:
+        key = part.names, part.sizes, part.homes, part.again, part.steps, loops
+        if key not in self._nodes:
+            inner = dict(zip(part.names, self._inner_sizes(part, loops), strict=True))
             dims = tuple(loop.dim for loop in loops)
-            chains = self.placing.chains(part, dims, tensor, home) if self.fuse != "none" else [()]
-            found.append([self._nodes_of(part, loops, inner, tensor, home, chain) for chain in chains])
-        return sorted(found, key=len)
+            found = []
+            for tensor, home in part.homes:
+                chains = self.placing.chains(part, dims, tensor, home) if self.fuse != "none" else [()]
+                found.append([self._nodes_of(part, loops, inner, tensor, home, chain) for chain in chains])
+            self._nodes[key] = sorted(found, key=len)
+        return self._nodes[key]
 
     def _nodes_of(
-        self, part: TreePart, loops: Loops, inner: dict[str, Sizes], tensor: str, home: str, chain: Chain
+        self, part: VisitedPart, loops: Loops, inner: dict[str, Sizes], tensor: str, home: str, chain: Chain
     ) -> _Nodes:
         users = self.placing.users(part, tensor)
         cycles = np.zeros((len(part.names), self.memories.ports))
@@ -367,14 +377,14 @@ class TreeSearch:
         copies = 2 if level.double_buffered and moves else 1
         return memory, self.memories.part_of(level, one.role), copies * words * width
 
-    def _inner_sizes(self, part: TreePart, loops: Loops) -> list[Sizes]:
+    def _inner_sizes(self, part: VisitedPart, loops: Loops) -> list[Sizes]:
         found = []
         for name, sizes in zip(part.names, part.sizes, strict=True):
             trips = {loop.dim.of(name): loop.trips for loop in loops}
             found.append(tuple((dim, size // trips.get(dim, 1)) for dim, size in sizes))
         return found
 
-    def _own(self, part: TreePart) -> tuple[float, Floats, Floats]:
+    def _own(self, part: VisitedPart) -> tuple[float, Floats, Floats]:
         """Of all operations of a part at least: energy, (operations,) cycles, and (operations, ports) of these what
         nodes further out need."""
         least = [self._least_of(name, sizes) for name, sizes in zip(part.names, part.sizes, strict=True)]
@@ -388,7 +398,7 @@ class TreeSearch:
         slowest = np.maximum(own[1], (own[2] + nodes.cycles).max(axis=1, initial=0.0))
         return self._weighed(own[0] + nodes.least_pj, float(slowest.sum()))
 
-    def _best_of(self, part: TreePart, nodes: list[list[_Nodes]]) -> _Nodes:
+    def _best_of(self, part: VisitedPart, nodes: list[list[_Nodes]]) -> _Nodes:
         """What the nodes of all tensors take at least, each at its best in everything."""
         best = _Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.memories.ports)))
         for options in nodes:
@@ -396,7 +406,7 @@ class TreeSearch:
             best += _Nodes((), 0.0, min(each.least_pj for each in options), cycles)
         return best
 
-    def _with_loops(self, part: TreePart, loops: Loops, best: Outcome) -> Outcome:
+    def _with_loops(self, part: VisitedPart, loops: Loops, best: Outcome) -> Outcome:
         """The best of a part with some loops, if it is better than what is known."""
         self.means.check()
         nodes = self._choices_of_nodes(part, loops)
@@ -406,11 +416,16 @@ class TreeSearch:
             best = self._with_nodes(part, loops, chosen, best)
         return best
 
-    def _combined(self, part: TreePart, nodes: list[list[_Nodes]], cutoff: float) -> list[_Nodes]:
+    def _combined(self, part: VisitedPart, nodes: list[list[_Nodes]], cutoff: float) -> list[_Nodes]:
         """All choices for all tensors that fit, and whose bound lies below the cutoff."""
         own = self._own(part)
         found = [_Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.memories.ports)))]
-        for i, options in enumerate(nodes):
+        alone = sum(len(options) == 1 for options in nodes)  # these come first, and leave nothing to choose
+        for options in nodes[:alone]:
+            found = [found[0] + options[0]]
+        if alone == len(nodes):
+            return [replace(found[0], bound=self._bound_of(own, found[0]))]
+        for i, options in enumerate(nodes[alone:], alone):
             later = self._best_of(part, nodes[i + 1 :])
             grown = []
             for each, option in itertools.product(found, options):
@@ -427,7 +442,7 @@ class TreeSearch:
 
     # ---- the split -----------------------------------------------------------------------------------------
 
-    def _with_nodes(self, part: TreePart, loops: Loops, nodes: _Nodes, best: Outcome) -> Outcome:
+    def _with_nodes(self, part: VisitedPart, loops: Loops, nodes: _Nodes, best: Outcome) -> Outcome:
         """The best of a part with some loops and nodes above its split, if it is better than what is known."""
         room = less_room(part.room, nodes.taken)
         assert room is not None
@@ -442,7 +457,7 @@ class TreeSearch:
         for name, before in zip(part.names, part.busy, strict=True):
             above = tuple(one for owner, needed in nodes.busy for one in needed if owner == name)
             busy.append(with_busy(before, above, visits) if self._timed else ())
-        inside = TreePart(
+        inside = VisitedPart(
             part.names,
             tuple(self._inner_sizes(part, loops)),
             tuple(sorted(homes.items())),
@@ -463,7 +478,7 @@ class TreeSearch:
         )
         return Outcome(self._weight(found), found)
 
-    def _split(self, inside: TreePart, start: int, live: Exchange, cutoff: float) -> _Split | None:
+    def _split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> _Split | None:
         """The best branches from one operation on, that weigh less than the cutoff together.
 
         live  intermediates that are live: tensor, memory, and bits that they take
@@ -489,7 +504,7 @@ class TreeSearch:
         return best
 
     def _first_and_rest(
-        self, inside: TreePart, start: int, end: int, exchange: Exchange, limit: float, rest_bound: float
+        self, inside: VisitedPart, start: int, end: int, exchange: Exchange, limit: float, rest_bound: float
     ) -> _Split | None:
         """A branch, and the best of those after it: one does not depend on the other, once it is known what they
         exchange. So what is known sooner comes first: it may show that the other need not be looked at."""
@@ -527,7 +542,7 @@ class TreeSearch:
             return math.inf
         return sum(self._seconds.get(name, 0.0) for name in names)
 
-    def _branch(self, inside: TreePart, start: int, end: int, exchange: Exchange, cutoff: float) -> Outcome | None:
+    def _branch(self, inside: VisitedPart, start: int, end: int, exchange: Exchange, cutoff: float) -> Outcome | None:
         """One branch of a split; None where it has no room."""
         room = less_room(inside.room, tuple(bits for _, _, taken in exchange for bits in taken))
         if room is None:
@@ -539,7 +554,7 @@ class TreeSearch:
             replace(branch, room=room, homes=tuple(sorted((t, m) for t, m in homes.items() if t in used))), cutoff
         )
 
-    def _exchanges(self, inside: TreePart, start: int, end: int, live: Exchange) -> Iterator[Exchange]:
+    def _exchanges(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> Iterator[Exchange]:
         """Choices of memories for the intermediates that a branch writes for others: with what is live already."""
         homes = dict(inside.homes)
         names = inside.names[start:end]
@@ -567,14 +582,14 @@ class TreeSearch:
         roles = {"output"} | {self.cascade.operation(name).problem.tensor(tensor).role for name in readers}
         return self.fuse != "none" and all(level.keeps[role] != "never" for role in roles)
 
-    def _room_of(self, inside: TreePart, place: int, operation: Operation, memory: str) -> Room:
+    def _room_of(self, inside: VisitedPart, place: int, operation: Operation, memory: str) -> Room:
         if memory == self.memories.outermost:
             return ()
         words = tensor_tile_words(operation.output, dict(inside.sizes[place]), self.memories.arch.footprint)
         moves = inside.steps and self.memories.arch.overlap == "across_operations"
         return (self._taken(operation, operation.output.name, memory, words, moves, self.wide_sums),)
 
-    def _tree(self, part: TreePart, loops: Loops, nodes: _Nodes, split: _Split) -> Tree:
+    def _tree(self, part: VisitedPart, loops: Loops, nodes: _Nodes, split: _Split) -> Tree:
         items: list[Loop | Node] = []
         order = self.memories.depth
         for depth in range(len(loops) + 1):
@@ -612,7 +627,7 @@ def _apart(dims: Sequence[SharedDim]) -> bool:
     return all(not set(one.dims) & set(other.dims) for one, other in itertools.combinations(dims, 2))
 
 
-def _some(part: TreePart, start: int, end: int) -> TreePart:
+def _some(part: VisitedPart, start: int, end: int) -> VisitedPart:
     """Some operations of a part, one after the other."""
     used = slice(start, end)
     return replace(part, names=part.names[used], sizes=part.sizes[used], again=part.again[used], busy=part.busy[used])

@@ -3,6 +3,7 @@
 `search.py` describes the algorithm as a whole. From the outside in:
 
 search.py        best first over batches of partial mappings; the proof
+effort.py        everything that decides how long a search takes, and nothing that decides its result
 exploring.py     what is grown next, and when better bounds are made
 frontier.py      what is still open, by its bound
 finishing.py     complete rows, evaluated

@@ -26,12 +26,6 @@ from .hierarchy import MAC, MemoryBoundary, Outline, Path, Placement
 from .rows import Floats, Index, Ints, Rows, ceil_div_array, taken
 from .symmetry import compared
 
-ROWS_AT_FIRST = 20_000
-"""Arrays of a machine, up to which all of them are decided at once."""
-
-EXTENDED_AT_ONCE = 20_000
-"""Choices that others are extended to together, about."""
-
 
 @dataclass
 class ArrayChoices:
@@ -84,7 +78,10 @@ class ArrayPlans:
     def first(self) -> Rows:
         """The choices for the first few fanouts, for as many of them as there is room for at once."""
         rows = Rows(1, [], [])
-        while not self._decides_all(rows) and len(rows) * len(self.vectors(len(rows.arrays))) <= ROWS_AT_FIRST:
+        while (
+            not self._decides_all(rows)
+            and len(rows) * len(self.vectors(len(rows.arrays))) <= self.context.effort.rows_at_first
+        ):
             rows = self._extended(rows, self.vectors(len(rows.arrays)))
         return rows
 
@@ -131,9 +128,9 @@ class ArrayPlans:
     def further(self, choices: ArrayChoices, below: float) -> Iterator[Batch | ArrayChoices]:
         """The choices, with those for the next fanout."""
         vectors = self.vectors(len(choices.rows.arrays))
-        for first in range(0, len(vectors), EXTENDED_AT_ONCE):
+        for first in range(0, len(vectors), self.context.effort.extended_at_once):
             self.context.means.check()
-            rows = self._extended(choices.rows, vectors[first : first + EXTENDED_AT_ONCE])
+            rows = self._extended(choices.rows, vectors[first : first + self.context.effort.extended_at_once])
             if self._decides_all(rows):
                 yield self._decided(choices.outline, rows, below)
             else:
@@ -141,7 +138,7 @@ class ArrayPlans:
 
     def at_once(self, choices: ArrayChoices) -> int:
         """How many choices are to be extended together."""
-        return max(1, EXTENDED_AT_ONCE // len(self.vectors(len(choices.rows.arrays))))
+        return max(1, self.context.effort.extended_at_once // len(self.vectors(len(choices.rows.arrays))))
 
     def _open(self, outline: Outline, rows: Rows, below: float) -> ArrayChoices:
         """Choices in which the arrays of some fanouts are not decided."""

@@ -23,12 +23,6 @@ from .hierarchy import BLOCK_END, NodeGroup, State
 from .rows import Flags, Floats, Ints, Rows, distinct, row_codes
 from .symmetry import compared
 
-MOST_TILES = 40_000
-"""Tiles that are tried with every row, at most; where more fit, bounds on some of the dimensions decide first."""
-
-PAIRS_AT_ONCE = 1_000_000
-"""Pairs of a row and a tile that are looked at together: that bounds memory."""
-
 
 @dataclass(frozen=True)
 class _Along:
@@ -165,7 +159,7 @@ def _fitting(
     largest = context.largest(batch.state, node_groups)
     for d in range(len(context.sizes)):
         sizes = _sizes(context, memory, d, largest[d], trip_rules[:, d])
-        if len(tiles) * len(sizes) > 8 * MOST_TILES:
+        if len(tiles) * len(sizes) > 8 * context.effort.most_tiles:
             return None
         tiles = np.repeat(tiles, len(sizes), axis=0)
         tiles[:, d] = np.tile(sizes, len(tiles) // len(sizes))
@@ -176,7 +170,7 @@ def _fitting(
             )
         context.leave_aside("capacity", int(np.count_nonzero(~fits)))
         tiles = tiles[fits]
-    return tiles if len(tiles) <= MOST_TILES else None
+    return tiles if len(tiles) <= context.effort.most_tiles else None
 
 
 def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules: Ints) -> Ints:
@@ -246,7 +240,7 @@ def _pairs(
     never = tables.shape[2]
     tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
     flat, columns = tables.reshape(len(tables), -1), batch.bounds.columns
-    at_once = max(1, min(PAIRS_AT_ONCE, 8 * context.rows_at_once) // max(count, 1))
+    at_once = max(1, min(context.effort.pairs_at_once, 8 * context.rows_at_once) // max(count, 1))
     for first in range(0, len(batch), at_once):
         rows = np.arange(first, min(first + at_once, len(batch)))
         # What not even the least of all these rows could add to is not looked at row by row.

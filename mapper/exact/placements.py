@@ -20,9 +20,6 @@ from .context import SearchContext
 from .hierarchy import MAC, Block, MemoryBoundary, Outline
 from .rows import Floats
 
-DECIDED_AT_ONCE = 1024
-"""Ways to go on that are bounded together, at most."""
-
 
 @dataclass(frozen=True, eq=False)
 class OpenPlacement:
@@ -96,7 +93,7 @@ class Placements:
         grown = [choice]
         for tensor in self.tensors[len(choice.chains) :]:
             count = self._chains(tensor)
-            if len(grown) * count > DECIDED_AT_ONCE:
+            if len(grown) * count > self.context.effort.decided_at_once:
                 break
             chains = list(self._all_chains(tensor, MAC))
             costs = [self._chain_costs(tensor, chain) for chain in chains]

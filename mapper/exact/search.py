@@ -53,13 +53,13 @@ from ..space.size import count_mappings
 from ..tilings import TILINGS, Tiling, has_few_tiles, linear_growth
 from .array_choices import ArrayPlans
 from .bounds.bounds import Bounds, cells_for, lattice_of
-from .bounds.lattice import FIRST_CELLS
 from .bounds.loop_charges import LoopCharges
 from .bounds.table_columns import TableColumns
 from .bounds.table_memo import TableBudget
 from .canonical import canonical_problem
 from .context import SearchContext
 from .cost_columns import BoundaryCosts, CostColumns, Port, rounds_unequally
+from .effort import EFFORT, Effort
 from .exploring import Exploring
 from .finishing import Finishing
 from .footprints import Footprints
@@ -76,22 +76,6 @@ from .unmet_limits import unmet_limits
 
 FREE = Constraints()
 
-FRONTIER_SHARE = 0.25
-"""Part of the memory for what is open."""
-
-TABLES_SHARE = 0.25
-"""Part of the memory for tables. The rest is for what is being worked on."""
-
-SMALLER_SPACE_SHARE = 0.3
-"""Part of the time, where it is limited, for the search of a smaller space."""
-
-BUSY = 0.25
-"""A port gets columns in tables if it is busy, in the best mapping so far, for longer than this part of the shortest
-time that all operations may take."""
-
-LEAST_SECONDS_TO_COUNT = 0.02
-"""Time to count the space in, however short the search was."""
-
 
 @dataclass
 class ExactSearch:
@@ -103,6 +87,7 @@ class ExactSearch:
     enough  stop at the first mapping
     surroundings  of a mapping that is a branch of a tree
     ceiling  mappings from this value on are not wanted
+    effort  how the search goes about its work
     """
 
     original: Problem
@@ -116,6 +101,7 @@ class ExactSearch:
     enough: bool = False
     surroundings: Surroundings = ALONE
     ceiling: float = math.inf
+    effort: Effort = EFFORT
     pruned: Counter[str] = field(default_factory=Counter)
     interrupted: bool = False
     out_of_time: bool = False
@@ -128,7 +114,7 @@ class ExactSearch:
         self.found = BestFound(
             self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
         )
-        self.frontier = Frontier(self.found, FRONTIER_SHARE * self.means.memory_limit)
+        self.frontier = Frontier(self.found, self.effort.frontier_share * self.means.memory_limit)
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """The best mapping, its cost, and the proof."""
@@ -230,6 +216,7 @@ class ExactSearch:
             self.means,
             enough=True,
             surroundings=self.surroundings,
+            effort=self.effort,
         )
         if not search.solve():
             if search.out_of_time:
@@ -249,11 +236,11 @@ class ExactSearch:
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings)
         footprints = Footprints(hierarchy)
-        room = TABLES_SHARE * self.means.memory_limit
+        room = self.effort.tables_share * self.means.memory_limit
         moves = LoopCharges(hierarchy)
         columns = TableColumns.of(cost_columns, self._busy_ports(cost_columns.ports))
-        most_cells = cells_for(moves, columns.tables.count, room)
-        lattice = lattice_of(hierarchy, self.tiling, even, min(FIRST_CELLS, most_cells))
+        most_cells = cells_for(moves, columns.tables.count, room, self.effort)
+        lattice = lattice_of(hierarchy, self.tiling, even, min(self.effort.first_cells, most_cells), self.effort)
         bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
         costs = BoundaryCosts(hierarchy, cost_columns, counts_blocks=not rounds_unequally(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
@@ -271,6 +258,7 @@ class ExactSearch:
             mirror=mirror_of(self.problem, self.arch) if self.constraints.is_free and not self._homes else None,
             means=self.means,
             most_cells=most_cells,
+            effort=self.effort,
         )
 
     def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
@@ -283,7 +271,7 @@ class ExactSearch:
         for port in ports:
             use = uses[port.memory.name]
             cycles = max(port.reads * use.read_cycles, port.writes * use.write_cycles)
-            if not port.memory.overlaps or cycles > BUSY * fewest:
+            if not port.memory.overlaps or cycles > self.effort.busy * fewest:
                 found.append(port)
         return found
 
@@ -332,7 +320,7 @@ class ExactSearch:
 
     def _start_from(self, tiling: Tiling, space: Space, count: int, proof: bool = True) -> None:
         """Start with the mappings of another search, that may take some of the time."""
-        means = self.means.share(SMALLER_SPACE_SHARE)
+        means = self.means.share(self.effort.smaller_space_share)
         first = ExactSearch(
             self.original,
             self.machine,
@@ -345,6 +333,7 @@ class ExactSearch:
             self.enough,
             self.surroundings,
             self.ceiling,
+            self.effort,
         )
         first.solve(proof)
         self.found.start_from(first.found)
@@ -383,7 +372,7 @@ class ExactSearch:
     def _counted(self) -> int | None:
         """Mappings of the space; None where counting them takes longer than searching."""
         elapsed = time.perf_counter() - self._started
-        seconds = max(LEAST_SECONDS_TO_COUNT, min(elapsed, self.means.seconds_left))
+        seconds = max(self.effort.least_seconds_to_count, min(elapsed, self.means.seconds_left))
         means = Means.from_now(seconds, self.means.memory_limit // 2)
         try:
             return count_mappings(self.original, self.machine, self.tiling, self.space, means)
@@ -400,6 +389,7 @@ def search_exact(
     constraints: Constraints = FREE,
     time_limit: float | None = None,
     memory_limit: int = DEFAULT_MEMORY_LIMIT,
+    effort: Effort = EFFORT,
 ) -> tuple[Mapping, Cost, Certificate]:
     """The proven best mapping, its cost and the proof; where the time (seconds) or the memory (bytes) runs out, the
     best found and its gap.
@@ -408,4 +398,5 @@ def search_exact(
     anything is found.
     """
     means = Means.from_now(time_limit, memory_limit)
-    return ExactSearch(problem, arch, parse_objective(objective), tiling, space, constraints, means).run()
+    search = ExactSearch(problem, arch, parse_objective(objective), tiling, space, constraints, means, effort=effort)
+    return search.run()

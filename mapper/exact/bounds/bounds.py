@@ -30,13 +30,14 @@ import numpy as np
 
 from ...tilings import Tiling, grid
 from ..arrays import axis_limits
+from ..effort import EFFORT, Effort
 from ..footprints import Footprints
 from ..hierarchy import BLOCK_END, Block, Hierarchy, MemoryBoundary, NodeGroup, State
 from ..rows import Floats, Ints
 from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside, inside_each
 from .boundary_costs import BoundaryBounds
-from .lattice import MOST_CELLS, Lattice, check_searchable
+from .lattice import Lattice, check_searchable
 from .loop_charges import End, LoopCharge, LoopCharges
 from .table_columns import TableColumns
 from .table_memo import TableBudget, TableMemo
@@ -163,9 +164,7 @@ class Bounds:
             return None
         self.forget()
         finer = lattice.of_cells(int(min(FINER * cells, most_cells)))
-        return Bounds(
-            self.hierarchy, self.footprints, finer, self.columns, budget=self.memo.budget, moves=self.moves
-        )
+        return Bounds(self.hierarchy, self.footprints, finer, self.columns, budget=self.memo.budget, moves=self.moves)
 
     def prepare(self, state: State) -> None:
         """Make the tables that a bound on rows with nothing but arrays decided takes."""
@@ -308,9 +307,7 @@ class Bounds:
             least = np.minimum(least, self.lattice.around(values, [*free, d]))
         return least
 
-    def charged_inside(
-        self, boundary: MemoryBoundary, block: Block, tiles: Ints, most: Ints, shared: Floats
-    ) -> Floats:
+    def charged_inside(self, boundary: MemoryBoundary, block: Block, tiles: Ints, most: Ints, shared: Floats) -> Floats:
         """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
         fanouts.
 
@@ -409,7 +406,9 @@ class Bounds:
         return placed, count
 
 
-def lattice_of(hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], most_cells: int = MOST_CELLS) -> Lattice:
+def lattice_of(
+    hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], most_cells: int, effort: Effort = EFFORT
+) -> Lattice:
     """The lattice of a problem's tiles. Raises ProblemError for a dimension that is too long.
 
     most_cells  where perfect tiles would take more, the lattice is a coarse one of ragged tiles: these are among them
@@ -420,14 +419,14 @@ def lattice_of(hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], mos
         tiling == "perfect"
         and math.prod(len(grid(size, "perfect", True)) for size in sizes) > PERFECT_CELLS * most_cells
     ):
-        return Lattice(sizes, "ragged", linear, most_cells, for_perfect=True)
-    return Lattice(sizes, tiling, linear, most_cells)
+        return Lattice(sizes, "ragged", linear, most_cells, True, effort.group_cells)
+    return Lattice(sizes, tiling, linear, most_cells, group_cells=effort.group_cells)
 
 
-def cells_for(moves: LoopCharges, columns: int, nbytes: float) -> int:
+def cells_for(moves: LoopCharges, columns: int, nbytes: float, effort: Effort = EFFORT) -> int:
     """How many cells a lattice may have, so that all tables of a placement take about so much memory."""
-    tables = states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
-    return int(min(MOST_CELLS, max(FEWEST_CELLS, nbytes / (8 * columns * tables))))
+    tables = 3 * states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
+    return int(min(effort.most_cells, max(FEWEST_CELLS, nbytes / (8 * columns * tables))))
 
 
 def states_above(moves: LoopCharges, start: State, most: int) -> int:

@@ -7,17 +7,12 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from ..effort import EFFORT, Effort
 from ..hierarchy import State
 from ..rows import Ints
 from .array_groups import ArrayGroup, from_fanout, group_key
 from .bounds import Bounds
 from .lattice import Lattice
-
-CELLS_AT_ONCE = 160_000
-"""Numbers in a table for several groups of arrays at once, about."""
-
-CELLS_IN_USE = 200_000
-"""Cells of the lattices of all groups of arrays whose tables are kept, about."""
 
 
 class GroupBounds:
@@ -26,8 +21,9 @@ class GroupBounds:
     root  bounds for any arrays over the whole lattice
     """
 
-    def __init__(self, root: Bounds) -> None:
+    def __init__(self, root: Bounds, effort: Effort = EFFORT) -> None:
         self.root = root
+        self.effort = effort
         self._rough: dict[int, Bounds] = {}
         self._in_use: list[Bounds] = []
         self._outside: dict[Hashable, Bounds] = {}
@@ -40,7 +36,7 @@ class GroupBounds:
             self._in_use.remove(bounds)
         self._in_use.append(bounds)
         columns = self.root.cost_columns.count
-        while self._in_use[1:] and sum(used.cells for used in self._in_use) * columns > CELLS_IN_USE:
+        while self._in_use[1:] and sum(used.cells for used in self._in_use) * columns > self.effort.cells_in_use:
             self._in_use.pop(0).forget()
 
     def rough(self, level: int = 0) -> Bounds:
@@ -60,7 +56,7 @@ class GroupBounds:
         return bounds
 
     def _known_outside(self, group: ArrayGroup, level: int, fanout: int) -> Bounds:
-        """Bounds where the arrays of a fanout, and of those outside it, are those of a group: for many groups the same."""
+        """Bounds where the arrays of a fanout, and of those outside it, are those of a group; many groups share it."""
         known = from_fanout(group, fanout, self.root.hierarchy)
         key = level, fanout, group_key(known)
         if key not in self._outside:
@@ -73,7 +69,7 @@ class GroupBounds:
     def at_once(self) -> int:
         """Groups whose tables are made together."""
         columns = self.root.cost_columns.count
-        return max(1, CELLS_AT_ONCE // (math.prod(self.root.lattice.for_groups[0].shape) * columns))
+        return max(1, self.effort.cells_at_once // (math.prod(self.root.lattice.for_groups[0].shape) * columns))
 
     def of_several(self, groups: Sequence[ArrayGroup], start: State) -> Iterator[Bounds]:
         """Bounds for several groups over the first of the lattices, for as many of them at once as tables may be large,

@@ -16,22 +16,14 @@ import numpy as np
 
 from ....ir import Problem, ProblemError
 from ...tilings import Tiling, grid, linear_growth
+from ..effort import EFFORT
 from ..rows import Floats, Ints
-
-MOST_CELLS = 400_000
-"""Cells of a lattice, at most: more tiles share cells, which keeps bounds valid and makes them coarser."""
-
-FIRST_CELLS = 16_000
-"""Cells of the lattice that a search starts with, at most; where it takes long, it goes on with finer ones."""
 
 LONGEST_DIMENSION = 2**25
 """The largest size of a dimension that is searched: tables have an entry for each of its elements."""
 
 LONGEST_WINDOW = 2**14
 """The same for ragged tilings of a dimension under strides: every size of a tile counts there."""
-
-GROUP_CELLS = (1_500, 25_000)
-"""Cells of the lattices on which groups of ragged arrays are bounded, at most, before it is done on the whole one."""
 
 STEPS_TRIED = 20
 """Steps that are tried, by bisection, to let neighbours share cells."""
@@ -55,6 +47,7 @@ class Lattice:
     """Cells per dimension.
 
     for_perfect  whether the tiles of a search are perfect all the same, and the lattice is a coarse one of ragged tiles
+    group_cells  cells of the lattices for groups of arrays, at most
     least, most  per dimension, the smallest and the largest tile of each cell, of those that stand for others
     places       per dimension, for every tile from 0 to the size: its cell
     """
@@ -64,13 +57,15 @@ class Lattice:
         sizes: Sequence[int],
         tiling: Tiling,
         even: Sequence[bool],
-        most_cells: int = MOST_CELLS,
+        most_cells: int = EFFORT.most_cells,
         for_perfect: bool = False,
+        group_cells: tuple[int, ...] = EFFORT.group_cells,
     ) -> None:
         self.sizes = tuple(sizes)
         self.tiling = tiling
         self.even = tuple(even)
         self.for_perfect = for_perfect
+        self.group_cells = group_cells
         self._folds: list[tuple[int, ...]] = []
         self.tiles: list[Ints] = []
         for size, grows in zip(self.sizes, self.even, strict=True):
@@ -104,14 +99,14 @@ class Lattice:
 
     def of_cells(self, most_cells: int) -> Lattice:
         """A lattice of the same tiles, of at most so many cells."""
-        return Lattice(self.sizes, self.tiling, self.even, most_cells, self.for_perfect)
+        return Lattice(self.sizes, self.tiling, self.even, most_cells, self.for_perfect, self.group_cells)
 
     @cached_property
     def for_groups(self) -> tuple[Lattice, ...]:
         """Lattices to bound groups of arrays on, one after the other: from a few cells to all of them."""
         if self.tiling == "perfect" or self.for_perfect:
             return (self,)
-        fewer = [n for n in GROUP_CELLS if 2 * n < math.prod(self.shape)]
+        fewer = [n for n in self.group_cells if 2 * n < math.prod(self.shape)]
         return (*(Lattice(self.sizes, self.tiling, self.even, n) for n in fewer), self)
 
     @cached_property
@@ -182,7 +177,6 @@ class Lattice:
                             np.minimum(lines[:, i], lines[:, i - 1], out=lines[:, i])
                 before *= n
         return table
-
 
     def within(self, table: Floats) -> Floats:
         """(lattice): for every cell, the least over tiles that are no larger along any dimension."""
