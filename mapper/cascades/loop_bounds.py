@@ -75,7 +75,7 @@ class LoopBounds:
                 inner = self.memories.of(name)
                 found = _sum(found, self._into(payer, tensor, outer, inner, depth))
                 outer = inner
-        for user in users:
+        for user in self.placing.payers(self.part, tensor):
             found = _sum(
                 found, self._far(user, tensor, outer, self._repeats(user, tensor, len(self.dims), all_of=True))
             )

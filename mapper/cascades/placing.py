@@ -9,11 +9,11 @@ several branches share the node, or where the even space would bind it to others
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...arch import Memory
-from ...ir import Cascade, Operation
+from ...ir import Cascade, Operation, Role
 from ..space import Space
 from .parts import VisitedPart
 from .sharing import SharedDim
@@ -42,6 +42,12 @@ class Placing:
             self._users[key] = [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
         return self._users[key]
 
+    def payers(self, part: VisitedPart, tensor: str) -> list[Operation]:
+        """The operations that take a tensor from its home above a split for sure: all, where each has a branch of its
+        own; else the first, since the others may have a node further in that it has filled."""
+        users = self.users(part, tensor)
+        return users if len(part.names) == 2 else users[:1]
+
     def chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str) -> list[Chain]:
         """All choices of nodes for a tensor, none among them first."""
         key = part.names, part.sizes, loops, tensor, home
@@ -56,9 +62,23 @@ class Placing:
         found: list[Chain] = [()]
         for count in range(1, len(memories) + 1):
             for chosen in itertools.combinations(memories, count):
+                if not self._passes_over(home, chosen, {user.problem.tensor(tensor).role for user in users}):
+                    continue
                 for places in itertools.combinations_with_replacement(depths, count):
                     found.append(tuple((m.name, depth) for m, depth in zip(chosen, places, strict=True)))
         return found
+
+    def _passes_over(self, home: str, chosen: Sequence[Memory], roles: Iterable[Role]) -> bool:
+        """Whether the memories between a home and the innermost of some others, but for these, may be passed over."""
+        first, last = self.memories.depth[home] + 1, self.memories.depth[chosen[-1].name]
+        between = [memory for memory in self.memories.upper[first:last] if memory not in chosen]
+        return all(memory.keeps[role] != "must" for memory in between for role in roles)
+
+    def may_exchange(self, memory: str, roles: Iterable[Role]) -> bool:
+        """Whether an intermediate may pass at a node of a memory, in all its roles, and not further out."""
+        level = self.memories.upper[self.memories.depth[memory]]
+        kept = all(level.keeps[role] != "never" for role in roles)
+        return kept and self._passes_over(self.memories.outermost, (level,), roles)
 
     def _may_keep(self, memory: Memory, users: Sequence[Operation], tensor: str, home: str) -> bool:
         inside = self.memories.depth[memory.name] > self.memories.depth[home]
@@ -73,7 +93,7 @@ class Placing:
                 continue
             if depth < innermost and moves[depth]:
                 continue
-            if depth == innermost and len(users) == 1 and (self.space == "uneven" or not loops):
+            if depth == innermost and len(users) == 1 and self.space == "uneven":
                 continue
             if len(users) == 1 or self._alike(part, loops[:depth], users, tensor):
                 yield depth

@@ -35,7 +35,7 @@ from typing import Literal
 import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
-from ...ir import Cascade, Loop, Node, Operation, Role, SharedLoop, Tree
+from ...ir import Cascade, Loop, Node, Operation, SharedLoop, Tree
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means
 from ..space import Space
@@ -126,8 +126,7 @@ class TreeSearch:
     def __post_init__(self) -> None:
         self.placing = Placing(self.cascade, self.memories, self.space)
         self.upper = UpperNodes(self.cascade, self.memories.arch)
-        self._leakage = self.memories.arch.total_leakage_pj_per_cycle
-        self._timed = self._leakage > 0 or not self.weights.energy_only
+        self._timed = self.memories.arch.total_leakage_pj_per_cycle > 0 or not self.weights.energy_only
 
     def whole(self, names: Sequence[str], cutoff: float = math.inf) -> Outcome:
         """The whole cascade, its operations done in an order."""
@@ -186,33 +185,45 @@ class TreeSearch:
 
     def bound(self, part: VisitedPart) -> float:
         """What a part weighs at least."""
-        homes = dict(part.homes)
-        energy, latency = 0.0, 0.0
-        for name, sizes, busy in zip(part.names, part.sizes, part.busy, strict=True):
-            least = self._least_of(name, sizes)
-            far = [
-                self._far(self.cascade.operation(name), tensor.name, sizes, homes[tensor.name])
-                for tensor in self.cascade.operation(name).problem.tensors
-                if tensor.name in homes
-            ]
-            energy += least[0] + sum(more for more, _ in far)
-            if self._timed:
-                cycles = sum((cycles for _, cycles in far), self.memories.port_cycles(busy))
-                latency += max(least[1], cycles.max(initial=0.0))
-        return self._weighed(energy, latency)
+        return sum(self._bound_of_one(part, place) for place in range(len(part.names)))
+
+    def _bound_of_one(self, part: VisitedPart, place: int) -> float:
+        """What one operation of a part weighs at least.
+
+        Of a tensor that several of them use, a node above their split may come between that and its home: then the
+        first of them alone fills it."""
+        name, sizes, homes = part.names[place], part.sizes[place], dict(part.homes)
+        operation = self.cascade.operation(name)
+        energy, latency = self._least_of(name, sizes)
+        cycles = self.memories.port_cycles(part.busy[place])
+        for tensor in operation.problem.tensors:
+            if tensor.name in homes and self.placing.users(part, tensor.name)[0] is operation:
+                more, later = self._far(operation, tensor.name, sizes, homes[tensor.name])
+                energy, cycles = energy + more, cycles + later
+        return self.weights.of(energy, max(latency, cycles.max(initial=0.0)) if self._timed else 0.0)
 
     def close_bound(self, part: VisitedPart) -> float:
         """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""
-        homes = dict(part.homes)
-        total = 0.0
-        for i, name in enumerate(part.names):
-            one = _some(part, i, i + 1)
-            tensors = self.cascade.operation(name).problem.tensors
-            own = tuple(sorted((t.name, homes.get(t.name, self.memories.nearest)) for t in tensors))
-            question = replace(one, homes=own).question()
-            self._as_a_whole(name, own, part.steps)
-            total += max(self.bound(one), self.solver.bound(question, self.weights))
-        return total
+        return sum(
+            max(self._bound_of_one(part, place), self._bound_by_whole(part, place)) for place in range(len(part.names))
+        )
+
+    def _bound_by_whole(self, part: VisitedPart, place: int) -> float:
+        """What one operation of a part weighs at least, by what it weighs as a whole."""
+        name, known = part.names[place], dict(part.homes)
+        if len(part.names) > 1 and self.space == "even":  # nodes above splits stand at depths of their own
+            return 0.0
+        nearest, homes = self.memories.upper[-1], {}
+        for tensor in self.cascade.operation(name).problem.tensors:
+            if tensor.name in known and self.placing.users(part, tensor.name)[0].name == name:
+                homes[tensor.name] = known[tensor.name]
+            elif nearest.keeps[tensor.role] == "must":
+                homes[tensor.name] = nearest.name
+            else:
+                return 0.0
+        own = tuple(sorted(homes.items()))
+        self._as_a_whole(name, own, part.steps)
+        return self.solver.bound(replace(_some(part, place, place + 1), homes=own).question(), self.weights)
 
     def _as_a_whole(self, name: str, homes: tuple[tuple[str, str], ...], steps: bool) -> None:
         """Ask once for a whole operation with all the room that there is: a bound for all its visits."""
@@ -222,10 +233,6 @@ class TreeSearch:
             part = VisitedPart((name,), (whole,), homes, (1,), self.memories.room, ((),), steps)
             self.solver.least(part.question(), self.weights)
 
-    def _weighed(self, energy: float, latency: float) -> float:
-        """The weight of energy that does not leak, and of latency."""
-        return self.weights.of(energy + self._leakage * latency, latency)
-
     def _least_of(self, name: str, sizes: Sizes) -> tuple[float, float]:
         """Energy and latency of one operation's tile at least, with all tensors near and endless room."""
         energy, latency = self._nearest(name)
@@ -233,22 +240,32 @@ class TreeSearch:
         return part * energy, part * latency
 
     def _nearest(self, name: str) -> tuple[float, float]:
-        """The least energy and the least latency of a whole operation, with all tensors near and endless room."""
+        """The least energy and the least latency of a whole operation with endless room, and with all tensors near;
+        those that may pass the nearest memory by also further out, where ports may be wider."""
         if name not in self._least:
-            operation = self.cascade.operation(name)
-            homes = tuple(sorted((t.name, self.memories.nearest) for t in operation.problem.tensors))
-            whole = VisitedPart(
-                (name,), (operation.problem.dims,), homes, (1,), self.memories.endless_room, ((),), steps=False
-            )
-            energy, latency = 0.0, 0.0
-            if self.weights.energy:
-                mapping = self.solver.least(whole.question(), ENERGY_ALONE).mapping
-                energy = mapping.energy_pj - self._leakage * mapping.latency_cycles if mapping else 0.0
-            if self._timed:
-                mapping = self.solver.least(whole.question(), LATENCY_ALONE).mapping
-                latency = mapping.latency_cycles if mapping else 0.0
-            self._least[name] = energy, latency
+            answers = [self._with_homes(name, homes) for homes in self._near_homes(self.cascade.operation(name))]
+            self._least[name] = min(energy for energy, _ in answers), min(latency for _, latency in answers)
         return self._least[name]
+
+    def _near_homes(self, operation: Operation) -> Iterator[tuple[tuple[str, str], ...]]:
+        near, tensors = self.memories.upper[-1], sorted(operation.problem.tensors, key=lambda t: t.name)
+        all_homes = [memory.name for memory in reversed(self.memories.upper)]
+        options = [all_homes[:1] if near.keeps[t.role] == "must" else all_homes for t in tensors]
+        for chosen in itertools.product(*options):
+            yield tuple((t.name, home) for t, home in zip(tensors, chosen, strict=True))
+
+    def _with_homes(self, name: str, homes: tuple[tuple[str, str], ...]) -> tuple[float, float]:
+        """The least energy, and the least latency, of a whole operation with endless room, and tensors from homes."""
+        dims = self.cascade.operation(name).problem.dims
+        whole = VisitedPart((name,), (dims,), homes, (1,), self.memories.endless_room, ((),), steps=False)
+        energy, latency = 0.0, 0.0
+        if self.weights.energy:
+            mapping = self.solver.least(whole.question(), ENERGY_ALONE).mapping
+            energy = mapping.energy_pj if mapping else math.inf
+        if self._timed:
+            mapping = self.solver.least(whole.question(), LATENCY_ALONE).mapping
+            latency = mapping.latency_cycles if mapping else math.inf
+        return energy, latency
 
     def _far(self, operation: Operation, tensor: str, sizes: Sizes, home: str) -> tuple[float, Floats]:
         """pJ, and cycles of every port, that a tile of a tensor takes more at least, since its home is further out."""
@@ -311,7 +328,7 @@ class TreeSearch:
         if self._timed:
             ports = (own[2][:, :, None] + least.cycles).max(axis=1, initial=0.0)
             latency = np.maximum(own[1][:, None], ports).sum(axis=0)
-        bounds = self.weights.energy * (energy + self._leakage * latency) + self.weights.latency * latency
+        bounds = self.weights.energy * energy + self.weights.latency * latency
         open_ones = np.flatnonzero(bounds < cutoff)
         self.pruned["loops"] += trips.shape[1] - len(open_ones)
         for i in open_ones.tolist():
@@ -363,7 +380,7 @@ class TreeSearch:
         home = chain[-1][0] if chain else home
         visits = math.prod(loop.trips for loop in loops)
         least = energy
-        for user in users:
+        for user in self.placing.payers(part, tensor):
             more, later = self._far(user, tensor, inner[user.name], home)
             least += visits * more
             cycles[part.names.index(user.name)] += visits * later
@@ -398,7 +415,7 @@ class TreeSearch:
         if not self._timed:
             return self.weights.energy * (own[0] + nodes.least_pj)
         slowest = np.maximum(own[1], (own[2] + nodes.cycles).max(axis=1, initial=0.0))
-        return self._weighed(own[0] + nodes.least_pj, float(slowest.sum()))
+        return self.weights.of(own[0] + nodes.least_pj, float(slowest.sum()))
 
     def _best_of(self, part: VisitedPart, nodes: list[list[_Nodes]]) -> _Nodes:
         """What the nodes of all tensors take at least, each at its best in everything."""
@@ -580,9 +597,9 @@ class TreeSearch:
     def _may_exchange(self, memory: str, operation: Operation, readers: set[str]) -> bool:
         if memory == self.memories.outermost:
             return True
-        level, tensor = self.memories.upper[self.memories.depth[memory]], operation.output.name
-        roles: set[Role] = {self.cascade.operation(name).problem.tensor(tensor).role for name in readers}
-        return self.fuse != "none" and all(level.keeps[role] != "never" for role in roles | {operation.output.role})
+        tensor = operation.output.name
+        roles = {operation.output.role, *(self.cascade.operation(n).problem.tensor(tensor).role for n in readers)}
+        return self.fuse != "none" and self.placing.may_exchange(memory, roles)
 
     def _room_of(self, inside: VisitedPart, place: int, operation: Operation, memory: str) -> Room:
         if memory == self.memories.outermost:
