@@ -35,7 +35,7 @@ from typing import Literal
 import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
-from ...ir import Cascade, Loop, Node, Operation, SharedLoop, Tree
+from ...ir import Cascade, Loop, Node, Operation, Role, SharedLoop, Tree
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means
 from ..space import Space
@@ -345,7 +345,9 @@ class TreeSearch:
     ) -> _Nodes:
         users = self.placing.users(part, tensor)
         cycles = np.zeros((len(part.names), self.memories.ports))
-        energy, taken, busy = 0.0, (), ()
+        energy = 0.0
+        taken: Room = ()
+        busy: tuple[tuple[str, Busy], ...] = ()
         if chain:
             payer = next((user for user in users if user.output.name == tensor), users[0])
             place = part.names.index(payer.name)
@@ -454,9 +456,9 @@ class TreeSearch:
             adding = (loop.trips for loop in loops if loop.dim.of(name) not in output.dims)
             again.append(before * math.prod(adding))
         busy = []
-        for name, before in zip(part.names, part.busy, strict=True):
+        for name, outside in zip(part.names, part.busy, strict=True):
             above = tuple(one for owner, needed in nodes.busy for one in needed if owner == name)
-            busy.append(with_busy(before, above, visits) if self._timed else ())
+            busy.append(with_busy(outside, above, visits) if self._timed else ())
         inside = VisitedPart(
             part.names,
             tuple(self._inner_sizes(part, loops)),
@@ -579,8 +581,8 @@ class TreeSearch:
         if memory == self.memories.outermost:
             return True
         level, tensor = self.memories.upper[self.memories.depth[memory]], operation.output.name
-        roles = {"output"} | {self.cascade.operation(name).problem.tensor(tensor).role for name in readers}
-        return self.fuse != "none" and all(level.keeps[role] != "never" for role in roles)
+        roles: set[Role] = {self.cascade.operation(name).problem.tensor(tensor).role for name in readers}
+        return self.fuse != "none" and all(level.keeps[role] != "never" for role in roles | {operation.output.role})
 
     def _room_of(self, inside: VisitedPart, place: int, operation: Operation, memory: str) -> Room:
         if memory == self.memories.outermost:
