@@ -131,7 +131,7 @@ def _verdict(answer: FusedAnswer, reason: Reason | None) -> str:
     if not answer.certificate.proven:
         left = percent(answer.certificate.gap, 1)
         return (
-            f"No better fused mapping was found in the time or memory given; one may save up to {left} of {objective}."
+            f"No better fused mapping was found in time or memory; one may save up to {left} of {objective}."
         )
     told = f" {reason_sentence(reason, answer)}" if reason is not None else ""
     return f"Fusing wins nothing for {objective}.{told}"
