@@ -128,6 +128,9 @@ def _verdict(answer: FusedAnswer, reason: Reason | None) -> str:
     if saves:
         kept = ", ".join(f"{tensor} in {memory}" for tensor, memory in on_chip(answer.mapping, answer.cost).items())
         return f"Fusing saves {percent(saves, 1)} of {objective}: {kept} on the way from one operation to the next."
+    if not answer.certificate.proven:
+        left = percent(answer.certificate.gap, 1)
+        return f"No better fused mapping was found in time or memory; one may save up to {left} of {objective}."
     told = f" {reason_sentence(reason, answer)}" if reason is not None else ""
     return f"Fusing wins nothing for {objective}.{told}"
 

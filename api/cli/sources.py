@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -30,7 +31,7 @@ def read_source(given: str) -> MappingSource:
         text = standard_input()
         return MappingSource(given, "<stdin>", text, _is_fused(text))
     path = Path(given)
-    if path.suffix not in (".yaml", ".yml") and path.is_file():
+    if path.suffix not in (".yaml", ".yml") and os.path.isfile(given):  # `Path.is_file` raises for names too long
         from ..report.document_files import read_text
 
         try:

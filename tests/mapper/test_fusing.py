@@ -18,6 +18,8 @@ from tilewright.mapper.fused_slope import fused_slope
 from tilewright.mapper.fusing import answer_cascade, cascade_key, on_chip
 from tilewright.mapper.fusing_reasons import why_nothing_is_won
 from tilewright.mapper.question import Limits
+from tilewright.report.fused_page import fused_result_page
+from tilewright.report.text import plain_text
 
 FUSED = Path(__file__).parent.parent / "golden" / "fused"
 LINES = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]
@@ -101,6 +103,9 @@ def test_when_time_runs_out_there_is_a_mapping_and_a_gap(monkeypatch: pytest.Mon
     assert answer.unfused is not None
     assert answer.unfused.certificate.proven
     assert (answer.certificate.gap, answer.certificate.value) == (1.0, answer.unfused.energy_pj)
+    page = plain_text(fused_result_page(answer, question().arch))
+    assert "No better fused mapping was found" in page
+    assert "Fusing wins nothing" not in page
 
 
 CHAINS = yaml.safe_load((FUSED / "chains_dram.yaml").read_text())["cases"]
