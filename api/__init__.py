@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .explanations import explain
     from .explorations import explore
     from .ir import Cascade, FusedMapping, LoopNest, Mapping, Problem, TilewrightError
+    from .memory import plan_memory
     from .report.documents import load_mapping
     from .results import SearchResult, evaluate
     from .searches import search, search_pareto, search_top
@@ -51,6 +52,7 @@ __all__ = [
     "load_layer",
     "load_mapping",
     "load_network",
+    "plan_memory",
     "search",
     "search_many",
     "search_pareto",
@@ -82,6 +84,7 @@ _HOME = {
     "load_layer": "workloads",
     "load_mapping": "report.documents",
     "load_network": "workloads",
+    "plan_memory": "memory",
     "search": "searches",
     "search_many": "comparisons",
     "search_pareto": "searches",

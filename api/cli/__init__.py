@@ -16,6 +16,7 @@
     roofline.py             roofline
     gpu.py                  gpu sweep, gpu advise, gpu compare
     network.py              network
+    plan.py                 plan
     machines.py             --arch
     problems.py             LAYER, --conv, --gemm, --einsum, --dim
     constraint_options.py   --dataflow, --constraints, --constraint
