@@ -208,16 +208,19 @@ def _reach(operation: Operation, tensor: str) -> tuple[int, ...]:
 
 
 def _check_names(cascade: Cascade) -> None:
+    outputs = [operation.output.name for operation in cascade]
+    for name in outputs:
+        if outputs.count(name) > 1:
+            writers = [(str(i), op.name) for i, op in enumerate(cascade, 1) if op.output.name == name]
+            places, called = zip(*writers, strict=True)
+            who = " and ".join(called) if len(set(called)) > 1 else f"operations {' and '.join(places)}"
+            hint = "give one of the two tensors another name"
+            message = f"{name} is written by {who}, expected one producer"
+            raise ProblemError(message, where=cascade.name, hint=hint)
     names = [operation.name for operation in cascade]
     for name in names:
         if names.count(name) > 1:
             raise ProblemError(f"two operations are named {name}", where=cascade.name)
-    outputs = [operation.output.name for operation in cascade]
-    for name in outputs:
-        if outputs.count(name) > 1:
-            writers = " and ".join(op.name for op in cascade if op.output.name == name)
-            hint = "give one of the two tensors another name"
-            raise ProblemError(f"{name} is written by {writers}, expected one producer", where=cascade.name, hint=hint)
     sizes: dict[str, tuple[int, str]] = {}
     for operation in cascade:
         for dim, size in operation.problem.dims:

@@ -20,9 +20,6 @@ from .frontier import Frontier, Open
 from .loops import expand_loops
 from .placements import OpenPlacement, Placements
 
-MOST_REACH = 1e60
-"""From here on, no bound is too far: the next power would be no number."""
-
 
 @dataclass
 class Exploring:

@@ -57,6 +57,7 @@ class SharedLoopFacts:
 class Lifetime:
     """An intermediate in a memory where branches exchange it.
 
+    tensor, memory  their names
     first, last  operations: it takes room from the one to the other
     words, bits  of its tile there
     of_words     that the whole tensor has
@@ -75,6 +76,7 @@ class Lifetime:
 class MemoryLoad:
     """A bounded memory while each operation works.
 
+    memory         its name
     capacity_bits  of one instance
     held           by operation, tiles as (tensor, bits, whether branches exchange it there)
     """
