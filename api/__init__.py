@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .explanations import explain
     from .explorations import explore
     from .ir import Cascade, FusedMapping, LoopNest, Mapping, Problem, TilewrightError
+    from .memory import plan_memory
     from .report.cascade_documents import load_fused_mapping
     from .report.documents import load_mapping
     from .results import SearchResult, evaluate
@@ -66,6 +67,7 @@ __all__ = [
     "load_layer",
     "load_mapping",
     "load_network",
+    "plan_memory",
     "search",
     "search_many",
     "search_pareto",
@@ -100,6 +102,7 @@ _HOME = {
     "load_layer": "workloads",
     "load_mapping": "report.documents",
     "load_network": "workloads",
+    "plan_memory": "memory",
     "search": "searches",
     "search_many": "comparisons",
     "search_pareto": "searches",

@@ -104,15 +104,15 @@ def limits_of(time_limit: float | None = None, memory_limit: SizeLike = DEFAULT_
     return Limits(time_s, memory_bytes(memory_limit))
 
 
-def memory_bytes(size: SizeLike) -> int:
-    """Bytes, from a number of them or from a text such as "512 MiB"."""
+def memory_bytes(size: SizeLike, what: str = "the memory limit") -> int:
+    """Bytes, from a number of them or from a text such as "512 MiB"; `what` is how messages call them."""
     if not isinstance(size, str):
-        return checks.whole(size, "the memory limit")
+        return checks.whole(size, what)
     try:
         bits = size_bits(size)
     except ArchitectureError as error:
-        raise TilewrightError(error.message, where="the memory limit", hint=error.hint) from None
-    return checks.whole(bits // 8, "the memory limit in bytes")
+        raise TilewrightError(error.message, where=what, hint=error.hint) from None
+    return checks.whole(bits // 8, f"{what} in bytes")
 
 
 def as_store(store: StoreLike | None) -> StoreLike | None:

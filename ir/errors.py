@@ -6,6 +6,8 @@
       ConstraintError      constraints that cannot be understood, or contradict each other
       MappingError         a mapping that is malformed, does not cover its problem, or does not fit
         InfeasibleError    no mapping of the stated space fits; the text is a diagnosis
+      MemoryPlanError      buffers that cannot be understood
+        NoPlanError        no addresses fit; the text says when, and what is live then
       UndecidedError       time or memory ran out before any mapping was found, or none was ruled out
       SearchCancelledError a search that was given up because the caller asked for it
       StoreError           a result store that is damaged or of another version
@@ -74,6 +76,14 @@ class MappingError(TilewrightError):
 
 class InfeasibleError(MappingError):
     """No mapping of the stated space fits. The message is a diagnosis: what is too small, and by how much."""
+
+
+class MemoryPlanError(TilewrightError):
+    """Buffers, lifetimes or updates in place that cannot be understood."""
+
+
+class NoPlanError(MemoryPlanError):
+    """No plan fits. The message says what is live when, or how much any plan needs."""
 
 
 class UndecidedError(TilewrightError):

@@ -36,7 +36,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 """Kinds of cascades; letters that two tensors of one operation share have one size."""
 
 MAY = Keeps(input="may", weight="may", output="may")
-CHEAP, DEAR = 120, 700
+CHEAP, DEAR = 50, 200
 """Mappings of its largest branch that a case may have, in a short run and in a long one."""
 
 

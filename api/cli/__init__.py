@@ -18,6 +18,7 @@
     roofline.py             roofline
     gpu.py                  gpu sweep, gpu advise, gpu compare
     network.py              network
+    plan.py                 plan
     machines.py             --arch
     cascades.py             --op, CASCADE; trees that are evaluated, verified, emitted
     sources.py              MAPPING: which kind of mapping a file holds

@@ -23,6 +23,7 @@ COMMANDS = {
     "show": ("names", "show", "Show an architecture, a network, a layer or a dataflow."),
     "roofline": ("roofline", "roofline", "Show layers under the roofs of a machine."),
     "network": ("network", "network", "Print the layers of a network with their figures."),
+    "plan": ("plan", "plan", "Plan the addresses of buffers with lifetimes."),
     "results": ("results", "app", "List, show, export and remove stored results."),
     "import": ("imports", "imports", "Read other tools' files and evaluate."),
     "gpu": ("gpu", "gpu_commands", "Model matrix products on GPUs."),

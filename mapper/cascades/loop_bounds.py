@@ -98,7 +98,7 @@ class LoopBounds:
             self._book(found, user, inner, 0.0 * passing, bits * passing)
         moving = np.array([dim.of(user.name) in one.dims for dim in self.dims[:depth]], dtype=bool)
         tile = words / np.prod(self.trips[:depth][moving], axis=0)
-        found.energy[~self._fits(inner, one, tile * bits)] = INFINITE
+        found.energy[~self._fits(inner, user, one, tile * bits)] = INFINITE
         return found
 
     def _far(self, user: Operation, tensor: str, home: Memory, repeats: Floats) -> Least:
@@ -146,7 +146,7 @@ class LoopBounds:
             if memory.name != self.memories.outermost:
                 words = tensor_tile_words(producer.output, self._sizes(producer)) / np.prod(self.trips, axis=0)
                 bits = words * self.memories.arch.width_bits(producer.output)
-                found.energy[~self._fits(memory, producer.output, bits)] = INFINITE
+                found.energy[~self._fits(memory, producer, producer.output, bits)] = INFINITE
             yield found
 
     # ---- sums ----------------------------------------------------------------------------------------------
@@ -154,9 +154,10 @@ class LoopBounds:
     def _sizes(self, user: Operation) -> dict[str, int]:
         return dict(self.part.sizes[self.part.names.index(user.name)])
 
-    def _fits(self, memory: Memory, tensor: Tensor, bits: Floats) -> npt.NDArray[np.bool_]:
+    def _fits(self, memory: Memory, user: Operation, tensor: Tensor, bits: Floats) -> npt.NDArray[np.bool_]:
+        room = self.part.room[self.part.names.index(user.name)]
         part = self.memories.part_of(memory, tensor.role)
-        left = next((size for name, role, size in self.part.room if (name, role) == (memory.name, part)), None)
+        left = next((size for name, role, size in room if (name, role) == (memory.name, part)), None)
         fits: npt.NDArray[np.bool_] = np.ones(len(bits), dtype=bool) if left is None else bits <= left * (1 + 1e-12)
         return fits
 

@@ -22,7 +22,7 @@ class VisitedPart:
     sizes    per operation, of the tile of one visit
     homes    by tensor, the memory of the innermost node above the part; intermediates without one pass inside it
     again    per operation, visits that add to one output tile, one after the other
-    room     bits left in every bounded part of every memory outside all arrays
+    room     per operation, bits left in every bounded part of every memory outside all arrays
     busy     per operation, what nodes above need for it, per visit
     steps    whether any loop stands above the part
     """
@@ -31,14 +31,14 @@ class VisitedPart:
     sizes: tuple[Sizes, ...]
     homes: tuple[tuple[str, str], ...]
     again: tuple[int, ...]
-    room: Room
+    room: tuple[Room, ...]
     busy: tuple[Busy, ...]
     steps: bool
 
     def question(self) -> BranchQuestion:
         """What a single operation's branch is asked."""
         return BranchQuestion(
-            self.names[0], self.sizes[0], self.homes, self.room, self.again[0], self.busy[0], divides=self.steps
+            self.names[0], self.sizes[0], self.homes, self.room[0], self.again[0], self.busy[0], divides=self.steps
         )
 
 
@@ -67,6 +67,13 @@ class Outcome:
 
     bound: float
     found: FoundPart | None = None
+
+
+def less_rooms(room: tuple[Room, ...], taken: tuple[Room, ...]) -> tuple[Room, ...] | None:
+    """What is left for each of some operations when some bits are taken; None if that is too many for one."""
+    left = [less_room(own, bits) for own, bits in zip(room, taken, strict=True)]
+    found = tuple(own for own in left if own is not None)
+    return found if len(found) == len(left) else None
 
 
 def less_room(room: Room, taken: Room) -> Room | None:

@@ -42,7 +42,7 @@ from ..space import Space
 from ..tilings import Tiling, factors
 from .branch import BranchSolver, Room
 from .loop_bounds import LoopBounds, grid
-from .parts import Busy, FoundPart, Outcome, Sizes, VisitedPart, less_room, with_busy
+from .parts import Busy, FoundPart, Outcome, Sizes, VisitedPart, less_rooms, with_busy
 from .placing import Placing
 from .sharing import LoopAbove, SharedDim, shared_dims
 from .upper_memories import Floats, UpperMemories
@@ -51,7 +51,7 @@ from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
 Loops = tuple[LoopAbove, ...]
 
-Exchange = tuple[tuple[str, str, Room], ...]
+Exchange = tuple[tuple[str, str, tuple[Room, ...]], ...]
 """Intermediates that are live: tensor, memory, and bits that they take."""
 
 Fuse = Literal["all", "whole", "none"]
@@ -65,7 +65,7 @@ class _Nodes:
     energy_pj  of the words that pass there, for one visit of the part
     least_pj   that, and what the tensors take more inside at least, since their homes are further out
     cycles     (operations, ports) that both take at least
-    taken      bits of memories
+    taken      by operation, bits of memories while it works
     busy       by operation, bits that pass at memories for one visit of the part
     bound      what the part weighs at least
     """
@@ -74,7 +74,7 @@ class _Nodes:
     energy_pj: float
     least_pj: float
     cycles: Floats
-    taken: Room = ()
+    taken: tuple[Room, ...] = ()
     busy: tuple[tuple[str, Busy], ...] = ()
     bound: float = 0.0
 
@@ -84,7 +84,7 @@ class _Nodes:
             self.energy_pj + other.energy_pj,
             self.least_pj + other.least_pj,
             self.cycles + other.cycles,
-            (*self.taken, *other.taken),
+            tuple((*one, *more) for one, more in zip(self.taken, other.taken, strict=False)),
             (*self.busy, *other.busy),
         )
 
@@ -146,7 +146,7 @@ class TreeSearch:
             tuple(op.problem.dims for op in operations),
             tuple(sorted(homes.items())),
             (1,) * len(names),
-            self.memories.room,
+            (self.memories.room,) * len(names),
             ((),) * len(names),
             steps=False,
         )
@@ -230,7 +230,7 @@ class TreeSearch:
         if (name, homes, steps) not in self._asked:
             self._asked.add((name, homes, steps))
             whole = self.cascade.operation(name).problem.dims
-            part = VisitedPart((name,), (whole,), homes, (1,), self.memories.room, ((),), steps)
+            part = VisitedPart((name,), (whole,), homes, (1,), (self.memories.room,), ((),), steps)
             self.solver.least(part.question(), self.weights)
 
     def _least_of(self, name: str, sizes: Sizes) -> tuple[float, float]:
@@ -257,7 +257,7 @@ class TreeSearch:
     def _with_homes(self, name: str, homes: tuple[tuple[str, str], ...]) -> tuple[float, float]:
         """The least energy, and the least latency, of a whole operation with endless room, and tensors from homes."""
         dims = self.cascade.operation(name).problem.dims
-        whole = VisitedPart((name,), (dims,), homes, (1,), self.memories.endless_room, ((),), steps=False)
+        whole = VisitedPart((name,), (dims,), homes, (1,), (self.memories.endless_room,), ((),), steps=False)
         energy, latency = 0.0, 0.0
         if self.weights.energy:
             mapping = self.solver.least(whole.question(), ENERGY_ALONE).mapping
@@ -363,7 +363,7 @@ class TreeSearch:
         users = self.placing.users(part, tensor)
         cycles = np.zeros((len(part.names), self.memories.ports))
         energy = 0.0
-        taken: Room = ()
+        taken: tuple[Room, ...] = ((),) * len(part.names)
         busy: tuple[tuple[str, Busy], ...] = ()
         if chain:
             payer = next((user for user in users if user.output.name == tensor), users[0])
@@ -373,9 +373,14 @@ class TreeSearch:
             energy, busy = cost.energy_pj, ((payer.name, cost.busy),)
             cycles[place] = self.memories.port_cycles(cost.busy)
             is_partial = payer.output.name == tensor
-            taken = tuple(
-                self._taken(payer, tensor, memory, words, part.steps or not stays, is_partial)
+            width = self._width(payer, tensor, is_partial)
+            held = [
+                (memory, self._copies(memory, part.steps or not stays) * words * width)
                 for (memory, _), words, stays in zip(chain, cost.words, cost.stays, strict=True)
+            ]
+            taken = tuple(
+                tuple((memory, self._part_for(name, users, tensor, memory), bits) for memory, bits in held)
+                for name in part.names
             )
         home = chain[-1][0] if chain else home
         visits = math.prod(loop.trips for loop in loops)
@@ -386,15 +391,19 @@ class TreeSearch:
             cycles[part.names.index(user.name)] += visits * later
         return _Nodes(((tensor, chain),), energy, least, cycles, taken, busy)
 
-    def _taken(
-        self, user: Operation, tensor: str, memory: str, words: int, moves: bool, is_partial: bool
-    ) -> tuple[str, str, int]:
-        level = self.memories.upper[self.memories.depth[memory]]
-        one = user.problem.tensor(tensor)
-        arch = self.memories.arch
-        width = arch.partial_width_bits(one) if is_partial else arch.width_bits(one)
-        copies = 2 if level.double_buffered and moves else 1
-        return memory, self.memories.part_of(level, one.role), copies * words * width
+    def _width(self, user: Operation, tensor: str, is_partial: bool) -> int:
+        arch, one = self.memories.arch, user.problem.tensor(tensor)
+        return arch.partial_width_bits(one) if is_partial else arch.width_bits(one)
+
+    def _copies(self, memory: str, moves: bool) -> int:
+        return 2 if self.memories.of(memory).double_buffered and moves else 1
+
+    def _part_for(self, name: str, users: Sequence[Operation], tensor: str, memory: str) -> str:
+        """The part of a memory in which a tensor lies while an operation works: that of the role that it has there; of
+        the roles that others see it in, the one with more room, where this one does not use it."""
+        roles = {user.name: user.problem.tensor(tensor).role for user in users}
+        role = roles.get(name) or self.memories.roomiest(memory, roles.values())
+        return self.memories.part_of(self.memories.of(memory), role)
 
     def _inner_sizes(self, part: VisitedPart, loops: Loops) -> list[Sizes]:
         found = []
@@ -438,7 +447,7 @@ class TreeSearch:
     def _combined(self, part: VisitedPart, nodes: list[list[_Nodes]], cutoff: float) -> list[_Nodes]:
         """All choices for all tensors that fit, and whose bound lies below the cutoff."""
         own = self._own(part)
-        found = [_Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.memories.ports)))]
+        found = [_Nodes((), 0.0, 0.0, np.zeros((len(part.names), self.memories.ports)), ((),) * len(part.names))]
         alone = sum(len(options) == 1 for options in nodes)  # these come first, and leave nothing to choose
         for options in nodes[:alone]:
             found = [found[0] + options[0]]
@@ -452,7 +461,7 @@ class TreeSearch:
                 bound = self._bound_of(own, both + later)
                 if bound >= cutoff:
                     self.pruned["nodes"] += 1
-                elif less_room(part.room, both.taken) is None:
+                elif less_rooms(part.room, both.taken) is None:
                     self.pruned["capacity"] += 1
                 else:
                     grown.append(replace(both, bound=bound))
@@ -463,7 +472,7 @@ class TreeSearch:
 
     def _with_nodes(self, part: VisitedPart, loops: Loops, nodes: _Nodes, best: Outcome) -> Outcome:
         """The best of a part with some loops and nodes above its split, if it is better than what is known."""
-        room = less_room(part.room, nodes.taken)
+        room = less_rooms(part.room, nodes.taken)
         assert room is not None
         visits = math.prod(loop.trips for loop in loops)
         homes = dict(part.homes) | {tensor: chain[-1][0] for tensor, chain in nodes.chains if chain}
@@ -563,7 +572,8 @@ class TreeSearch:
 
     def _branch(self, inside: VisitedPart, start: int, end: int, exchange: Exchange, cutoff: float) -> Outcome | None:
         """One branch of a split; None where it has no room."""
-        room = less_room(inside.room, tuple(bits for _, _, taken in exchange for bits in taken))
+        taken = tuple(tuple(bits for _, _, held in exchange for bits in held[i]) for i in range(start, end))
+        room = less_rooms(inside.room[start:end], taken)
         if room is None:
             return None
         homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
@@ -601,12 +611,19 @@ class TreeSearch:
         roles = {operation.output.role, *(self.cascade.operation(n).problem.tensor(tensor).role for n in readers)}
         return self.fuse != "none" and self.placing.may_exchange(memory, roles)
 
-    def _room_of(self, inside: VisitedPart, place: int, operation: Operation, memory: str) -> Room:
+    def _room_of(self, inside: VisitedPart, place: int, operation: Operation, memory: str) -> tuple[Room, ...]:
+        """By operation, the bits that an intermediate takes while it works, where a memory exchanges it: only in the
+        branch that writes it they may be those of partial sums."""
         if memory == self.memories.outermost:
-            return ()
+            return ((),) * len(inside.names)
+        tensor = operation.output.name
         words = tensor_tile_words(operation.output, dict(inside.sizes[place]), self.memories.arch.footprint)
-        moves = inside.steps and self.memories.arch.overlap == "across_operations"
-        return (self._taken(operation, operation.output.name, memory, words, moves, self.wide_sums),)
+        words *= self._copies(memory, inside.steps and self.memories.arch.overlap == "across_operations")
+        users, found = self.placing.users(inside, tensor), []
+        for name in inside.names:
+            width = self._width(operation, tensor, self.wide_sums and name == operation.name)
+            found.append(((memory, self._part_for(name, users, tensor, memory), words * width),))
+        return tuple(found)
 
     def _tree(self, part: VisitedPart, loops: Loops, nodes: _Nodes, split: _Split) -> Tree:
         items: list[Loop | Node] = []
@@ -649,7 +666,14 @@ def _apart(dims: Sequence[SharedDim]) -> bool:
 def _some(part: VisitedPart, start: int, end: int) -> VisitedPart:
     """Some operations of a part, one after the other."""
     used = slice(start, end)
-    return replace(part, names=part.names[used], sizes=part.sizes[used], again=part.again[used], busy=part.busy[used])
+    return replace(
+        part,
+        names=part.names[used],
+        sizes=part.sizes[used],
+        again=part.again[used],
+        room=part.room[used],
+        busy=part.busy[used],
+    )
 
 
 def _loop_of(loop: LoopAbove, names: Sequence[str]) -> Loop:

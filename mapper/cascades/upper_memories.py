@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from ...arch import Architecture, Memory
 from ...cost_models.cost import capacity_parts
-from ...ir import Tensor
+from ...ir import Role, Tensor
 from .branch import Room
 from .parts import Busy
 
@@ -68,6 +69,12 @@ class UpperMemories:
     def endless_room(self) -> Room:
         """As if these memories were never full."""
         return tuple((memory, role, UNBOUNDED) for memory, role, _ in self.room)
+
+    def roomiest(self, memory: str, roles: Iterable[Role]) -> Role:
+        """Of some roles, the one whose part of a memory has most bits."""
+        parts = capacity_parts(self.of(memory))
+        bits = {role: next((part.bits for part in parts if role in part.roles), 0) for role in roles}
+        return max(bits, key=bits.__getitem__)
 
     def part_of(self, memory: Memory, role: str) -> str:
         """The part of a memory that a role has: its own, or "" for that which roles share."""

@@ -1,0 +1,59 @@
+"""`tilewright plan`: addresses for buffers with lifetimes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import DEFAULT_MEMORY, MemoryLimitOption, QuietOption, SvgOption, TimeLimitOption
+from .terminal import say, show_document, show_page, status
+
+
+def plan(
+    buffers: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A CSV file with the columns id, lower, upper, size.")
+    ],
+    capacity: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Of the memory, such as 1MiB; else as much as it takes.")
+    ] = None,
+    least: Annotated[
+        bool | None,
+        typer.Option(
+            "--least/--fits", help="Find the least height, or any plan that fits: the latter with --capacity."
+        ),
+    ] = None,
+    time_limit: TimeLimitOption = None,
+    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the plan there, as JSON.")] = None,
+    svg: SvgOption = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON, and nothing else.")] = False,
+    _quiet: QuietOption = False,
+) -> None:
+    """Plan the addresses of buffers, so that no two that are live together share any.
+
+    Lifetimes are half-open: a buffer is live from lower up to, not including, upper. Columns alignment, copies (2: a
+    double buffer) and in_place (ids of buffers that may be updated in place) are optional.
+
+    \b
+    tilewright plan buffers.csv
+    tilewright plan buffers.csv --capacity 1MiB --svg plan.svg --out plan.json
+    """
+    from ..memory import plan_memory
+    from ..report.files import write_bytes
+    from ..report.memory_picture import memory_svg
+    from ..report.memory_plan import plan_document, plan_json, plan_page
+
+    with status("planning"):
+        found = plan_memory(buffers, capacity, least=least, time_limit=time_limit, memory_limit=memory_limit)
+    if json:
+        show_document(plan_document(found))
+    else:
+        show_page(plan_page(found, buffers.stem))
+    for path, text in ((out, plan_json), (svg, memory_svg)):
+        if path is not None:
+            write_bytes(path, text(found).encode())
+            say(f"wrote {path}")
+    if not found.fits:
+        say("no plan that fits was found in time, and none is ruled out")

@@ -1,0 +1,22 @@
+"""Memory planning: an offset for each buffer, so that no two that are live together share addresses.
+
+buffers.py   buffers, lifetimes, updates in place
+csv_files.py buffers from a file
+plan.py      what a planner hands over, and its check
+planner.py   the least height, or a plan that fits
+in_place.py  which updates are made in place together
+greedy.py    plans made at once
+sections.py  blocks, and the sections of time that matter
+attempts.py  the search, begun again and again
+packing.py   the search for addresses below a height
+tighten.py   rules on the room that is left
+work.py      arrays of the search
+compiled.py  functions as machine code
+"""
+
+from .buffers import Buffer, BufferSet, InPlace, buffer_set
+from .csv_files import read_buffers
+from .plan import MemoryPlan
+from .planner import plan_memory
+
+__all__ = ["Buffer", "BufferSet", "InPlace", "MemoryPlan", "buffer_set", "plan_memory", "read_buffers"]

@@ -1,0 +1,114 @@
+"""Attempts to plan below a height: the search begun again and again, with other tastes, and what it has learned kept.
+
+A search that has gone astray early would look for very long where nothing is to be found. So it gets some decisions, more
+from time to time (1, 1, 2, 1, 1, 2, 4, ... times a number), and is begun again: with the next taste, some chance, and the
+weights of sections at which it has come to an end before, which are then decided first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+
+from ..means import Means
+from . import packing
+from .sections import Sections
+from .work import FULL, HEAD, STOP, USED, WEIGHT, Work, start_again, work_of
+
+TASTES = ((1.0, 0.0, 1000.0, 4.0), (0.2, 1.0, 0.4, 4.0), (0.05, 0.5, 0.2, 4.0), (0.001, 4.0, 10.0, 4.0))
+"""Low blocks first; between; between; those of tight sections first. See `packing.next_block`."""
+
+FORGETTING = 0.95
+"""What is left of a weight at the next beginning."""
+
+LONGEST_SLICE = 0.05
+"""Seconds between looks at the clock."""
+
+
+class Outcome(Enum):
+    """How an attempt ends."""
+
+    FITS = "fits"
+    NOTHING_FITS = "nothing fits"
+    UNKNOWN = "unknown"
+
+
+class Attempts:
+    """All attempts on the same blocks; what is random is the same every time."""
+
+    def __init__(self, sections: Sections, means: Means) -> None:
+        self.sections = sections
+        self.work: Work = work_of(sections, means)
+        self.means = means
+        self.decisions = 0
+        self._begun = 0
+        self._chance = np.random.default_rng(0)
+        self._slice = 64
+        self._preferences = _preferences(sections)
+        self._first = max(300, len(sections.size))
+
+    def offsets(self) -> list[int]:
+        """Of the plan that the last attempt has found, in bytes."""
+        return [int(head) * self.sections.unit for head in self.work.blocks[:-1, HEAD]]
+
+    def below(self, height: int, decisions: int) -> Outcome:
+        """Look for a plan of at most so many bytes, with about so many decisions."""
+        room = self._room(height)
+        if room is None:
+            return Outcome.NOTHING_FITS
+        units, spare = room
+        stop = self.decisions + decisions
+        while True:
+            self._begun += 1
+            outcome = self._once(units, spare, self._first * luby(self._begun))
+            weight = self.work.tightness[:, WEIGHT]
+            weight[:] = 1 + FORGETTING * (weight - 1)
+            if outcome is not Outcome.UNKNOWN or self.decisions >= stop or self.means.expired:
+                return outcome
+
+    def _room(self, height: int) -> tuple[int, np.ndarray] | None:
+        """The height in units, and how far below it every block has to end; None if one is too large."""
+        unit, sections = self.sections.unit, self.sections
+        sizes = np.array([block.size for block in sections.blocks], np.int64)
+        latest = (height - sizes) // (unit * sections.step) * sections.step
+        if (latest < 0).any():
+            return None
+        ends = latest + sections.size
+        return int(ends.max()), ends.max() - ends
+
+    def _once(self, units: int, spare: np.ndarray, decisions: int) -> Outcome:
+        taste = np.array(TASTES[self._begun % len(TASTES)])
+        kind = self._preferences[self._chance.integers(len(self._preferences))]
+        preference = kind * self._chance.uniform(0.7, 1.3, len(kind))
+        start_again(self.work, spare)
+        counters = self.work.counters
+        found = packing.OPEN
+        while found == packing.OPEN and counters[USED] < decisions and not counters[FULL]:
+            counters[STOP] = min(decisions, counters[USED] + self._slice)
+            begun, before = time.perf_counter(), int(counters[USED])
+            found = packing.search(self.work, units, taste, preference)
+            each = (time.perf_counter() - begun) / max(1, int(counters[USED]) - before)
+            self._slice = int(max(1, min(2 * self._slice, LONGEST_SLICE / max(each, 1e-9))))
+            if self.means.expired:
+                break
+        self.decisions += int(counters[USED])
+        return {packing.SOLVED: Outcome.FITS, packing.IMPOSSIBLE: Outcome.NOTHING_FITS}.get(found, Outcome.UNKNOWN)
+
+
+def luby(number: int) -> int:
+    """The sequence 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ..., from number 1 (Luby, Sinclair and Zuckerman, 1993)."""
+    power = number.bit_length()
+    return 1 << (power - 1) if number == (1 << power) - 1 else luby(number - (1 << (power - 1)) + 1)
+
+
+def _preferences(sections: Sections) -> Sequence[np.ndarray]:
+    """Ways to prefer blocks, each from 0 to 1: long ones, long and large ones, large ones, those of full sections."""
+    life = (sections.end - sections.start).astype(float)
+    size = sections.size.astype(float)
+    full = np.array(sections.bytes_live(), float)
+    fullest = np.array([full[s:e].max() for s, e in zip(sections.start, sections.end, strict=True)])
+    time_live = np.array([block.upper - block.lower for block in sections.blocks], float)
+    return [values / values.max() for values in (life, life * size, fullest * 1000 + life, size, time_live)]

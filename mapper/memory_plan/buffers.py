@@ -1,0 +1,163 @@
+"""Buffers with lifetimes, which of them may share an address, and plans: an offset for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...inputs.checks import items, whole
+from ...ir import MemoryPlanError, did_you_mean
+
+LARGEST = 2**53
+"""Times, sizes and alignments beyond this are refused: sums of them must stay exact."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """An array that needs addresses for a while.
+
+    name       how plans and messages call it
+    lower      first moment at which it is live
+    upper      first moment at which it no longer is: lifetimes are half-open
+    size       bytes, 0 or more
+    alignment  its offset is a multiple of this
+    copies     how many such arrays there are, each at addresses of its own: 2 for a double buffer
+    """
+
+    name: str
+    lower: int
+    upper: int
+    size: int
+    alignment: int = 1
+    copies: int = 1
+
+    def __post_init__(self) -> None:
+        whole(self.lower, "lower", -LARGEST, MemoryPlanError, self.name)
+        whole(self.upper, "upper", -LARGEST, MemoryPlanError, self.name)
+        for what, least in (("size", 0), ("alignment", 1), ("copies", 1)):
+            whole(getattr(self, what), what, least, MemoryPlanError, self.name)
+        for what in ("lower", "upper", "size", "alignment", "copies"):
+            if getattr(self, what) > LARGEST:
+                raise MemoryPlanError(f"{what} is more than 2^53", where=self.name)
+        if self.upper <= self.lower:
+            message = f"it lives from {self.lower} up to {self.upper}, which is no time at all"
+            raise MemoryPlanError(message, where=self.name, hint="upper is the first moment at which it is not live")
+
+    def overlaps(self, other: Buffer) -> bool:
+        """Whether both are live at some moment."""
+        return self.lower < other.upper and other.lower < self.upper
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """An update that may be made in place: `result` may have the addresses of `source`, from its own beginning on.
+
+    Both are live while the operation runs; only here may two live buffers share addresses. Of several updates of one
+    source, or several sources of one result, a plan makes one at most in place.
+    """
+
+    source: str
+    result: str
+
+
+@dataclass(frozen=True)
+class BufferSet:
+    """All buffers of one memory over a run.
+
+    buffers   with different names
+    in_place  updates that a plan may make in place
+
+    Raises MemoryPlanError for a name that is used twice, or a pair that cannot share addresses.
+    """
+
+    buffers: tuple[Buffer, ...]
+    in_place: tuple[InPlace, ...] = ()
+    by_name: Mapping[str, Buffer] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        named: dict[str, Buffer] = {}
+        for buffer in self.buffers:
+            if buffer.name in named:
+                raise MemoryPlanError(
+                    "a second buffer of this name", where=buffer.name, hint="names tell buffers apart"
+                )
+            named[buffer.name] = buffer
+        object.__setattr__(self, "by_name", named)
+        for pair in self.in_place:
+            self._check(pair)
+
+    def _check(self, pair: InPlace) -> None:
+        where = f"in place: {pair.source} -> {pair.result}"
+        for name in (pair.source, pair.result):
+            if name not in self.by_name:
+                raise MemoryPlanError(f"no buffer {name}", where=where, hint=did_you_mean(name, self.by_name))
+        source, result = self.by_name[pair.source], self.by_name[pair.result]
+        if source.size != result.size:
+            message = f"{source.size} bytes cannot become {result.size} in place, expected equal sizes"
+            raise MemoryPlanError(message, where=where)
+        if source.copies != 1 or result.copies != 1:
+            raise MemoryPlanError("a buffer of several copies is not updated in place", where=where)
+        if not source.lower < result.lower <= source.upper <= result.upper:
+            message = (
+                f"the source lives from {source.lower} to {source.upper}, the result from {result.lower} to "
+                f"{result.upper}; expected a result that begins while the source lives, or as it ends, and lives longer"
+            )
+            raise MemoryPlanError(message, where=where)
+
+    def spans(self) -> list[tuple[int, int, int]]:
+        """(lower, upper, bytes of all copies) of every buffer."""
+        return [(buffer.lower, buffer.upper, buffer.size * buffer.copies) for buffer in self.buffers]
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that are live at a moment, with every copy, and nothing in place."""
+        return max((size for _, size in live_bytes(self.spans())), default=0)
+
+
+def live_bytes(spans: Iterable[tuple[int, int, int]]) -> list[tuple[int, int]]:
+    """(time, bytes that are live from then on), at every time at which they change.
+
+    spans  (lower, upper, bytes)
+    """
+    changes: dict[int, int] = {}
+    for lower, upper, size in spans:
+        changes[lower] = changes.get(lower, 0) + size
+        changes[upper] = changes.get(upper, 0) - size
+    steps, live = [], 0
+    for time in sorted(changes):
+        live += changes[time]
+        steps.append((time, live))
+    return steps
+
+
+def buffer_set(buffers: object, in_place: object = ()) -> BufferSet:
+    """Buffers as callers give them: `Buffer`s, or (name, lower, upper, size) with alignment and copies if need be.
+
+    in_place  (source, result) names
+
+    Raises MemoryPlanError for anything else.
+    """
+    expected = "buffers, or (name, lower, upper, size)"
+    found = tuple(_buffer(given, expected) for given in items(buffers, "buffers", expected, MemoryPlanError))
+    pairs = items(in_place, "in_place", "pairs of names (source, result)", MemoryPlanError)
+    return BufferSet(found, tuple(_pair(given) for given in pairs))
+
+
+def _buffer(given: object, expected: str) -> Buffer:
+    if isinstance(given, Buffer):
+        return given
+    values: Sequence[object] = items(given, "a buffer", expected, MemoryPlanError)
+    if not 4 <= len(values) <= 6:
+        raise MemoryPlanError(f"a buffer of {len(values)} values, expected (name, lower, upper, size)")
+    name = str(values[0])
+    numbers = [whole(value, "a value", -LARGEST, MemoryPlanError, name) for value in values[1:]]
+    return Buffer(name, *numbers)
+
+
+def _pair(given: object) -> InPlace:
+    if isinstance(given, InPlace):
+        return given
+    values = items(given, "a pair", "two names", MemoryPlanError)
+    if len(values) != 2:
+        raise MemoryPlanError(f"in_place has {len(values)} names, expected (source, result)")
+    return InPlace(str(values[0]), str(values[1]))

@@ -1,0 +1,87 @@
+"""Buffers from a CSV file: `id, lower, upper, size`, as MiniMalloc's benchmarks have them, and `alignment`, `copies` and
+`in_place` (the buffer that may be updated in place) as further columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...ir import MemoryPlanError, did_you_mean
+from ...ir.files import missing_file
+from .buffers import Buffer, BufferSet, InPlace
+
+LARGEST_FILE = 2**26
+"""Bytes; a million buffers take about half of that."""
+
+NEEDED = ("id", "lower", "upper", "size")
+MORE = ("alignment", "copies")
+
+
+def read_buffers(path: str | Path) -> BufferSet:
+    """The buffers of a file.
+
+    Raises MemoryPlanError with the line of what is wrong: columns, numbers, empty lifetimes, names that are used twice.
+    """
+    file = Path(path)
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            raise MemoryPlanError(f"more than {LARGEST_FILE} bytes, expected a list of buffers", where=str(path))
+        text = file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise MemoryPlanError(missing_file(file), where=str(path)) from None
+    except UnicodeDecodeError:
+        raise MemoryPlanError("not a text, expected a CSV file of buffers", where=str(path)) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise MemoryPlanError(f"cannot be read: {reason}", where=str(path)) from None
+    return buffers_of(text, str(path))
+
+
+def buffers_of(text: str, file: str) -> BufferSet:
+    """The buffers of a text; `file` is how messages call it."""
+    rows = csv.DictReader(text.splitlines(), skipinitialspace=True)
+    names = [name.strip() for name in rows.fieldnames or ()]
+    rows.fieldnames = names
+    for name in NEEDED:
+        if name not in names:
+            message = f"no column {name}, expected {', '.join(NEEDED)}"
+            raise MemoryPlanError(message, where=f"{file}:1", hint="the first line names the columns")
+    for name in names:
+        if name not in (*NEEDED, *MORE, "in_place"):
+            raise MemoryPlanError(f"unknown column {name!r}", where=f"{file}:1", hint=did_you_mean(name, MORE))
+    buffers: dict[str, Buffer] = {}
+    pairs: list[tuple[str, InPlace]] = []
+    for row in rows:
+        where = f"{file}:{rows.line_num}"
+        buffer = _buffer(row, where)
+        if buffer.name in buffers:
+            raise MemoryPlanError(f"a second buffer {buffer.name!r}", where=where, hint="ids tell buffers apart")
+        buffers[buffer.name] = buffer
+        pairs += [(where, InPlace(name.strip(), buffer.name)) for name in (row.get("in_place") or "").split()]
+    if not buffers:
+        raise MemoryPlanError("no buffers, expected a line for each below the names of the columns", where=file)
+    for where, pair in pairs:
+        try:
+            BufferSet(tuple(buffers.values()), (pair,))
+        except MemoryPlanError as error:
+            raise error.located(where) from None
+    return BufferSet(tuple(buffers.values()), tuple(pair for _, pair in pairs))
+
+
+def _buffer(row: Mapping[str | None, str | None], where: str) -> Buffer:
+    if None in row or any(row[name] is None for name in NEEDED):
+        raise MemoryPlanError(f"{len(row)} values or more, expected one for each column", where=where)
+    numbers = {}
+    for name in (*NEEDED[1:], *MORE):
+        value = row.get(name)
+        if value is None or (name in MORE and not value.strip()):
+            continue
+        try:
+            numbers[name] = int(value)
+        except ValueError:
+            raise MemoryPlanError(f"{name} is {value[:60]!r}, expected a whole number", where=where) from None
+    try:
+        return Buffer(str(row["id"]).strip(), **numbers)
+    except MemoryPlanError as error:
+        raise error.located(where) from None

@@ -1,0 +1,189 @@
+"""The planner: the least height of any plan, or a plan that fits, or the proof that none does.
+
+First come plans that are made at once, and the bytes that are live at the fullest moment, which any plan needs; where
+these meet there is nothing to search. Else heights between them are tried: each attempt finds a plan, proves that there is
+none, or gives up; the next round gives all of them twice the effort. So the planner ends with the least height, proven, or
+when its means run out with the best plan and the best bound.
+
+Where updates may be made in place, each choice of them is a search of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...ir import NoPlanError
+from ..means import UNLIMITED, Means, OutOfMeans
+from .buffers import Buffer, BufferSet, live_bytes
+from .greedy import greedy_offsets, height_of
+from .in_place import Choice, choices_of, least_needed
+from .plan import MemoryPlan
+from .sections import Block, Sections, blocks_of, sections_of
+
+FIRST_EFFORT = 20_000
+"""Decisions of an attempt in the first round."""
+
+
+class Candidate:
+    """One choice of the updates that are made in place, and what is known of it.
+
+    lower  bytes that its plans need, proven
+    best   offsets of its blocks in the lowest plan so far, and its height
+    """
+
+    def __init__(self, buffers: BufferSet, choice: Choice, means: Means) -> None:
+        self.choice = choice
+        self.blocks: list[Block] = blocks_of(buffers, choice)
+        self.best = greedy_offsets(self.blocks)
+        self.height = height_of(self.blocks, self.best)
+        self.means = means
+        self.lower = max((size for _, size in live_bytes(_spans(self.blocks))), default=0)
+        self.decisions = 0
+        self._sections: Sections | None = None
+        try:
+            if self.blocks:
+                self._sections = sections_of(self.blocks, means)
+                self.lower = max(self.lower, *self._sections.bytes_live())
+        except OutOfMeans:
+            pass
+        self._attempts: object = None
+
+    @property
+    def grain(self) -> int:
+        """All heights are multiples of this, in bytes."""
+        if self._sections is None:
+            return 1
+        unit = self._sections.unit
+        return 1 if any(block.size % unit for block in self.blocks) else unit
+
+    @property
+    def searchable(self) -> bool:
+        """Whether there is the memory for a search."""
+        return self._sections is not None
+
+    def attempt(self, height: int, effort: int) -> bool | None:
+        """Look for a plan of so many bytes at most: whether there is one; None: not known."""
+        from .attempts import Attempts, Outcome  # here, since a compiler comes with it
+
+        if self._sections is None:
+            return None
+        if not isinstance(self._attempts, Attempts):
+            self._attempts = Attempts(self._sections, self.means)
+        before = self._attempts.decisions
+        outcome = self._attempts.below(height, effort)
+        self.decisions += self._attempts.decisions - before
+        if outcome is Outcome.FITS:
+            self.best = self._attempts.offsets()
+            self.height = height_of(self.blocks, self.best)
+            return True
+        if outcome is Outcome.NOTHING_FITS:
+            self.lower = max(self.lower, height + 1)
+            return False
+        return None
+
+
+def plan_memory(
+    buffers: BufferSet, capacity: int | None = None, least: bool = True, means: Means = UNLIMITED
+) -> MemoryPlan:
+    """Addresses for all buffers.
+
+    capacity  bytes of the memory; None: as many as it takes
+    least     whether the least height is wanted, and not only a plan that fits
+    means     when they run out, the plan is the best so far, which may not fit
+
+    Raises NoPlanError when it is proven that nothing fits the capacity.
+    """
+    if capacity is not None:
+        _check_fits(buffers, capacity)
+    choices, all_of_them = choices_of(buffers)
+    candidates = [Candidate(buffers, choice, means) for choice in choices]
+    bound_of_others = None if all_of_them else least_needed(buffers)
+    try:
+        _search(candidates, capacity, least, means)
+    except OutOfMeans:
+        pass  # what there is until then is the answer
+    lower = min(
+        *(min(candidate.lower, candidate.height) for candidate in candidates),
+        *([bound_of_others] if bound_of_others is not None else [candidates[0].height]),
+    )
+    if capacity is not None and lower > capacity:
+        tried = sum(candidate.decisions for candidate in candidates)
+        message = f"no addresses fit {capacity} bytes: any plan needs {lower} or more (proven, {tried} decisions)"
+        raise NoPlanError(message, hint=f"at most {buffers.peak} bytes are live at a moment, and gaps are needed")
+    best = min(candidates, key=lambda candidate: candidate.height)
+    return MemoryPlan(
+        buffers,
+        _offsets(buffers, best),
+        best.choice,
+        lower,
+        capacity,
+        sum(candidate.decisions for candidate in candidates),
+    )
+
+
+def _search(candidates: Sequence[Candidate], capacity: int | None, least: bool, means: Means) -> None:
+    """Better plans and bounds, until nothing is open or the means are spent."""
+    effort = FIRST_EFFORT
+    while not means.expired:
+        best = min(candidate.height for candidate in candidates)
+        fits_only = capacity is not None and (best > capacity or not least)
+        if fits_only and capacity is not None and best <= capacity:
+            return
+        open_ones = [c for c in candidates if c.searchable and c.lower < best and c.lower <= (capacity or best)]
+        if not open_ones:
+            return
+        for candidate in sorted(open_ones, key=lambda found: found.lower):
+            best = min(candidate.height for candidate in candidates)
+            heights = iter((capacity,)) if fits_only and capacity is not None else _heights(candidate, best, effort)
+            for height in heights:
+                if means.expired or candidate.attempt(height, effort) and fits_only:
+                    break
+        effort *= 2
+
+
+def _heights(candidate: Candidate, best: int, effort: int) -> Iterator[int]:
+    """Heights to try in a round: the least that may be, and then halves of what is left. What is not found does not
+    count as proven, but for the round."""
+    grain = candidate.grain
+    low, high = -(-candidate.lower // grain) * grain, best
+    height = low
+    while low < high:
+        yield height
+        if candidate.height <= height:
+            high = candidate.height
+        else:
+            low = max(height + grain, -(-candidate.lower // grain) * grain)
+        height = (low + high - grain) // 2 // grain * grain
+        height = max(low, height)
+
+
+def _check_fits(buffers: BufferSet, capacity: int) -> None:
+    """NoPlanError where one buffer, or those of one moment, are more than the capacity."""
+    for buffer in buffers.buffers:
+        if buffer.size > capacity:
+            message = f"a buffer of {buffer.size} bytes, and a capacity of {capacity}"
+            raise NoPlanError(message, where=buffer.name)
+    if least_needed(buffers) <= capacity:
+        return
+    time, live = max(live_bytes(buffers.spans()), key=lambda step: step[1])
+    inside = [buffer for buffer in buffers.buffers if buffer.lower <= time < buffer.upper]
+    inside.sort(key=lambda buffer: -buffer.size * buffer.copies)
+    largest = ", ".join(f"{buffer.name} ({_bytes_text(buffer)})" for buffer in inside[:3])
+    message = f"{live} bytes are live at time {time}, in {len(inside)} buffers, and the capacity is {capacity}"
+    raise NoPlanError(message, hint=f"the largest of them: {largest}")
+
+
+def _bytes_text(buffer: Buffer) -> str:
+    return f"{buffer.size}" if buffer.copies == 1 else f"{buffer.copies} x {buffer.size}"
+
+
+def _spans(blocks: Sequence[Block]) -> list[tuple[int, int, int]]:
+    return [(block.lower, block.upper, block.size) for block in blocks]
+
+
+def _offsets(buffers: BufferSet, best: Candidate) -> dict[str, tuple[int, ...]]:
+    found: dict[str, list[int]] = {buffer.name: [0] * buffer.copies for buffer in buffers.buffers}
+    for block, offset in zip(best.blocks, best.best, strict=True):
+        for name in block.names:
+            found[name][block.copy] = offset
+    return {name: tuple(offsets) for name, offsets in found.items()}

@@ -1,0 +1,74 @@
+"""Buffers as files and callers give them, and what is said of those that cannot be understood."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tilewright.ir import MemoryPlanError
+from tilewright.mapper.memory_plan import Buffer, InPlace, buffer_set, read_buffers
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "buffers.csv"
+    path.write_text(text)
+    return path
+
+
+def test_all_columns_are_read(tmp_path: Path) -> None:
+    text = "size, id, lower, upper, in_place, copies, alignment\n8, x, 0, 2, , , 64\n8, y, 1, 3, x, 1,\n"
+    found = read_buffers(written(tmp_path, text))
+    assert found.buffers == (Buffer("x", 0, 2, 8, 64), Buffer("y", 1, 3, 8))
+    assert found.in_place == (InPlace("x", "y"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,lower,upper\na,0,1\n", r"buffers.csv:1: no column size"),
+        ("id,lower,upper,size,alignmnt\na,0,1,4,4\n", r"unknown column 'alignmnt'\nhint: did you mean 'alignment'"),
+        ("id,lower,upper,size\na,0,1,4\nb,0,x,4\n", r"buffers.csv:3: upper is 'x', expected a whole number"),
+        ("id,lower,upper,size\na,3,3,4\n", r"buffers.csv:2: a: it lives from 3 up to 3"),
+        ("id,lower,upper,size\na,0,1,-4\n", r"buffers.csv:2: a: size is -4"),
+        ("id,lower,upper,size\na,0,1,4\na,0,1,4\n", r"buffers.csv:3: a second buffer 'a'"),
+        ("id,lower,upper,size\na,0,1\n", r"buffers.csv:2: .*expected one for each column"),
+        ("id,lower,upper,size\na,0,1,4,5\n", r"buffers.csv:2: .*expected one for each column"),
+        ("id,lower,upper,size\n", r"no buffers"),
+        ("", r"no column id"),
+        ("id,lower,upper,size,in_place\na,0,2,4,\nb,1,3,8,a\n", r"buffers.csv:3: .*4 bytes cannot become 8"),
+        ("id,lower,upper,size,in_place\na,0,2,4,\nb,1,3,4,c\n", r"no buffer c"),
+        ("id,lower,upper,size,alignment\na,0,2,4,0\n", r"alignment is 0, expected 1 or more"),
+        ("id,lower,upper,size\na,0,1,99999999999999999999\n", r"size is more than 2\^53"),
+    ],
+)
+def test_bad_files_are_refused_with_their_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(MemoryPlanError, match=message):
+        read_buffers(written(tmp_path, text))
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(MemoryPlanError, match="no such file"):
+        read_buffers(tmp_path / "missing.csv")
+    with pytest.raises(MemoryPlanError, match="cannot be read"):
+        read_buffers(tmp_path)
+    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(MemoryPlanError, match="not a text"):
+        read_buffers(tmp_path / "binary.csv")
+
+
+@pytest.mark.parametrize(
+    ("buffers", "pairs", "message"),
+    [
+        (5, (), "buffers is 5"),
+        ([("a", 0, 1)], (), "a buffer of 3 values"),
+        ([("a", 0, 1, 2.5)], (), "a: a value is 2.5, expected a whole number"),
+        ([("a", 0, 1, 2), ("a", 0, 1, 2)], (), "a second buffer of this name"),
+        ([("a", 0, 1, 2)], [("a",)], "in_place has 1 names"),
+        ([("a", 0, 1, 2), ("b", 2, 3, 2)], [("a", "b")], "expected a result that begins while the source lives"),
+        ([Buffer("a", 0, 2, 2, copies=2), ("b", 1, 3, 2)], [("a", "b")], "several copies"),
+    ],
+)
+def test_bad_arguments_are_refused(buffers: object, pairs: object, message: str) -> None:
+    with pytest.raises(MemoryPlanError, match=message):
+        buffer_set(buffers, pairs)

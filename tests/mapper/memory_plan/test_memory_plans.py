@@ -1,0 +1,222 @@
+"""The planner against brute force, MiniMalloc's instances, its own check, and a clock that runs out."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import longer
+from tilewright.ir import MemoryPlanError, NoPlanError
+from tilewright.mapper.means import Means
+from tilewright.mapper.memory_plan import Buffer, BufferSet, InPlace, MemoryPlan, buffer_set, plan_memory, read_buffers
+from tilewright.mapper.memory_plan.attempts import luby
+
+GOLDEN = Path(__file__).parent.parent.parent / "golden" / "memory_plans"
+CAPACITY = 1_048_576
+
+
+def test_minimallocs_example() -> None:
+    plan = plan_memory(read_buffers(GOLDEN / "input.12.csv"))
+    plan.check()
+    assert (plan.height, plan.lower_bound) == (12, 12)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["C", "G", "H"])
+def test_minimallocs_instances(name: str) -> None:
+    """The quick ones; benchmarks/memory_plans.py has all eleven."""
+    plan = plan_memory(read_buffers(GOLDEN / f"{name}.{CAPACITY}.csv"), CAPACITY, least=False)
+    plan.check()
+    assert plan.fits
+
+
+# ---- brute force: from what a plan is, without anything of the planner ---------------------------------------------
+
+
+def least_height(buffers: Sequence[Buffer], pairs: Sequence[InPlace], most: int) -> int:
+    """The least height of any plan: every offset of every copy is tried, for one height after the other."""
+    copies = [buffer for buffer in buffers for _ in range(buffer.copies)]
+    return next(height for height in range(most + 1) if any(_plans(copies, pairs, height)))
+
+
+def _plans(copies: Sequence[Buffer], pairs: Sequence[InPlace], height: int) -> Iterator[tuple[int, ...]]:
+    def extend(offsets: tuple[int, ...], used: tuple[InPlace, ...]) -> Iterator[tuple[int, ...]]:
+        if len(offsets) == len(copies):
+            yield offsets
+            return
+        new = copies[len(offsets)]
+        for offset in range(0, height - new.size + 1, new.alignment):
+            shared = used
+            for other, start in zip(copies, offsets, strict=False):
+                if new.lower >= other.upper or other.lower >= new.upper:
+                    continue
+                if offset >= start + other.size or start >= offset + new.size:
+                    continue
+                pair = next((p for p in pairs if {p.source, p.result} == {new.name, other.name}), None)
+                clash = [p for p in shared if pair and (p.source == pair.source or p.result == pair.result)]
+                if pair is None or start != offset or clash:
+                    break
+                shared = (*shared, pair)
+            else:
+                yield from extend((*offsets, offset), shared)
+
+    return extend((), ())
+
+
+def random_buffers(chance: random.Random) -> BufferSet:
+    """Few and small: alignments, copies and updates in place among them."""
+    buffers = []
+    for number in range(chance.randint(1, 6)):
+        lower = chance.randrange(6)
+        alignment = chance.choice([1, 1, 1, 2, 3, 4]) if chance.random() < 0.5 else 1
+        copies = 2 if chance.random() < 0.1 else 1
+        buffers.append(
+            Buffer(f"b{number}", lower, lower + chance.randint(1, 4), chance.randint(1, 5), alignment, copies)
+        )
+    pairs = []
+    for one, other in itertools.permutations(buffers, 2):
+        in_turn = one.lower < other.lower < one.upper <= other.upper
+        if in_turn and one.size == other.size and one.copies == other.copies == 1 and len(pairs) < 2:
+            pairs.append(InPlace(one.name, other.name))
+    return BufferSet(tuple(buffers), tuple(pairs))
+
+
+@pytest.mark.parametrize("seeds", longer.blocks(160, 40))
+def test_least_heights_are_those_of_brute_force(seeds: range) -> None:
+    for seed in seeds:
+        buffers = random_buffers(random.Random(seed))
+        plan = plan_memory(buffers)
+        plan.check()
+        assert plan.proven
+        assert plan.height == least_height(buffers.buffers, buffers.in_place, plan.height), (seed, buffers)
+
+
+def test_nothing_fits_below_the_least_height() -> None:
+    """Every capacity below it is refused, every other one met."""
+    chance = random.Random(7)
+    above_the_peak = 0
+    for _ in range(60):
+        buffers = random_buffers(chance)
+        least = plan_memory(buffers).height
+        above_the_peak += least > buffers.peak
+        with pytest.raises(NoPlanError):
+            plan_memory(buffers, least - 1, least=False)
+        assert plan_memory(buffers, least, least=False).fits
+    assert above_the_peak  # some needed the search to be refused
+
+
+def test_a_plan_is_the_same_without_a_compiler() -> None:
+    """The compiled functions are Python as it stands."""
+    program = (
+        "from tilewright.mapper.memory_plan import plan_memory, read_buffers\n"
+        "from tilewright.mapper.memory_plan.attempts import Attempts\n"
+        "from tilewright.mapper.memory_plan.sections import blocks_of, sections_of\n"
+        "from tilewright.mapper.means import UNLIMITED\n"
+        f"found = Attempts(sections_of(blocks_of(read_buffers({str(GOLDEN / 'H.1048576.csv')!r})), UNLIMITED), UNLIMITED)\n"
+        "print(found.below(1200000, 300), sum(found.offsets()))\n"
+    )
+
+    def printed(jit: str) -> str:
+        environment = {"NUMBA_DISABLE_JIT": jit, "PATH": ""}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    assert printed("1") == printed("0") != ""
+
+
+def test_out_of_time_is_no_error() -> None:
+    buffers = read_buffers(GOLDEN / f"J.{CAPACITY}.csv")
+    plan_memory(buffer_set([("a", 0, 2, 2), ("b", 1, 3, 2)]))
+    started = time.perf_counter()
+    plan = plan_memory(buffers, CAPACITY, means=Means.from_now(0.0))
+    assert time.perf_counter() - started < 5
+    plan.check()
+    assert not plan.fits
+    assert plan.lower_bound == 989_184 <= plan.height
+    assert 0 < plan.gap < 1
+
+
+def test_too_little_memory_is_no_error() -> None:
+    plan = plan_memory(read_buffers(GOLDEN / f"H.{CAPACITY}.csv"), means=Means(memory_limit=10_000))
+    plan.check()
+    assert plan.lower_bound == CAPACITY < plan.height
+
+
+def test_what_is_live_is_named_where_nothing_fits() -> None:
+    with pytest.raises(NoPlanError, match=r"12 bytes are live at time 0, in 3 buffers, and the capacity is 11"):
+        plan_memory(read_buffers(GOLDEN / "input.12.csv"), 11)
+    with pytest.raises(NoPlanError, match=r"big: a buffer of 9 bytes, and a capacity of 8"):
+        plan_memory(buffer_set([("small", 0, 1, 1), ("big", 0, 1, 9)]), 8)
+
+
+def test_an_update_in_place_takes_no_room() -> None:
+    buffers = [("x", 0, 2, 8), ("y", 1, 3, 8), ("z", 2, 4, 8)]
+    assert plan_memory(buffer_set(buffers)).height == 16
+    shared = plan_memory(buffer_set(buffers, [("x", "y"), ("y", "z")]))
+    shared.check()
+    assert shared.height == 8
+    assert shared.offsets == {"x": (0,), "y": (0,), "z": (0,)}
+
+
+def test_one_source_becomes_one_result() -> None:
+    """Both results of x are live at once, so one of them needs room of its own."""
+    buffers = [("x", 0, 2, 8), ("y", 1, 4, 8), ("z", 1, 4, 8)]
+    plan = plan_memory(buffer_set(buffers, [("x", "y"), ("x", "z")]))
+    plan.check()
+    assert plan.height == 16
+    assert plan.proven
+
+
+def test_double_buffers_have_addresses_each() -> None:
+    plan = plan_memory(buffer_set([Buffer("tile", 0, 4, 10, 16, copies=2), ("other", 1, 2, 6)]))
+    plan.check()
+    assert sorted(plan.offsets["tile"]) == [0, 16]
+    assert plan.height == 26
+
+
+def test_no_buffers_need_no_memory() -> None:
+    plan = plan_memory(BufferSet(()))
+    assert (plan.height, plan.lower_bound, plan.proven) == (0, 0, True)
+    assert plan_memory(buffer_set([("empty", 0, 1, 0)])).height == 0
+
+
+# ---- the check ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("offsets", "shared", "lower", "message"),
+    [
+        ({"a": (0,), "b": (2,)}, (), 4, "live at the same time"),
+        ({"a": (0,), "b": (0,)}, (), 4, "live at the same time"),
+        ({"a": (0,), "b": (2,)}, (InPlace("a", "b"),), 4, "live at the same time"),
+        ({"a": (0,), "b": (5,)}, (), 4, "expected a multiple of 2"),
+        ({"a": (-4,), "b": (4,)}, (), 4, "offset -4"),
+        ({"a": (0,)}, (), 4, "b: 0 offsets for 1 copies"),
+        ({"a": (0,), "b": (4,)}, (), 9, "are said to be needed"),
+    ],
+)
+def test_wrong_plans_are_found(
+    offsets: dict[str, tuple[int, ...]], shared: tuple[InPlace, ...], lower: int, message: str
+) -> None:
+    buffers = BufferSet((Buffer("a", 0, 2, 4), Buffer("b", 1, 3, 4, alignment=2)))
+    with pytest.raises(MemoryPlanError, match=message):
+        MemoryPlan(buffers, offsets, shared, lower).check()
+
+
+def test_right_plans_are_right() -> None:
+    buffers = BufferSet((Buffer("a", 0, 2, 4), Buffer("b", 1, 3, 4)))
+    MemoryPlan(buffers, {"a": (0,), "b": (4,)}, (), 8).check()
+    MemoryPlan(buffers, {"a": (0,), "b": (0,)}, (InPlace("a", "b"),), 4).check()
+
+
+def test_the_luby_sequence() -> None:
+    assert [luby(number) for number in range(1, 16)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
