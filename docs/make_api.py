@@ -83,6 +83,8 @@ SECTIONS = (
     Section("", "", "cost_models.cascades", ("FusedCost", "Held")),
     Section("Machines", "", "", ("Architecture",)),
     Section("", "", "arch", ("Memory", "Fanout", "ArrayAxis", "Keeps", "Mac")),
+    Section("Memory plans", "", "", ("plan_memory",)),
+    Section("", "", "mapper.memory_plan", ("MemoryPlan", "LiveBuffer", "InPlace", "BufferSet")),
     Section("Networks", "", "workloads", ("Network", "NetworkLayer")),
     Section("Objectives", "", "cost_models", ("Objective",)),
     Section("Batches", "", "report.batch.run", ("Progress",)),
@@ -108,6 +110,7 @@ SECTIONS = (
         "ir",
         (
             *("ProblemError", "ArchitectureError", "ConstraintError", "MappingError", "InfeasibleError"),
+            *("MemoryPlanError", "NoPlanError"),
             *("UndecidedError", "SearchCancelledError", "StoreError", "UnwritableStoreError"),
         ),
     ),

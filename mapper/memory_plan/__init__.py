@@ -14,9 +14,9 @@ work.py      arrays of the search
 compiled.py  functions as machine code
 """
 
-from .buffers import Buffer, BufferSet, InPlace, buffer_set
+from .buffers import BufferSet, InPlace, LiveBuffer, buffer_set
 from .csv_files import read_buffers
 from .plan import MemoryPlan
 from .planner import plan_memory
 
-__all__ = ["Buffer", "BufferSet", "InPlace", "MemoryPlan", "buffer_set", "plan_memory", "read_buffers"]
+__all__ = ["BufferSet", "InPlace", "LiveBuffer", "MemoryPlan", "buffer_set", "plan_memory", "read_buffers"]

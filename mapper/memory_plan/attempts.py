@@ -1,8 +1,8 @@
 """Attempts to plan below a height: the search begun again and again, with other tastes, and what it has learned kept.
 
-A search that has gone astray early would look for very long where nothing is to be found. So it gets some decisions, more
-from time to time (1, 1, 2, 1, 1, 2, 4, ... times a number), and is begun again: with the next taste, some chance, and the
-weights of sections at which it has come to an end before, which are then decided first.
+A search that has gone astray early would look for very long where nothing is to be found. So it gets some decisions,
+more from time to time (1, 1, 2, 1, 1, 2, 4, ... times a number), and is begun again: with the next taste, some chance,
+and the weights of sections at which it has come to an end before, which are then decided first.
 """
 
 from __future__ import annotations
@@ -18,8 +18,16 @@ from . import packing
 from .sections import Sections
 from .work import FULL, HEAD, STOP, USED, WEIGHT, Work, start_again, work_of
 
-TASTES = ((1.0, 0.0, 1000.0, 4.0), (0.2, 1.0, 0.4, 4.0), (0.05, 0.5, 0.2, 4.0), (0.001, 4.0, 10.0, 4.0))
-"""Low blocks first; between; between; those of tight sections first. See `packing.next_block`."""
+TASTES = (
+    (1.0, 0.0, 1e5, 4.0, 2),
+    (0.2, 1.0, 0.4, 4.0, 2),
+    (1.0, 0.0, 1e5, 4.0, 1),
+    (0.05, 0.5, 0.2, 4.0, 2),
+    (1.0, 0.0, 1e3, 4.0, 1),
+    (0.2, 1.0, 0.4, 4.0, 1),
+)
+"""See `packing.search`: low blocks first, or both low ones and those of tight sections. Where blocks lie loosely, rules
+that look one way alone get further in the same time; where they are tight, both ways are needed."""
 
 FORGETTING = 0.95
 """What is left of a weight at the next beginning."""
@@ -81,7 +89,7 @@ class Attempts:
 
     def _once(self, units: int, spare: np.ndarray, decisions: int) -> Outcome:
         taste = np.array(TASTES[self._begun % len(TASTES)])
-        kind = self._preferences[self._chance.integers(len(self._preferences))]
+        kind = self._preferences[int(self._chance.integers(len(self._preferences)))]
         preference = kind * self._chance.uniform(0.7, 1.3, len(kind))
         start_again(self.work, spare)
         counters = self.work.counters
