@@ -14,22 +14,35 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .arch import Architecture, list_archs, load_arch
+    from .cascade_results import CascadeResult
     from .comparisons import compare, search_many
     from .cost_models import simulate
     from .explanations import explain
     from .explorations import explore
     from .ir import Cascade, FusedMapping, LoopNest, Mapping, Problem, TilewrightError
     from .memory import plan_memory
+    from .report.cascade_documents import load_fused_mapping
     from .report.documents import load_mapping
     from .results import SearchResult, evaluate
     from .searches import search, search_pareto, search_top
-    from .workloads import batched_gemm, cascade, conv2d, einsum, gemm, list_networks, load_layer, load_network
+    from .workloads import (
+        batched_gemm,
+        cascade,
+        cascade_of,
+        conv2d,
+        einsum,
+        gemm,
+        list_networks,
+        load_layer,
+        load_network,
+    )
 
     __version__: str
 
 __all__ = [
     "Architecture",
     "Cascade",
+    "CascadeResult",
     "FusedMapping",
     "LoopNest",
     "Mapping",
@@ -39,6 +52,7 @@ __all__ = [
     "__version__",
     "batched_gemm",
     "cascade",
+    "cascade_of",
     "compare",
     "conv2d",
     "einsum",
@@ -49,6 +63,7 @@ __all__ = [
     "list_archs",
     "list_networks",
     "load_arch",
+    "load_fused_mapping",
     "load_layer",
     "load_mapping",
     "load_network",
@@ -63,6 +78,7 @@ __all__ = [
 _HOME = {
     "Architecture": "arch",
     "Cascade": "ir",
+    "CascadeResult": "cascade_results",
     "FusedMapping": "ir",
     "LoopNest": "ir",
     "Mapping": "ir",
@@ -71,6 +87,7 @@ _HOME = {
     "TilewrightError": "ir",
     "batched_gemm": "workloads",
     "cascade": "workloads",
+    "cascade_of": "workloads",
     "compare": "comparisons",
     "conv2d": "workloads",
     "einsum": "workloads",
@@ -81,6 +98,7 @@ _HOME = {
     "list_archs": "arch",
     "list_networks": "workloads",
     "load_arch": "arch",
+    "load_fused_mapping": "report.cascade_documents",
     "load_layer": "workloads",
     "load_mapping": "report.documents",
     "load_network": "workloads",

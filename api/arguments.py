@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from .arch import Architecture, load_arch
 from .arch.units import size_bits
 from .cost_models import ObjectiveLike, parse_objective
 from .inputs import checks
-from .ir import ArchitectureError, Problem, ProblemError, TilewrightError, did_you_mean
+from .ir import ArchitectureError, Cascade, Problem, ProblemError, TilewrightError, did_you_mean
 from .ir.limits import check_countable
 from .mapper.constraints.files import ConstraintSource, load_constraints
 from .mapper.means import DEFAULT_MEMORY_LIMIT
@@ -22,6 +22,9 @@ from .mapper.question import Limits, Question
 from .mapper.space import SPACES, Space
 from .mapper.tilings import TILINGS, Tiling, tiling_for
 from .workloads import load_layer
+
+if TYPE_CHECKING:
+    from .mapper.cascades import CascadeQuestion, Fuse
 
 ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
 ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | None"
@@ -45,6 +48,28 @@ def question_of(
     wanted = parse_objective(objective)
     layer, machine = as_problem(problem), as_architecture(arch)
     return Question(layer, machine, wanted, tiling, space, load_constraints(constraints, layer, machine), limits)
+
+
+def cascade_question_of(
+    cascade: Cascade,
+    arch: ArchitectureLike,
+    objective: ObjectiveLike,
+    tiling: Tiling | None,
+    space: Space,
+    fuse: Fuse,
+    limits: Limits,
+) -> CascadeQuestion:
+    """The question that arguments of `search` ask about a cascade; all of them checked."""
+    from .mapper.cascades import CascadeQuestion
+    from .mapper.fusing import FUSES
+
+    kind = tiling_or_default(tiling)
+    check_choice("space", space, SPACES)
+    check_choice("fuse", fuse, FUSES)
+    wanted, machine = parse_objective(objective), as_architecture(arch)
+    for operation in cascade:
+        check_countable(operation.problem)
+    return CascadeQuestion(cascade, machine, wanted, kind, space, fuse, limits)
 
 
 def as_problem(problem: Problem | str) -> Problem:

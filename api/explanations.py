@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import overload
 
 from .arch import Architecture
 from .arguments import (
@@ -19,9 +20,10 @@ from .arguments import (
     limits_of,
     question_of,
 )
+from .cascade_results import CascadeResult
 from .cost_models import Cost, Objective, ObjectiveLike, parse_objective
 from .inputs import checks
-from .ir import InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError
+from .ir import FusedMapping, InfeasibleError, Mapping, MappingError, Node, Problem, TilewrightError
 from .mapper.certificate import RELATIVE_TOLERANCE, Certificate
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Limits
@@ -32,6 +34,7 @@ from .report.explain.changes import Change, changes_of
 from .report.explain.explanation import Explanation, explain_mapping
 from .report.explain.facts import Improvement
 from .report.explain.ranking import STOPPED, Searched, try_changes
+from .report.explain.trees import TreeExplanation, explain_tree
 from .results import SearchResult, evaluate
 
 Watch = Callable[[str, int, int], None]
@@ -70,6 +73,11 @@ class Searching:
     note: Callable[[str], None] = unheard
 
 
+@overload
+def explain(mapping: CascadeResult) -> TreeExplanation: ...
+@overload
+def explain(mapping: FusedMapping, layer: ArchitectureLike) -> TreeExplanation: ...
+@overload
 def explain(
     mapping: SearchResult | Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,
@@ -84,11 +92,28 @@ def explain(
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
     cache: bool = True,
-) -> Explanation:
+) -> Explanation: ...
+def explain(
+    mapping: SearchResult | CascadeResult | FusedMapping | Mapping | str | os.PathLike[str],
+    layer: Problem | ArchitectureLike | None = None,
+    arch: ArchitectureLike | None = None,
+    objective: ObjectiveLike | None = None,
+    tiling: Tiling | None = None,
+    space: Space | None = None,
+    constraints: ConstraintsLike = None,
+    *,
+    changes: bool = True,
+    time_limit: float | None = None,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    store: StoreLike | None = None,
+    cache: bool = True,
+) -> Explanation | TreeExplanation:
     """Where the energy of a mapping goes, what bounds its latency, what each loop is for, how far all of it is from
     its bounds; and which changes of the machine would help most, by searching again on each.
 
-    mapping      a result of a search; or, with layer and arch as for `evaluate`, a mapping, its path or its text
+    mapping      a result of a search; or, with layer and arch as for `evaluate`, a mapping, its path or its text. Of a
+                 cascade's result, or of a fused mapping and an architecture, the facts alone: changes do not know
+                 cascades
     objective    by which changes are compared; by default that of the mapping's certificate, else "edp"
     tiling, space  that are searched; by default those of the certificate, else the smallest that have the mapping
     constraints  of these searches, as for `search`; those of the certificate are not taken over
@@ -98,6 +123,14 @@ def explain(
 
     Raises TilewrightError as `evaluate` and `search` do.
     """
+    if isinstance(mapping, CascadeResult):
+        return explain_tree(mapping.mapping, mapping.arch, mapping.cost)
+    if isinstance(mapping, FusedMapping):
+        machine = arch if arch is not None else layer
+        if machine is None or isinstance(machine, Problem):
+            raise TilewrightError("no architecture is given", hint="write explain(mapping, load_arch('eyeriss'))")
+        found_on = as_architecture(machine)
+        return explain_tree(mapping, found_on, evaluate(mapping, found_on))
     found = _found(mapping, layer, arch)
     limits = limits_of(time_limit, memory_limit)
     return explain_found(

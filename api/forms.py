@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from .arch import Architecture
 from .inputs import checks
-from .ir import Mapping, TilewrightError, did_you_mean
+from .ir import FusedMapping, Mapping, TilewrightError, did_you_mean
 from .mapper.tilings import TILINGS, Tiling
 
 if TYPE_CHECKING:
     from .cost_models import Cost
+    from .cost_models.cascades import FusedCost
     from .mapper.certificate import Certificate
+    from .mapper.fusing import Unfused
 
 Format: TypeAlias = Literal["numpy", "nest", "json", "yaml", "timeloop", "c", "mlir", "tvm"]
 
@@ -35,6 +37,21 @@ class Emittable(Protocol):
     def certificate(self) -> Certificate | None: ...
 
 
+class EmittableTree(Protocol):
+    """What there is to write down of a cascade; certificate and unfused are None of what was not searched for."""
+
+    @property
+    def mapping(self) -> FusedMapping: ...
+    @property
+    def arch(self) -> Architecture: ...
+    @property
+    def cost(self) -> FusedCost: ...
+    @property
+    def certificate(self) -> Certificate | None: ...
+    @property
+    def unfused(self) -> Unfused | None: ...
+
+
 @dataclass(frozen=True)
 class Form:
     """A form.
@@ -42,11 +59,13 @@ class Form:
     write    makes the text, from what there is and the options that are given
     options  that it knows
     tilings  that it can express
+    write_tree  makes the text of a fused mapping; None: it does not know cascades
     """
 
     write: Callable[..., str]
     options: tuple[str, ...] = ()
     tilings: tuple[Tiling, ...] = TILINGS
+    write_tree: Callable[[EmittableTree], str] | None = None
 
 
 def _numpy(of: Emittable, fast: bool | None = None) -> str:
@@ -98,12 +117,30 @@ def _tvm(of: Emittable, element: Any = "float", copied: Collection[str] | None =
     return emit_tvm(of.mapping, of.arch, element, copied)
 
 
+def _tree_numpy(of: EmittableTree) -> str:
+    from .mapper.emit import emit_tree
+
+    return emit_tree(of.mapping, of.arch)
+
+
+def _tree_nest(of: EmittableTree) -> str:
+    from .report.tree import tree_document
+
+    return tree_document(of.mapping, of.arch, of.cost.occupancy)
+
+
+def _tree_json(of: EmittableTree) -> str:
+    from .report.cascade_documents import dump_fused
+
+    return dump_fused(of.mapping, of.arch, of.cost, of.certificate, of.unfused)
+
+
 _OF_PROGRAMS = ("element", "copied")
 
 FORMS: dict[Format, Form] = {
-    "numpy": Form(_numpy, ("fast",)),
-    "nest": Form(_nest),
-    "json": Form(_json),
+    "numpy": Form(_numpy, ("fast",), write_tree=_tree_numpy),
+    "nest": Form(_nest, write_tree=_tree_nest),
+    "json": Form(_json, write_tree=_tree_json),
     "yaml": Form(_yaml),
     "timeloop": Form(_timeloop, tilings=("perfect",)),
     "c": Form(_c, _OF_PROGRAMS),
@@ -143,3 +180,21 @@ def emit_mapping(of: Emittable, name: str, **options: Any) -> str:
         names = checks.items(given["copied"], "copied", 'a list such as ["GLB", "registers.O"]')
         given["copied"] = [checks.text(name, "copied", "a name such as GLB or registers.O") for name in names]
     return form.write(of, **given)
+
+
+def emit_fused(of: EmittableTree, name: str) -> str:
+    """A fused mapping in one of the forms; TilewrightError for a form that is unknown, or does not know cascades."""
+    return _tree_writer(name)(of)
+
+
+def check_knows_trees(name: str) -> None:
+    """TilewrightError for a form that is unknown, or does not know cascades."""
+    _tree_writer(name)
+
+
+def _tree_writer(name: str) -> Callable[[EmittableTree], str]:
+    write = form_named(name).write_tree
+    if write is None:
+        knowing = [other for other, form in FORMS.items() if form.write_tree is not None]
+        raise TilewrightError(f"{name} does not know cascades", where="--to", hint=f"ask for {', '.join(knowing)}")
+    return write

@@ -62,7 +62,7 @@ def load_any(
         loaded, place = load_mapping(source, where), where or ("<text>" if is_text else os.fspath(source))
         _check_same(loaded.mapping.problem, layer, place)
         if arch is None and settings:
-            arch = _changed(loaded.arch, settings, place)
+            arch = changed_architecture(loaded.arch, settings, place)
         if arch is None or (machine := _machine(arch)).cost_text == loaded.arch.cost_text:
             return AnyMapping(loaded.mapping, loaded.arch, loaded.recorded)
         return AnyMapping(loaded.mapping, machine, None)
@@ -73,7 +73,7 @@ def load_any(
     return AnyMapping(file.mapping(problem, machine), machine, None)
 
 
-def _changed(arch: Architecture, settings: dict[str, str], place: str) -> Architecture:
+def changed_architecture(arch: Architecture, settings: dict[str, str], place: str) -> Architecture:
     """The architecture of a mapping.json, with fields set. It is there as a finished machine; fields are those of the
     file that it is from."""
     if arch.name not in list_archs() or load_arch(arch.name, arch.settings).cost_text != arch.cost_text:

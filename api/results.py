@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -95,8 +95,7 @@ class SearchResult(Shown):
 
         Raises TilewrightError when the folder or a file cannot be written.
         """
-        place = prepare_folder(folder)
-        return tuple(write_file(place / name, self.emit(form)) for name, form in _FILES.items())
+        return save_files(folder, self.emit)
 
     def to_frame(self) -> pandas.DataFrame:
         """Words read and written and energy by memory and tensor, as a pandas frame with units in the names of its
@@ -124,6 +123,18 @@ class SearchResult(Shown):
             f"{self.problem.name} on {self.arch.name}: {energy(cost.energy_pj)}, "
             f"{count(cost.latency_cycles)} cycles, {verdict} for {self.certificate.objective}"
         )
+
+
+def save_files(folder: str | os.PathLike[str], emit: Callable[[Format], str | None]) -> tuple[Path, ...]:
+    """Write the files of a result and return their paths; the folder is made, if need be.
+
+    emit  makes the text of a form; None: there is none of this result
+
+    Raises TilewrightError when the folder or a file cannot be written.
+    """
+    place = prepare_folder(folder)
+    texts = {name: emit(form) for name, form in _FILES.items()}
+    return tuple(write_file(place / name, text) for name, text in texts.items() if text is not None)
 
 
 _FILES: dict[str, Format] = {"mapping.json": "json", "nest.txt": "nest", "reference.py": "numpy"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING, overload
 
 from .arguments import (
     ArchitectureLike,
@@ -10,14 +11,15 @@ from .arguments import (
     SizeLike,
     StoreLike,
     as_store,
+    cascade_question_of,
     check_choice,
     limits_of,
     question_of,
     tiling_or_default,
 )
-from .cost_models import ENERGY, ObjectiveLike
+from .cost_models import EDP, ENERGY, ObjectiveLike
 from .inputs import checks
-from .ir import Problem, TilewrightError
+from .ir import Cascade, Problem, TilewrightError
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Question
 from .mapper.several import search_best, search_front
@@ -26,7 +28,25 @@ from .mapper.strategies import STRATEGIES, strategy_named
 from .mapper.tilings import Tiling
 from .results import SearchResult
 
+if TYPE_CHECKING:
+    from .cascade_results import CascadeResult
+    from .mapper.cascades import CascadeQuestion, Fuse
 
+
+@overload
+def search(
+    problem: Cascade,
+    arch: ArchitectureLike,
+    objective: ObjectiveLike = "edp",
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    *,
+    time_limit: float | None = None,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    store: StoreLike | None = None,
+    fuse: Fuse = "all",
+) -> CascadeResult: ...
+@overload
 def search(
     problem: Problem | str,
     arch: ArchitectureLike,
@@ -40,10 +60,26 @@ def search(
     *,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
-) -> SearchResult:
+) -> SearchResult: ...
+def search(
+    problem: Problem | Cascade | str,
+    arch: ArchitectureLike,
+    objective: ObjectiveLike = "edp",
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    constraints: ConstraintsLike = None,
+    strategy: str = "exact",
+    time_limit: float | None = None,
+    seed: int | None = None,
+    *,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    store: StoreLike | None = None,
+    fuse: Fuse = "all",
+) -> SearchResult | CascadeResult:
     """The mapping with the least energy, latency or other objective, and the proof that none is better.
 
-    problem    a problem, or a layer by name: "resnet50:layer1.0.conv2"
+    problem    a problem, or a layer by name: "resnet50:layer1.0.conv2"; or a cascade (docs/cascades.md), whose mapping
+               is a tree. Constraints, strategies and seeds do not know cascades
     arch       an architecture, or one of the library by name, or the path of an architecture file
     objective  "energy", "latency", "edp", "ed2p", or a formula such as "energy * latency ** 0.5"; "latency,energy" is
                the least energy of the fastest; "energy where latency <= 20000" has a limit (docs/cost-model.md)
@@ -59,10 +95,18 @@ def search(
     memory_limit  bytes that the search may take for its tables and open mappings, or a text such as "2 GiB"; what does
                not fit is bounded more coarsely (strategy "exact")
     store      path of a result store that is asked first, and keeps what is found (strategy "exact"); None: none is
+    fuse       of a cascade: "all"; "whole", intermediates whole on chip and no shared loops; "none", every intermediate
+               in the outermost memory
 
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
     InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.
     """
+    if isinstance(problem, Cascade):
+        _refuse_of_cascades(constraints=constraints, strategy=strategy if strategy != "exact" else None, seed=seed)
+        limits = limits_of(time_limit, memory_limit)
+        return _cascade_result(cascade_question_of(problem, arch, objective, tiling, space, fuse, limits), store)
+    if fuse != "all":
+        raise TilewrightError("one layer has nothing to fuse", where="fuse", hint="give a cascade: tw.cascade([...])")
     check_choice("strategy", strategy, STRATEGIES)
     chosen = strategy_named(strategy, seed=None if seed is None else checks.whole(seed, "the seed", 0))
     kind, limits = tiling_or_default(tiling, chosen.tilings), limits_of(time_limit, memory_limit)
@@ -109,6 +153,18 @@ def best_few(question: Question, count: int) -> list[SearchResult]:
     return [SearchResult.of(question, answer) for answer in search_best(question, number)]
 
 
+@overload
+def search_pareto(
+    problem: Cascade,
+    arch: ArchitectureLike,
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    *,
+    time_limit: float | None = None,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    fuse: Fuse = "all",
+) -> list[CascadeResult]: ...
+@overload
 def search_pareto(
     problem: Problem | str,
     arch: ArchitectureLike,
@@ -119,20 +175,63 @@ def search_pareto(
     *,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
-) -> list[SearchResult]:
+) -> list[SearchResult]: ...
+def search_pareto(
+    problem: Problem | Cascade | str,
+    arch: ArchitectureLike,
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    constraints: ConstraintsLike = None,
+    time_limit: float | None = None,
+    *,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    store: StoreLike | None = None,
+    fuse: Fuse = "all",
+) -> list[SearchResult] | list[CascadeResult]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency, each point proven;
     arguments as those of `search`, the limits for each of the two searches that a point takes. A store keeps all of
     these searches.
 
+    Of a cascade they are the corners of the front: no mapping lies below the straight lines between them.
+
     Raises TilewrightError as `search` does.
     """
     limits = limits_of(time_limit, memory_limit)
+    if isinstance(problem, Cascade):
+        _refuse_of_cascades(constraints=constraints, store=store)
+        return cascade_front(cascade_question_of(problem, arch, EDP, tiling, space, fuse, limits))
     question = question_of(problem, arch, ENERGY, tiling_or_default(tiling), space, constraints, limits)
     if as_store(store) is None:
         return [SearchResult.of(question, answer) for answer in search_front(question)]
     from .stored import front_stored
 
     return front_stored(question, store, warn)
+
+
+def cascade_front(question: CascadeQuestion) -> list[CascadeResult]:
+    """As `search_pareto`, of a question about a cascade."""
+    from .cascade_results import CascadeResult
+    from .mapper.fusing import answer_front
+
+    return [CascadeResult.of(question.cascade, question.arch, answer) for answer in answer_front(question)]
+
+
+def _cascade_result(question: CascadeQuestion, store: StoreLike | None) -> CascadeResult:
+    from .cascade_results import CascadeResult
+    from .mapper.fusing import answer_cascade
+
+    if as_store(store) is None:
+        return CascadeResult.of(question.cascade, question.arch, answer_cascade(question))
+    from .stored import cascade_stored
+
+    return cascade_stored(question, store, warn).result
+
+
+def _refuse_of_cascades(**given: object) -> None:
+    """TilewrightError for the first argument that is given and that cascades do not know."""
+    for name, value in given.items():
+        if value is not None:
+            raise TilewrightError(f"{name} is not known for cascades yet", where=name, hint="leave it out")
 
 
 def warn(text: str) -> None:

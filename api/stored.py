@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from .arguments import StoreLike
-from .ir import StoreError
+from .cascade_results import CascadeResult
+from .ir import InfeasibleError, StoreError
+from .mapper.cascades import CascadeQuestion
 from .mapper.certificate import Certificate
+from .mapper.fusing import answer_cascade
 from .mapper.question import Answer, Question
 from .mapper.several import search_front
 from .report.batch.job import run_job
-from .report.store import NoMapping, Record, Result, Store
+from .report.store import CascadeOutcome, NoMapping, Record, Result, Store, cascade_record_of
 from .report.store.opening import not_kept, opened
 from .results import SearchResult
 
@@ -76,3 +80,36 @@ def _answer(result: Result) -> Answer:
     if isinstance(result, NoMapping):
         raise result.error
     return result
+
+
+@dataclass(frozen=True)
+class StoredCascade:
+    """A result of a cascade, and the record that it was taken from; None where it has just been found."""
+
+    result: CascadeResult
+    record: Record | None
+
+
+def cascade_stored(question: CascadeQuestion, store: StoreLike | None, note: Note) -> StoredCascade:
+    """The search of a cascade, answered from the store if it can be; store, note and errors as of `search_stored`."""
+    with opened(store, note) as keeper:
+        recalled = keeper.recall_cascade(question) if keeper else None
+        if recalled is not None:
+            return StoredCascade(_cascade_result(question, recalled.result), recalled.record)
+        started = time.perf_counter()
+        try:
+            outcome: CascadeOutcome = answer_cascade(question)
+        except InfeasibleError as error:
+            outcome = NoMapping(question.cascade.name, error.message, error.where, error.hint)
+        if keeper and (isinstance(outcome, NoMapping) or _may_be_kept(outcome.certificate)):
+            try:
+                keeper.write(cascade_record_of(question, outcome, time.perf_counter() - started))
+            except StoreError as error:  # the result is there, and must not be lost with it
+                note(not_kept(error))
+        return StoredCascade(_cascade_result(question, outcome), None)
+
+
+def _cascade_result(question: CascadeQuestion, outcome: CascadeOutcome) -> CascadeResult:
+    if isinstance(outcome, NoMapping):
+        raise outcome.error
+    return CascadeResult.of(question.cascade, question.arch, outcome)

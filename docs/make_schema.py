@@ -1,4 +1,4 @@
-"""Writes report/schema/mapping-1.json, the JSON Schema of mapping.json, from the models that read it.
+"""Writes report/schema/mapping-1.json (layers) and mapping-2.json (cascades) from the models that read mapping.json.
 
     python docs/make_schema.py
 
@@ -11,39 +11,50 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic import BaseModel
+
 from interface import entries_of, split_docstring
 from tilewright.arch import Fanout, Memory
 from tilewright.arch.spec import ArrayAxis, Keeps, Mac, Op
 from tilewright.cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
+from tilewright.cost_models.cascades import FusedCost, Held
 from tilewright.mapper.certificate import Certificate
-from tilewright.report import documents
-from tilewright.report.documents import SCHEMA_VERSION, MappingDocument
+from tilewright.mapper.fusing import Unfused
+from tilewright.report import cascade_documents, document_parts, documents
+from tilewright.report.cascade_documents import FusedMappingDocument
+from tilewright.report.document_files import CASCADE_SCHEMA_VERSION, SCHEMA_VERSION
+from tilewright.report.documents import MappingDocument
 from tilewright.report.mapping_schema import schema_path
 
-PATH = schema_path(SCHEMA_VERSION)
+DOCUMENTS: dict[int, type[BaseModel]] = {SCHEMA_VERSION: MappingDocument, CASCADE_SCHEMA_VERSION: FusedMappingDocument}
+"""The model of each version: of layers, and of cascades."""
 
-_RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate)
+_COSTS = (Cost, FusedCost, Held, MemoryUse, NetworkUse, TensorTraffic, Certificate, Unfused)
+_RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, *_COSTS)
+_MODULES = (documents, document_parts, cascade_documents)
 
 
-def mapping_schema() -> dict[str, Any]:
-    """The schema of the present version."""
-    found = MappingDocument.model_json_schema(ref_template="#/$defs/{model}")
+def mapping_schema(version: int) -> dict[str, Any]:
+    """The schema of a version."""
+    model = DOCUMENTS[version]
+    found = model.model_json_schema(ref_template="#/$defs/{model}")
     definitions = found.pop("$defs")
-    kinds = {kind.__name__: kind for kind in (*_RECORDS, *vars(documents).values()) if isinstance(kind, type)}
-    body = _cleaned(_described(found, MappingDocument))
+    named = [value for module in _MODULES for value in vars(module).values()]
+    kinds = {kind.__name__: kind for kind in (*_RECORDS, *named) if isinstance(kind, type)}
+    body = _cleaned(_described(found, model))
     parts = {_short(name): _cleaned(_described(part, kinds[name])) for name, part in sorted(definitions.items())}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:tilewright:mapping:{SCHEMA_VERSION}",
+        "$id": f"urn:tilewright:mapping:{version}",
         "title": "mapping.json of tilewright",
         **body,
         "$defs": parts,
     }
 
 
-def schema_file() -> str:
+def schema_file(version: int) -> str:
     """The text of the file."""
-    return json.dumps(mapping_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(mapping_schema(version), indent=2, ensure_ascii=False) + "\n"
 
 
 def _described(part: dict[str, Any], kind: type) -> dict[str, Any]:
@@ -79,5 +90,6 @@ def _short(name: str) -> str:
 
 
 if __name__ == "__main__":
-    PATH.parent.mkdir(exist_ok=True)
-    PATH.write_text(schema_file(), encoding="utf-8")
+    for known in DOCUMENTS:
+        schema_path(known).parent.mkdir(exist_ok=True)
+        schema_path(known).write_text(schema_file(known), encoding="utf-8")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from .display import Shown
 from .errors import ProblemError, did_you_mean
 from .expression import Call, Expression, Operand, is_product, tensors_read, unbracketed, written
 from .problem import Problem, Rank, Tensor
@@ -111,7 +112,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Cascade:
+class Cascade(Shown):
     """Operations in an order in which they can be done.
 
     name        of the whole
@@ -138,11 +139,14 @@ class Cascade:
 
     def operation(self, name: str) -> Operation:
         """The operation of that name; ProblemError names the nearest one otherwise."""
-        for operation in self.operations:
-            if operation.name == name:
-                return operation
+        if name in self._by_name:
+            return self._by_name[name]
         names = [operation.name for operation in self.operations]
         raise ProblemError(f"unknown operation {name!r}", where=self.name, hint=did_you_mean(name, names))
+
+    @cached_property
+    def _by_name(self) -> dict[str, Operation]:
+        return {operation.name: operation for operation in self.operations}
 
     @cached_property
     def tensors(self) -> tuple[str, ...]:
@@ -204,16 +208,19 @@ def _reach(operation: Operation, tensor: str) -> tuple[int, ...]:
 
 
 def _check_names(cascade: Cascade) -> None:
+    outputs = [operation.output.name for operation in cascade]
+    for name in outputs:
+        if outputs.count(name) > 1:
+            writers = [(str(i), op.name) for i, op in enumerate(cascade, 1) if op.output.name == name]
+            places, called = zip(*writers, strict=True)
+            who = " and ".join(called) if len(set(called)) > 1 else f"operations {' and '.join(places)}"
+            hint = "give one of the two tensors another name"
+            message = f"{name} is written by {who}, expected one producer"
+            raise ProblemError(message, where=cascade.name, hint=hint)
     names = [operation.name for operation in cascade]
     for name in names:
         if names.count(name) > 1:
             raise ProblemError(f"two operations are named {name}", where=cascade.name)
-    outputs = [operation.output.name for operation in cascade]
-    for name in outputs:
-        if outputs.count(name) > 1:
-            writers = " and ".join(op.name for op in cascade if op.output.name == name)
-            hint = "give one of the two tensors another name"
-            raise ProblemError(f"{name} is written by {writers}, expected one producer", where=cascade.name, hint=hint)
     sizes: dict[str, tuple[int, str]] = {}
     for operation in cascade:
         for dim, size in operation.problem.dims:

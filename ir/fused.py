@@ -12,6 +12,7 @@ from functools import cached_property
 from math import prod
 
 from .cascade import Cascade, Operation
+from .display import Shown
 from .errors import MappingError
 from .mapping import Mapping
 from .nest import Loop, LoopNest, Node
@@ -33,7 +34,7 @@ from .tree_rules import (
 
 
 @dataclass(frozen=True)
-class FusedMapping:
+class FusedMapping(Shown):
     """A tree that executes every operation of its cascade.
 
     cascade, tree  what is executed, and how

@@ -1,6 +1,10 @@
 """The search: the proven best mapping of a problem on an architecture.
 
 exact/           the exact search; `exact/search.py` describes the algorithm
+cascades/        the exact search over trees of several operations
+fusing.py        the best tree beside the best one with nothing fused
+fusing_reasons.py why fusing wins nothing
+fused_slope.py   the least traffic of a cascade to one buffer, against its size
 cpsat/           the same space as a model that knows nothing of the search
 heuristics/      random sampling, annealing, a genetic search: to compare with
 strategies.py    all of them under one roof

@@ -66,8 +66,8 @@ class Question:
         """SHA-256, in hexadecimal digits, of the canonical JSON of the question and `MODEL_VERSION`."""
         parts = {
             "model": MODEL_VERSION,
-            "problem": _problem(self.problem),
-            "architecture": _architecture(self.arch),
+            "problem": plain_problem(self.problem),
+            "architecture": plain_architecture(self.arch),
             "constraints": _plain(self.constraints.key()),
             "objective": self.objective.name,
             "tiling": self.tiling,
@@ -105,7 +105,7 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def _problem(problem: Problem) -> Any:
+def plain_problem(problem: Problem) -> Any:
     """Sizes and tensors. The order of dimensions is a part of it: of equally good mappings, the search takes one."""
     tensors = [[t.name, t.role, t.ranks, t.bits, t.partial_bits] for t in problem.tensors]
     return [problem.dims, tensors]
@@ -116,7 +116,8 @@ def _architecture_text(arch: Architecture) -> str:
     return arch.cost_text
 
 
-def _architecture(arch: Architecture) -> Any:
+def plain_architecture(arch: Architecture) -> Any:
+    """What costs depend on, as lists and dicts."""
     try:
         text = _architecture_text(arch)
     except TypeError:  # a dict inside it cannot be hashed

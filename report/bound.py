@@ -118,19 +118,24 @@ def draw(problem: Problem, points: Sequence[SlopePoint], paths: Sequence[Path]) 
 
     Raises TilewrightError when matplotlib is not installed.
     """
-    from matplotlib.ticker import FuncFormatter, LogLocator
-
     with figure_style():
         figure, axes = new_figure(6.4, 4.4)
         _curves(axes, problem, points)
-        axes.set(xscale="log", yscale="log", xlabel="buffer (words)", ylabel="words moved")
-        figure.suptitle(_title(problem), x=0.01, ha="left", fontsize="medium")
-        axes.xaxis.set_major_locator(LogLocator(base=2, numticks=99))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda words, _: _short(words)))
-        axes.tick_params(axis="x", rotation=45)
+        slope_axes(figure, axes, _title(problem))
         legend_above(axes, 3)
     for path in paths:
         save_figure(figure, path)
+
+
+def slope_axes(figure: Any, axes: Any, title: str) -> None:
+    """Words moved against words of a buffer, both by powers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    axes.set(xscale="log", yscale="log", xlabel="buffer (words)", ylabel="words moved")
+    figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
+    axes.xaxis.set_major_locator(LogLocator(base=2, numticks=99))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda words, _: _short(words)))
+    axes.tick_params(axis="x", rotation=45)
 
 
 def _curves(axes: Any, problem: Problem, points: Sequence[SlopePoint]) -> None:

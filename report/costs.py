@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..cost_models import Cost
+from ..cost_models.cascades import FusedCost
 from .tables import Table, Value
 
 MAC = "MAC"
@@ -43,6 +44,15 @@ def cost_table(cost: Cost) -> Table:
         for part in energy_parts(cost)
     ]
     return Table("cost", ("place", "tensor", "words_read", "words_written", "energy_pJ"), rows)
+
+
+def fused_cost_table(cost: FusedCost) -> Table:
+    """As `cost_table`, of every operation of a cascade; leakage is of the whole run."""
+    rows: list[tuple[Value, ...]] = []
+    for name, part in cost.operations.items():
+        rows += [(name, *row) for row in cost_table(part).rows if row[0] != LEAKAGE]
+    rows += [("", LEAKAGE, "", None, None, cost.leakage_pj)] if cost.leakage_pj else []
+    return Table("cost", ("operation", "place", "tensor", "words_read", "words_written", "energy_pJ"), rows)
 
 
 def latency_parts(cost: Cost) -> dict[str, float]:

@@ -9,16 +9,19 @@ from rich.table import Table
 from rich.text import Text
 
 from ..arch import Architecture, ArrayAxis, Fanout, Mac, Memory
-from ..ir import Problem
+from ..ir import Cascade, Problem
 from ..ir.problem import ROLES, Tensor
 from ..workloads import Network
+from .cascade_page import cascade_document, cascade_page
 from .network import network_document, network_page
 from .text import architecture_rows, columns, layer_rows, pairs, section
 from .units import clock, count, energy, significant, size, watts
 
 
-def page_of(found: Architecture | Network | Problem) -> Group:
-    """The page of an architecture, a network or a problem."""
+def page_of(found: Architecture | Network | Problem | Cascade) -> Group:
+    """The page of an architecture, a network, a problem or a cascade."""
+    if isinstance(found, Cascade):
+        return cascade_page(found)
     if isinstance(found, Architecture):
         return architecture_page(found)
     if isinstance(found, Network):
@@ -26,11 +29,14 @@ def page_of(found: Architecture | Network | Problem) -> Group:
     return layer_page(found)
 
 
-def data_of(found: Architecture | Network | Problem) -> Any:
-    """The same for programs: an architecture and a problem as in mapping.json, a network as a table of its layers."""
+def data_of(found: Architecture | Network | Problem | Cascade) -> Any:
+    """The same for programs: an architecture and a problem as in mapping.json, a network as a table of its layers, a
+    cascade as in its file."""
+    if isinstance(found, Cascade):
+        return cascade_document(found)
     if isinstance(found, Network):
         return network_document(found)
-    from .documents import part_of
+    from .document_parts import part_of
 
     return part_of(found)
 

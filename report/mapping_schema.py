@@ -21,6 +21,6 @@ def schema_path(version: int) -> Path:
 
 def schema_text() -> str:
     """The schema of the present version: JSON Schema, draft 2020-12."""
-    from .documents import SCHEMA_VERSION
+    from .document_files import SCHEMA_VERSION
 
     return schema_path(SCHEMA_VERSION).read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.table import Table
 
 from ..workloads import Network, NetworkLayer
+from ..workloads.graph import NetworkGraph, Occurrence
 from ..workloads.onnx import OnnxNetwork, PassedThrough
 from .text import columns, pairs, section
 from .units import count, percent, plural, significant, size
@@ -22,7 +23,8 @@ def network_page(network: Network, word_bits: int = WORD_BITS) -> Group:
     rows += [("Source", network.source)] if network.source else []
     rows += [("MACs", count(network.macs)), ("Weights", f"{count(network.weights)} words")]
     if not isinstance(network, OnnxNetwork):
-        return Group(pairs(rows), section("Layers", _layer_table(network, word_bits)))
+        between = [section("Between layers", _between_table(network.wiring))] if network.wiring else []
+        return Group(pairs(rows), section("Layers", _layer_table(network, word_bits)), *between)
     rows.append(
         ("Operations", f"{count(network.operations)}, {percent(network.macs, network.operations)} of them MACs")
     )
@@ -49,6 +51,29 @@ def _layer_table(network: Network, word_bits: int) -> Table:
     totals = (count(_occurrences(network)), count(network.macs), count(network.weights))
     table.add_row("total", "", "", "", *totals, style="bold")
     return table
+
+
+def _between_table(graph: NetworkGraph) -> Table:
+    """What does not multiply: counted where layers are fused, and in no total here."""
+    table = columns(("operation", "kind", "reads"), ("repeat",))
+    for alike in _alike(graph):
+        first = alike[0]
+        reads = " ".join(_source_name(graph, source.name) for source in first.sources)
+        table.add_row(graph.shown(first), first.kind, reads or "-", count(len(alike)))
+    return table
+
+
+def _alike(graph: NetworkGraph) -> list[list[Occurrence]]:
+    """Operations that do not multiply; those that one entry of a block made, together."""
+    found: dict[tuple[int, str], list[Occurrence]] = {}
+    for occurrence in graph:
+        if not occurrence.multiplies:
+            found.setdefault((occurrence.entry, occurrence.local), []).append(occurrence)
+    return list(found.values())
+
+
+def _source_name(graph: NetworkGraph, name: str) -> str:
+    return graph.shown(graph.by_name[name]) if name in graph.by_name else name
 
 
 def _passed_table(network: OnnxNetwork) -> Table:
@@ -79,7 +104,8 @@ def _occurrences(network: Network) -> int:
 
 
 def network_document(network: Network, word_bits: int = WORD_BITS) -> dict[str, Any]:
-    """The same as plain data for JSON; of an ONNX file also what is passed through and every edge of its graph."""
+    """The same as plain data for JSON, with every occurrence and what it reads where that is known; of an ONNX file
+    also what is passed through and every edge of its graph."""
     document: dict[str, Any] = {
         "network": network.name,
         "source": network.source,
@@ -89,6 +115,11 @@ def network_document(network: Network, word_bits: int = WORD_BITS) -> dict[str, 
         "occurrences": _occurrences(network),
         "layers": [_layer_document(layer, word_bits) for layer in network.layers],
     }
+    if network.wiring is not None:
+        document["wiring"] = [
+            {"name": o.name, "kind": o.kind, "layer": o.layer or None, "reads": [source.name for source in o.sources]}
+            for o in network.wiring
+        ]
     if isinstance(network, OnnxNetwork):
         document["operations"] = network.operations
         document["passed_through"] = [vars(one) for one in network.passed]

@@ -7,10 +7,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..arch import Architecture
-from ..ir import LoopNest, Mapping, Problem
+from ..ir import Cascade, FusedMapping, LoopNest, Mapping, Problem
 from ..workloads import Network
 from .comparison import Comparison
 from .explain.explanation import Explanation
+from .explain.trees import TreeExplanation
 from .exploration import Exploration
 from .html.parts import picture, to_html
 
@@ -31,6 +32,10 @@ def html_of(value: Any) -> str:
 
 
 def _result(result: Any) -> str:
+    if isinstance(result.mapping, FusedMapping):
+        from .fused_page import fused_result_page
+
+        return to_html(fused_result_page(result.answer, result.arch))
     from .text import result_page
 
     return to_html(result_page(result.mapping, result.arch, result.cost, result.certificate))
@@ -46,13 +51,30 @@ def _mapping(mapping: Mapping) -> str:
     return to_html(Group(pairs(layer_rows(mapping.problem)), section("Loop nest", nest)))
 
 
+def _fused(fused: FusedMapping) -> str:
+    from rich.console import Group
+    from rich.text import Text
+
+    from .cascade_page import cascade_rows
+    from .text import pairs, section
+
+    tree = Text(str(fused), no_wrap=True)
+    return to_html(Group(pairs(cascade_rows(fused.cascade)), section("Tree", tree)))
+
+
+def _tree_explanation(explanation: TreeExplanation) -> str:
+    from .explain.tree_page import tree_explanation_page
+
+    return picture(explanation.svg(), "The tree, and what memories hold") + to_html(tree_explanation_page(explanation))
+
+
 def _nest(nest: LoopNest) -> str:
     from rich.text import Text
 
     return to_html(Text(str(nest), no_wrap=True))
 
 
-def _described(found: Architecture | Network | Problem) -> str:
+def _described(found: Architecture | Network | Problem | Cascade) -> str:
     from .describe import page_of
 
     return to_html(page_of(found))
@@ -98,6 +120,9 @@ def _drawn(draw: Callable[[], Figure], what: str) -> str:
 
 _PAGES: dict[type, Callable[[Any], str]] = {
     Mapping: _mapping,
+    FusedMapping: _fused,
+    Cascade: _described,
+    TreeExplanation: _tree_explanation,
     LoopNest: _nest,
     Architecture: _architecture,
     Network: _described,

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from rich.console import Group
 
+from ..mapper.fusing import FusedAnswer
 from .store import NoMapping, Record
 from .tables import Table, Value
 from .text import columns, pairs, result_page
@@ -49,14 +50,21 @@ def list_page(records: Sequence[Record], path: object) -> Group:
 
 def record_page(record: Record) -> Group:
     """The page of one stored result: that of its search, or the reason why there is no mapping."""
-    found = record.result()
+    found = record.cascade_result() if record.is_cascade else record.result()
     if isinstance(found, NoMapping):
         return Group(pairs(_record_rows(record)), f"\n{found.error}")
+    head = pairs([("Key", record.key), ("Dataflow", record.dataflow)])
+    if isinstance(found, FusedAnswer):
+        from .cascade_documents import parse_fused
+        from .fused_page import fused_result_page
+
+        arch = parse_fused(record.text, record.key).arch
+        return Group(head, fused_result_page(found, arch, origin=recalled_text(record)))
     from .documents import parse_mapping
 
     arch = parse_mapping(record.text, record.key).arch
     page = result_page(found.mapping, arch, found.cost, found.certificate, origin=recalled_text(record))
-    return Group(pairs([("Key", record.key), ("Dataflow", record.dataflow)]), page)
+    return Group(head, page)
 
 
 def records_table(records: Iterable[Record]) -> Table:

@@ -96,6 +96,11 @@ def pairs(rows: Sequence[tuple[str, str]]) -> Table:
     return table
 
 
+def wrapped(text: str, width: int = _TEXT_WIDTH) -> list[str]:
+    """Running text in lines; words stay whole."""
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
 def columns(left: Iterable[str], right: Iterable[str]) -> Table:
     """A table with these columns of text and then of numbers, none of which is ever cut."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
@@ -237,8 +242,8 @@ def certificate_rows(certificate: Certificate, origin: str = "") -> list[tuple[s
     pruned = ", ".join(f"{rule} {count(number)}" for rule, number in certificate.pruned.items())
     return [
         ("Objective", f"{certificate.objective}: {verdict}"),
-        ("Value", f"{_exact(certificate.value)} {unit}"),
-        ("Lower bound", f"{_exact(certificate.lower_bound)} {unit}"),
+        ("Value", f"{exact(certificate.value)} {unit}"),
+        ("Lower bound", f"{exact(certificate.lower_bound)} {unit}"),
         ("Space", f"{certificate.space}, {certificate.tiling} tilings, {_space(certificate.space_size)}, {placements}"),
         *([("Constraints", "; ".join(certificate.constraints))] if certificate.constraints else []),
         *([("Strategy", certificate.strategy)] if certificate.strategy != "exact" else []),
@@ -262,7 +267,7 @@ def beyond_rows(certificate: Certificate, cost: Cost) -> list[tuple[str, str]]:
     return [("Beyond", f"{at_work} of the MACs are at work: --tiling ragged may use more of them")]
 
 
-def _exact(value: float) -> str:
+def exact(value: float) -> str:
     """Digits enough that two values that differ look different."""
     return f"{value:,.10g}".replace("e+", "e")
 

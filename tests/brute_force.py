@@ -10,29 +10,39 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TypeVar
 
-from tilewright.arch import Architecture, Fanout, Memory
+from tilewright.arch import Architecture, Fanout, Keep, Memory
 from tilewright.cost_models import Objective, evaluate
-from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem, ceil_div
+from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem, Tensor, ceil_div
 from tilewright.mapper.tilings import Tiling
 
 Slot = tuple[str, Axis | None]
 """A place for one loop of each dimension: ("time", None) in a gap, or an axis of a fanout."""
 
+KeepRule = Callable[[Memory, Tensor], Keep]
+"""Whether a memory must, may or must not keep a tensor."""
 
-def placements(problem: Problem, arch: Architecture) -> Iterator[list[tuple[Memory, list[str]]]]:
+
+def by_role(memory: Memory, tensor: Tensor) -> Keep:
+    """What the architecture says."""
+    return memory.keeps[tensor.role]
+
+
+def placements(
+    problem: Problem, arch: Architecture, keep: KeepRule = by_role
+) -> Iterator[list[tuple[Memory, list[str]]]]:
     """Which memory keeps which tensors, outermost first; memories that keep nothing are left out."""
     options = []
     for memory in arch.memories:
         per_tensor = [
-            {"must": [True], "may": [True, False], "never": [False]}[memory.keeps[t.role]] for t in problem.tensors
+            {"must": [True], "may": [True, False], "never": [False]}[keep(memory, t)] for t in problem.tensors
         ]
         options.append(
             [
-                [t.name for t, k in zip(problem.tensors, keep, strict=True) if k]
-                for keep in itertools.product(*per_tensor)
+                [t.name for t, k in zip(problem.tensors, kept, strict=True) if k]
+                for kept in itertools.product(*per_tensor)
             ]
         )
     for chosen in itertools.product(*options):
@@ -84,9 +94,9 @@ def chains(size: int, slots: int, ragged: bool) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def all_mappings(problem: Problem, arch: Architecture, ragged: bool) -> Iterator[Mapping]:
+def all_mappings(problem: Problem, arch: Architecture, ragged: bool, keep: KeepRule = by_role) -> Iterator[Mapping]:
     """All placements, factorizations, spatial assignments and permutations; capacities and axes unchecked."""
-    for placement in placements(problem, arch):
+    for placement in placements(problem, arch, keep):
         parts = structure(arch, placement)
         slots = [i for i, part in enumerate(parts) if not isinstance(part, list)][::-1]
         per_dim = [chains(size, len(slots), ragged) for _, size in problem.dims]
@@ -190,13 +200,15 @@ class Place:
     inside: bool = False
 
 
-def uneven_mappings(problem: Problem, arch: Architecture, tiling: Tiling) -> Iterator[Mapping]:
+def uneven_mappings(
+    problem: Problem, arch: Architecture, tiling: Tiling, keep: KeepRule = by_role
+) -> Iterator[Mapping]:
     """All placements, node orders, chains of tiles, loop orders, and spatial loops that fit the axes; each once.
 
     Capacities are not looked at.
     """
     top = tuple(Node(arch.memories[0].name, t.name) for t in problem.tensors)
-    for regions, choices, fillings in _families(problem, arch, tiling, region_blocks):
+    for regions, choices, fillings in _families(problem, arch, tiling, partial(region_blocks, keep=keep)):
         filled = list(fillings)
         for blocks in itertools.product(*choices) if filled else ():
             for loops in filled:
@@ -235,10 +247,12 @@ def regions_of(arch: Architecture) -> tuple[Region, ...]:
     return tuple(found)
 
 
-def region_blocks(problem: Problem, memories: tuple[Memory, ...], most: int) -> dict[int, list[Blocks]]:
+def region_blocks(
+    problem: Problem, memories: tuple[Memory, ...], most: int, keep: KeepRule = by_role
+) -> dict[int, list[Blocks]]:
     """All placements and node orders of a region with at most `most` blocks, by the number of blocks."""
     found: dict[int, list[Blocks]] = {}
-    for chain_of in _kept_nodes(problem, memories):
+    for chain_of in _kept_nodes(problem, memories, keep):
         kept = [Node(m.name, t.name) for m in memories for t in problem.tensors]
         kept = [node for node in kept if any(node in chain for chain in chain_of)]
         for count in range(min(1, len(kept)), min(len(kept), most) + 1):
@@ -267,13 +281,13 @@ def count_region_blocks(problem: Problem, memories: tuple[Memory, ...], most: in
     return {count: range(ways) for count, ways in found.items() if ways}
 
 
-def _kept_nodes(problem: Problem, memories: tuple[Memory, ...]) -> Iterator[list[list[Node]]]:
+def _kept_nodes(problem: Problem, memories: tuple[Memory, ...], keep: KeepRule = by_role) -> Iterator[list[list[Node]]]:
     """All placements in some memories: per tensor the nodes that keep it, outermost first."""
     options = {"must": [True], "may": [True, False], "never": [False]}
     nodes = [[Node(m.name, t.name) for m in memories] for t in problem.tensors]
-    ways = [options[m.keeps[t.role]] for t in problem.tensors for m in memories]
-    for keep in itertools.product(*ways):
-        kept = iter(keep)
+    ways = [options[keep(m, t)] for t in problem.tensors for m in memories]
+    for chosen in itertools.product(*ways):
+        kept = iter(chosen)
         yield [[node for node in chain if next(kept)] for chain in nodes]
 
 

@@ -16,9 +16,11 @@ from tilewright.cost_models import ENERGY, Objective
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, ceil_div
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.exact.bounds.bounds import Bounds
-from tilewright.mapper.exact.bounds.lattice import MOST_CELLS, Lattice
+from tilewright.mapper.exact.bounds.lattice import Lattice
+from tilewright.mapper.exact.bounds.table_columns import TableColumns
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.cost_columns import BoundaryCosts, CostColumns
+from tilewright.mapper.exact.effort import EFFORT, Effort
 from tilewright.mapper.exact.fill_point import FillPoint
 from tilewright.mapper.exact.footprints import Footprints
 from tilewright.mapper.exact.hierarchy import BLOCK_END, MAC, Block, Hierarchy, MemoryBoundary, NodeGroup, Path, State
@@ -37,16 +39,19 @@ def context_of(
     space: Space,
     rate: float | None = None,
     objective: Objective = ENERGY,
-    most_cells: int = MOST_CELLS,
+    most_cells: int = 100_000,
+    effort: Effort = EFFORT,
 ) -> SearchContext:
     """What a search of a problem has at hand."""
     hierarchy, cost_columns = Hierarchy(problem, arch, space), CostColumns.of(arch, rate)
     even = tuple(linear_growth(problem, dim) for dim in problem.dim_names)
-    lattice = Lattice([size for _, size in problem.dims], tiling, even, most_cells)
+    lattice = Lattice([size for _, size in problem.dims], tiling, even, most_cells, group_cells=effort.group_cells)
     footprints, limits = Footprints(hierarchy), SearchLimits(hierarchy, Constraints())
-    bounds = Bounds(hierarchy, footprints, lattice, cost_columns)
+    bounds = Bounds(hierarchy, footprints, lattice, TableColumns.of(cost_columns))
     costs = BoundaryCosts(hierarchy, cost_columns)
-    return SearchContext(hierarchy, footprints, bounds, costs, limits, objective, tiling, even, Counter())
+    return SearchContext(
+        hierarchy, footprints, bounds, costs, limits, objective, tiling, even, Counter(), effort=effort
+    )
 
 
 @dataclass(frozen=True)

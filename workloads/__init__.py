@@ -5,7 +5,9 @@ from .einsum import einsum
 from .inline import conv_from_text, einsum_from_text, gemm_from_text, parse_sizes
 from .layers import batched_gemm, conv2d, convolution, gemm
 from .network import ONNX, Network, NetworkLayer
+from .network_cascades import cascade_of, names_cascade, resolve_cascade
 from .networks import list_networks, load_layer, load_network
+from .operations import read_expression
 
 __all__ = [
     "ONNX",
@@ -14,6 +16,7 @@ __all__ = [
     "batched_gemm",
     "cascade",
     "cascade_from_texts",
+    "cascade_of",
     "conv2d",
     "conv_from_text",
     "convolution",
@@ -25,5 +28,8 @@ __all__ = [
     "load_cascade",
     "load_layer",
     "load_network",
+    "names_cascade",
     "parse_sizes",
+    "read_expression",
+    "resolve_cascade",
 ]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..ir import Problem, ProblemError, did_you_mean
 from ..ir.display import Shown
+
+if TYPE_CHECKING:
+    from .graph import NetworkGraph
 
 ONNX = ".onnx"
 """What the names of ONNX files end in."""
@@ -60,12 +63,14 @@ class Network(Shown):
 
     name    of the network
     source  where the shapes come from
-    layers  in order; equal ones may stand once, with `repeat`
+    layers  in order; equal ones may stand once, with `repeat`. Only what multiplies is a layer
+    wiring  which occurrence of a layer reads which, and what is done between them; None where that is not known
     """
 
     name: str
     source: str
     layers: tuple[NetworkLayer, ...]
+    wiring: NetworkGraph | None = field(default=None, kw_only=True, repr=False, compare=False, hash=False)
 
     @cached_property
     def macs(self) -> int:
@@ -87,5 +92,21 @@ class Network(Shown):
         for layer in self.layers:
             if layer.name == name:
                 return layer
+        found = self._occurrence(name)
+        if found is not None:
+            return found
         names = [layer.name for layer in self.layers]
         raise ProblemError(f"unknown layer {name!r}", where=f"network {self.name}", hint=did_you_mean(name, names))
+
+    def _occurrence(self, name: str) -> NetworkLayer | None:
+        """The row of an occurrence that has a name of its own; ProblemError where it multiplies nothing."""
+        occurrence = self.wiring.by_name.get(name) if self.wiring else None
+        if occurrence is None and self.wiring and self.wiring.knows(name):
+            occurrence = self.wiring.find(name)
+        if occurrence is None:
+            return None
+        if not occurrence.multiplies:
+            message = f"{name} ({occurrence.kind}) multiplies nothing"
+            hint = "it is a part of cascades: write it with others, joined by +"
+            raise ProblemError(message, where=f"network {self.name}", hint=hint)
+        return self.layer(occurrence.layer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..inputs import checks
 from ..ir import Problem, ProblemError, did_you_mean
@@ -15,9 +15,12 @@ from .files import read_yaml
 from .layers import batched_gemm, conv2d, gemm
 from .network import ONNX, WIDTHS, Network, NetworkLayer, Widths
 
+if TYPE_CHECKING:
+    from .graph import NetworkGraph
+
 _SHIPPED = Path(__file__).parent / "networks"
 
-_NETWORK_KEYS = (("network", "layers"), ("source", "batch", "published"))
+_NETWORK_KEYS = (("network", "layers"), ("source", "batch", "published", "blocks", "graph"))
 _PUBLISHED_KEYS = (("what", "value", "source"), ("minus", "within", "kind", "select", "scale"))
 # By op: the keys that a row must have, those it may have, and of these the arguments of the layer's function.
 _ROW_REQUIRED = {
@@ -103,9 +106,17 @@ def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Wi
     Raises ProblemError for an unknown network or layer, for a network alone, and as `load_network` does.
     """
     checks.text(reference, "the layer", "a name such as resnet50:conv1", ProblemError)
-    network_name, layer_name = _split_reference(reference)
+    network_name, layer_name = split_reference(reference)
     if network_name and layer_name:
-        return load_network(network_name, dims, widths).layer(layer_name).problem
+        network = load_network(network_name, dims, widths)
+        try:
+            return network.layer(layer_name).problem
+        except ProblemError as error:
+            if network.wiring is None or not ("+" in layer_name or ".." in layer_name):
+                raise
+            message = f"{layer_name} names several operations, expected one layer"
+            hint = "`tilewright show`, evaluate, verify and emit take a cascade of layers"
+            raise ProblemError(message, where=f"network {network.name}", hint=hint) from error
     alone = reference.strip(":")
     network = load_network(alone, dims, widths)
     if not network.layers:
@@ -116,7 +127,7 @@ def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Wi
     )
 
 
-def _split_reference(reference: str) -> tuple[str, str]:
+def split_reference(reference: str) -> tuple[str, str]:
     """Network and layer of "network:layer"."""
     before, onnx_file, node = reference.partition(f"{ONNX}:")
     if onnx_file:
@@ -144,7 +155,16 @@ def _read_network(file: Path, where: str) -> Network:
     twice = [layer for layer in names if names.count(layer) > 1]
     if twice:
         raise ProblemError(f"two layers are named {twice[0]!r}", where=where, hint="use repeat for equal layers")
-    return Network(name, _typed(data, "source", str, where, ""), layers)
+    graph = _graph(data, layers, name, where) if "graph" in data else None
+    return Network(name, _typed(data, "source", str, where, ""), layers, wiring=graph)
+
+
+def _graph(data: dict[str, Any], layers: Sequence[NetworkLayer], network: str, where: str) -> NetworkGraph:
+    from .graph.tables import TableRow, read_graph
+
+    pads = [pair("pad", row.get("pad", 0), where, minimum=0) for row in data["layers"]]
+    rows = {layer.name: TableRow(layer, pad) for layer, pad in zip(layers, pads, strict=True)}
+    return read_graph(data["graph"], data.get("blocks", {}), rows, network, where)
 
 
 def _table(data: object, where: str, required: Collection[str], optional: Collection[str]) -> dict[str, Any]:

@@ -79,6 +79,16 @@ def read_statement(text: str, where: str | None = None) -> Statement:
     )
 
 
+def read_expression(text: str, where: str) -> Expression:
+    """What is done at a point, without projections, as an operation's `expression` prints it: "exp(S - L)".
+
+    where  how messages call it; ProblemError says what is not understood
+    """
+    if len(text) > _LONGEST:
+        raise ProblemError(f"{len(text)} characters, expected {_LONGEST} at most", where=where)
+    return _expression(_parse(text, where), {}, where)
+
+
 def _without_pads(text: str, where: str) -> tuple[str, dict[str, str]]:
     """The statement without its `pad` clauses, and what these say."""
     found: dict[str, str] = {}

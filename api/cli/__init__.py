@@ -3,12 +3,14 @@
     entry.py                the program as a whole, and how it fails
     commands.py             the table of commands
     search.py               search
+    cascade_search.py       search, of a cascade
     space.py                space
     compare.py              compare
     explore.py              explore
     results.py              results
     bound.py                bound
     explain.py              explain
+    cascade_explain.py      explain, of a cascade
     mappings.py             evaluate, verify (--sets: the proof of legality)
     emit.py                 emit
     imports.py              import
@@ -18,6 +20,8 @@
     network.py              network
     plan.py                 plan
     machines.py             --arch
+    cascades.py             --op, CASCADE; trees that are evaluated, verified, emitted
+    sources.py              MAPPING: which kind of mapping a file holds
     problems.py             LAYER, --conv, --gemm, --einsum, --dim
     constraint_options.py   --dataflow, --constraints, --constraint
     options.py              the options that several commands take

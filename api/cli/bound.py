@@ -1,15 +1,19 @@
-"""`tilewright bound`: the least traffic of a layer against the size of one buffer, with what bounds it."""
+"""`tilewright bound`: the least traffic of a layer or a cascade against the size of one buffer, with what bounds it."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ..ir import TilewrightError, need_package
+from ..ir import Cascade, Problem, TilewrightError, need_package
+from .cascades import cascade_named, is_cascade
 from .options import (
     DEFAULT_MEMORY,
     ConvOption,
@@ -17,19 +21,18 @@ from .options import (
     EinsumOption,
     GemmOption,
     JsonOption,
-    LayerArgument,
     MemoryLimitOption,
+    OpOption,
     QuietOption,
     SpaceOption,
     TilingOption,
     TimeLimitOption,
+    WorkArgument,
+    refuse_given,
     tiling_and_space,
 )
 from .problems import problem_named
 from .terminal import noting_interrupts, say, show_document, show_line, show_page, status
-
-if TYPE_CHECKING:
-    from ..mapper.ski_slope import SlopePoint
 
 _SIZES = re.compile(r"([0-9]{1,15}):([0-9]{1,15}):x([0-9]{1,6})")
 _FILES = ("README.md", "traffic.svg", "traffic.png")
@@ -37,7 +40,8 @@ _MOST_SIZES = 200
 
 
 def bound(
-    layer: LayerArgument = None,
+    context: typer.Context,
+    layer: WorkArgument = None,
     sizes: Annotated[
         str,
         typer.Option(
@@ -51,6 +55,7 @@ def bound(
     conv: ConvOption = None,
     gemm: GemmOption = None,
     einsum: EinsumOption = None,
+    op: OpOption = None,
     dim: DimsOption = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write README.md, traffic.svg and traffic.png there.")
@@ -60,30 +65,33 @@ def bound(
 ) -> None:
     """Find the least traffic between memory and one buffer, for a range of buffer sizes, and prove it.
 
-    Beside it stand what no schedule can go below, and compulsory traffic, every word once.
+    Beside it stand what no schedule can go below, and compulsory traffic, every word once; of a cascade of operations,
+    what is least with nothing fused.
 
     \b
     tilewright bound --gemm M=512,N=512,K=512 --out result
     tilewright bound resnet50:layer1.0.conv2 --sizes 256:262144:x4
+    tilewright bound --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
     """
-    problem = problem_named(layer, conv, gemm, einsum, dim, "file")
+    if einsum is None and is_cascade(layer, op, dim):
+        refuse_given(context, "a cascade is given already", "conv", "gemm")
+        curve = _curve_of_cascade(cascade_named(layer, op, dim))
+    else:
+        curve = _curve_of_problem(problem_named(layer, conv, gemm, einsum, dim, "file"))
     from ..arguments import limits_of
-    from ..ir.limits import check_countable
-    from ..mapper.ski_slope import DEFAULT_TILING, ski_slope
-    from ..report.bound import bound_data, bound_document, bound_page, draw
+    from ..mapper.ski_slope import DEFAULT_TILING
     from ..results import prepare_folder, write_file
 
     asked, places = tiling_and_space(tiling, space)
     tilings = asked or DEFAULT_TILING
     limits = limits_of(time_limit, memory_limit)
-    check_countable(problem)
     words = sizes_named(sizes)
     if out is not None:
         need_package("matplotlib", "plots", "--out")
         prepare_folder(out, _FILES)
-    points: list[SlopePoint] = []
-    with noting_interrupts() as interrupts, status(f"searching the least traffic of {problem.name}"):
-        for point in ski_slope(problem, words, tilings, places, limits):
+    points: list[Any] = []
+    with noting_interrupts() as interrupts, status(f"searching the least traffic of {curve.name}"):
+        for point in curve.slope(words, tilings, places, limits):
             points.append(point)
             if interrupts:  # the search of one size hands over what it has; the others are left out
                 break
@@ -92,28 +100,68 @@ def bound(
         say(f"interrupted: {len(points)} of {len(words)} sizes{f'; go on with --sizes {left}' if left else ''}")
     kind = f"{space} space, {tilings} tilings"
     if json:
-        show_document(bound_data(problem, points, kind))
+        show_document(curve.data(points, kind))
     else:
-        show_page(bound_page(problem, points, kind))
+        show_page(curve.page(points, kind))
     if out is not None:
-        given = {
-            "--conv": conv,
-            "--gemm": gemm,
-            "--einsum": einsum,
-            "--sizes": sizes,
-            "--tiling": tilings,
-            "--space": space,
-        }
-        command = _command(layer, given | {"--out": str(out)})
-        write_file(out / _FILES[0], bound_document(problem, points, kind, command))
-        draw(problem, points, [out / name for name in _FILES[1:]])
+        given = [("--conv", conv), ("--gemm", gemm), ("--einsum", einsum), *(("--op", one) for one in op or ())]
+        given += [("--sizes", sizes), ("--tiling", tilings), ("--space", space), ("--out", str(out))]
+        write_file(out / _FILES[0], curve.document(points, kind, _command(layer, given)))
+        curve.draw(points, [out / name for name in _FILES[1:]])
         show_line("\n".join(["", "Files", *(f"  {out / name}" for name in _FILES)]))
 
 
-def _command(layer: str | None, options: dict[str, str | None]) -> str:
+@dataclass(frozen=True)
+class _Curve:
+    """Least traffic against the size of a buffer: of a layer, or of a cascade.
+
+    name   of it
+    slope  makes the points of the curve, from sizes, tiling, space and limits
+    data, page, document, draw  make of points and the kind of space what is shown and written
+    """
+
+    name: str
+    slope: Callable[..., Iterator[Any]]
+    data: Callable[..., Any]
+    page: Callable[..., Any]
+    document: Callable[..., str]
+    draw: Callable[..., None]
+
+
+def _curve_of_problem(problem: Problem) -> _Curve:
+    from ..ir.limits import check_countable
+    from ..mapper.ski_slope import ski_slope
+    from ..report.bound import bound_data, bound_document, bound_page, draw
+
+    check_countable(problem)
+    return _Curve(
+        problem.name,
+        partial(ski_slope, problem),
+        partial(bound_data, problem),
+        partial(bound_page, problem),
+        partial(bound_document, problem),
+        partial(draw, problem),
+    )
+
+
+def _curve_of_cascade(cascade: Cascade) -> _Curve:
+    from ..mapper.fused_slope import fused_slope
+    from ..report.fused_bound import draw_fused, fused_bound_data, fused_bound_document, fused_bound_page
+
+    return _Curve(
+        cascade.name,
+        partial(fused_slope, cascade),
+        partial(fused_bound_data, cascade),
+        partial(fused_bound_page, cascade),
+        partial(fused_bound_document, cascade),
+        partial(draw_fused, cascade),
+    )
+
+
+def _command(layer: str | None, options: Iterable[tuple[str, str | None]]) -> str:
     """The command that does the same again; the even space is left out."""
     words = ["tilewright", "bound", *([layer] if layer is not None else [])]
-    for option, text in options.items():
+    for option, text in options:
         if text not in (None, "even"):
             words += [option, str(text)]
     return shlex.join(words)

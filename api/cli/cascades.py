@@ -2,36 +2,81 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from math import isclose
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..ir import Cascade, FusedMapping, TilewrightError
-from .machines import architecture_named
-from .terminal import show_page
+from .machines import architecture_named, settings_named
+from .options import widths_named
+from .problems import sizes_of_symbols
+from .sources import MappingSource
+from .terminal import say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..arch import Architecture
     from ..cost_models.cascades import FusedCost
+    from ..mapper.certificate import Certificate
+    from ..mapper.fusing import Unfused
 
 
-def cascade_named(source: str | None, op: list[str] | None) -> Cascade:
-    """The cascade of the --op options and their sizes, or of a file; TilewrightError where one is missing."""
-    from ..workloads import cascade_from_texts, load_cascade
+def is_cascade(source: str | None, op: list[str] | None, dims: Iterable[str] | None = None) -> bool:
+    """Whether the arguments name a cascade: operations, a file of them, or several layers of a network.
+
+    dims  the --dim options
+    """
+    if op or source is None:
+        return bool(op)
+    if source.endswith((".yaml", ".yml")) and not os.path.exists(source):
+        return True
+    from ..workloads import names_cascade
+
+    return names_cascade(source, sizes_of_symbols(dims))
+
+
+def cascade_named(
+    source: str | None, op: list[str] | None, dims: Iterable[str] | None = None, widths: str = "file"
+) -> Cascade:
+    """The cascade of the --op options and their sizes, of a file, or of layers of a network; TilewrightError where
+    one is missing.
+
+    dims, widths  of layers of an ONNX file
+    """
+    from ..workloads import cascade_from_texts, resolve_cascade
 
     if source is None:
-        hint = "write m=64,k=64,n=64 beside --op, or name a YAML file with operations and sizes"
+        hint = "write m=64,k=64,n=64 beside --op, or name layers such as gpt2_small:qk+softmax+av, or a YAML file"
         raise TilewrightError("the sizes of the cascade are missing", where="--op", hint=hint)
-    return cascade_from_texts(op, source) if op else load_cascade(source)
+    if op:
+        return cascade_from_texts(op, source)
+    return resolve_cascade(source, sizes_of_symbols(dims), widths_named(widths))
+
+
+class FusedToShow(NamedTuple):
+    """A tree, its machine, what it costs there; and, where it was searched for there, what was proven."""
+
+    mapping: FusedMapping
+    arch: Architecture
+    cost: FusedCost
+    certificate: Certificate | None = None
+    unfused: Unfused | None = None
 
 
 def fused_named(
-    source: str, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None
-) -> tuple[FusedMapping, Architecture, FusedCost]:
-    """A cascade with its tree, the architecture, and what it costs there."""
+    source: MappingSource, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None
+) -> FusedToShow:
+    """The tree of a mapping.json, or one that was written by hand for a cascade, and what it costs."""
+    if source.is_fused:
+        if op or tree:
+            hint = "leave --op and --mapping out"
+            raise TilewrightError("the file holds a cascade and its tree already", where=source.place, hint=hint)
+        return _loaded(source, arch, set_fields)
     from ..arch.document import read_text
     from ..results import evaluate
 
-    whole = cascade_named(source, op)
+    whole = cascade_named(source.given, op)
     if tree is None:
         raise TilewrightError("the tree of the cascade is missing", hint="write it to a file, and name it by --mapping")
     if arch is None:
@@ -40,32 +85,65 @@ def fused_named(
     text = read_text(tree, str(tree), "the tree of a cascade")
     try:
         fused = FusedMapping.parse(whole, text)
-        return fused, machine, evaluate(fused, machine)
+        return FusedToShow(fused, machine, evaluate(fused, machine))
     except TilewrightError as error:
         raise error.located(str(tree)) from None
 
 
-def evaluate_cascade(
-    source: str, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None, json: bool
-) -> None:
-    """Print what a tree that was written by hand costs."""
-    from ..report.cascade_page import fused_page
+def _loaded(source: MappingSource, arch: str | None, set_fields: list[str] | None) -> FusedToShow:
+    """The tree of a mapping.json, on its own machine or on another one."""
+    from ..mapping_sources import changed_architecture
+    from ..report.cascade_documents import parse_fused
+    from ..results import evaluate
 
+    loaded = parse_fused(source.text or "", source.place)
+    machine = loaded.arch
+    if arch is not None:
+        machine = architecture_named(arch, set_fields)
+    elif set_fields:
+        machine = changed_architecture(machine, settings_named(set_fields), source.place)
+    try:
+        cost = evaluate(loaded.mapping, machine)
+    except TilewrightError as error:
+        raise error.located(source.place) from None
+    if machine.cost_text != loaded.arch.cost_text:
+        return FusedToShow(loaded.mapping, machine, cost)
+    recorded = loaded.recorded
+    if not (isclose(cost.energy_pj, recorded.cost.energy_pj) and isclose(cost.edp, recorded.cost.edp)):
+        claimed = f"{recorded.cost.energy_pj:,.10g} pJ and {recorded.cost.latency_cycles:,.10g} cycles"
+        found = f"{cost.energy_pj:,.10g} pJ and {cost.latency_cycles:,.10g} cycles"
+        say(f"note: {source.place} records {claimed}, and the mapping in it costs {found}")
+    return FusedToShow(loaded.mapping, machine, cost, recorded.certificate, recorded.unfused)
+
+
+def evaluate_cascade(
+    source: MappingSource,
+    op: list[str] | None,
+    tree: Path | None,
+    arch: str | None,
+    set_fields: list[str] | None,
+    json: bool,
+) -> None:
+    """Print what a tree costs."""
+    from ..forms import emit_fused
+    from ..report.fused_page import fused_page
+
+    found = fused_named(source, op, tree, arch, set_fields)
     if json:
-        raise TilewrightError("no mapping.json is made of cascades yet", where="--json")
-    show_page(fused_page(*fused_named(source, op, tree, arch, set_fields)))
+        show_document(emit_fused(found._replace(certificate=None, unfused=None), "json"))
+    else:
+        show_page(fused_page(found.mapping, found.arch, found.cost))
 
 
 def tree_text(
-    source: str, op: list[str] | None, tree: Path | None, arch: str | None, set_fields: list[str] | None, form: str
+    source: MappingSource,
+    op: list[str] | None,
+    tree: Path | None,
+    arch: str | None,
+    set_fields: list[str] | None,
+    form: str,
 ) -> str:
-    """A tree as a program or as an annotated text; TilewrightError for forms that do not know cascades."""
-    from ..mapper.emit import emit_tree
-    from ..report.tree import tree_document
+    """A tree in one of the forms; TilewrightError for forms that do not know cascades."""
+    from ..forms import emit_fused
 
-    fused, machine, cost = fused_named(source, op, tree, arch, set_fields)
-    if form == "numpy":
-        return emit_tree(fused, machine)
-    if form == "nest":
-        return tree_document(fused, machine, cost.occupancy)
-    raise TilewrightError(f"{form} does not know cascades", where="--to", hint="write --to numpy, or --to nest")
+    return emit_fused(fused_named(source, op, tree, arch, set_fields), form)

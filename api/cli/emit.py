@@ -20,12 +20,15 @@ from .options import (
     SetOption,
     TreeOption,
     names,
+    refuse_given,
 )
 from .problems import problem_named
+from .sources import read_source
 from .terminal import show_document
 
 
 def emit(
+    context: typer.Context,
     mapping: MappingArgument,
     to: Annotated[
         str,
@@ -75,15 +78,17 @@ def emit(
     from ..forms import emit_mapping, form_named
 
     form_named(to)
-    if op or tree:
-        _write(tree_text(mapping, op, tree, arch, set_fields, to), out)
+    source = read_source(mapping)
+    if op or tree or source.is_fused:
+        refuse_given(context, "this option does not know cascades yet", "element", "copied", "fast")
+        _write(tree_text(source, op, tree, arch, set_fields, to), out)
         return
     tiles = None if copied is None else names(copied)
     if tiles == []:
         raise TilewrightError(f"found {copied!r}, expected memories, tensors in them, or none", where="--copied")
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
-    loaded = load_on(mapping, problem, arch, set_fields)
+    loaded = load_on(source, problem, arch, set_fields)
     chosen = None if tiles is None else [name for name in tiles if name != "none"]
     text = emit_mapping(loaded.evaluated(cost_of(mapping, loaded)), to, element=element, copied=chosen, fast=fast)
     _write(text, out)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ..ir import Problem, TilewrightError
+from .cascade_explain import TreeQuestion, Written, explain_cascade, write_explanation
+from .cascade_search import refuse_of_cascades
+from .cascades import is_cascade
 from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .mappings import cost_of, load_on
@@ -21,14 +24,17 @@ from .options import (
     GemmOption,
     MemoryLimitOption,
     NoCacheOption,
+    OpOption,
     QuietOption,
     SetOption,
     StoreOption,
     SvgOption,
+    TreeOption,
     refuse_given,
 )
 from .problems import problem_named
-from .terminal import noting_interrupts, progress, say, show_document, show_line, show_page
+from .sources import MappingSource, read_source
+from .terminal import noting_interrupts, progress, say, show_document, show_page
 
 if TYPE_CHECKING:
     from ..explanations import Searching, ToExplain
@@ -57,6 +63,8 @@ def explain(
     conv: ConvOption = None,
     gemm: GemmOption = None,
     einsum: EinsumOption = None,
+    op: OpOption = None,
+    tree: TreeOption = None,
     set_fields: SetOption = None,
     objective: Annotated[
         str | None,
@@ -79,6 +87,9 @@ def explain(
     ] = _TIME_LIMIT,
     memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     svg: SvgOption = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write page and picture there, as one HTML file.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all facts as JSON, and nothing else.")] = False,
     _quiet: QuietOption = False,
     store: StoreOption = None,
@@ -94,7 +105,16 @@ def explain(
     tilewright explain --layer resnet50:layer1.0.conv2 --arch eyeriss --svg nest.svg
     tilewright explain mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss --no-changes
     tilewright explain result/mapping.json --objective latency --json
+    tilewright explain cascade.yaml --arch my_chip.yaml --html tree.html
     """
+    source = read_source(mapping) if mapping is not None else None
+    work = layer if mapping is None else mapping
+    if op or tree or (source is not None and source.is_fused) or (einsum is None and _is_cascade(work)):
+        named = read_source(work or "") if source is None else source
+        refuse_of_cascades(context, "dataflow", "constraints", "constraint", "conv", "gemm", "einsum")
+        asked = TreeQuestion(objective, tiling, space, time_limit, memory_limit, store, no_cache)
+        explain_cascade(named, op, tree, arch, set_fields, asked, Written(svg, html, as_json))
+        return
     if mapping is not None and no_changes:
         why = "it is for searches, and with --no-changes there is none"
         rules = ("dataflow", "constraints", "constraint", "time_limit", "memory_limit")
@@ -106,7 +126,6 @@ def explain(
     from ..explanations import Searching, explain_found
     from ..report.explain.page import explanation_page
     from ..report.figures import check_pictures
-    from ..results import write_file
 
     check_pictures(svg, None)
 
@@ -114,8 +133,8 @@ def explain(
     with noting_interrupts() as interrupts, progress("searching") as watch:
         limits = limits_of(time_limit, memory_limit)
         how = Searching(objective, kind, place, sources, limits, store, not no_cache, watch, say)
-        if mapping is not None:
-            found = _read(mapping, problem, arch, set_fields)
+        if source is not None:
+            found = _read(source, problem, arch, set_fields)
         else:
             found = _searched(problem, arch, set_fields, how)
         result = explain_found(found, how, not no_changes)
@@ -125,20 +144,23 @@ def explain(
         show_document(result.to_json())
     else:
         show_page(explanation_page(result))
-    if svg is not None:
-        write_file(svg, result.svg())
-        if not as_json:
-            show_line(f"\nFiles\n  {svg}")
+    write_explanation(result, Written(svg, html, as_json))
 
 
-def _read(source: str, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> ToExplain:
+def _is_cascade(work: str | None) -> bool:
+    """Whether a name is of a cascade; files that hold mappings are not."""
+    return work is not None and work != "-" and not work.endswith(".json") and is_cascade(work, None)
+
+
+def _read(source: MappingSource, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> ToExplain:
     """The mapping of a file, or of standard input."""
     from ..explanations import ToExplain
 
-    if ":" in source and not Path(source).exists():
-        raise TilewrightError(f"found {source!r}, expected the file of a mapping", hint=f"write --layer {source}")
+    given = source.given
+    if ":" in given and not Path(given).exists():
+        raise TilewrightError(f"found {given!r}, expected the file of a mapping", hint=f"write --layer {given}")
     loaded = load_on(source, layer, arch, set_fields)
-    cost_of(source, loaded)
+    cost_of(given, loaded)
     return ToExplain(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from math import isclose
 from pathlib import Path
@@ -24,6 +23,7 @@ from .options import (
     refuse_given,
 )
 from .problems import problem_named
+from .sources import MappingSource, read_source
 from .terminal import say, show_document, show_line, show_page, status
 
 if TYPE_CHECKING:
@@ -71,12 +71,13 @@ def evaluate(
       --arch chip.yaml --mapping tree.txt
     tilewright evaluate cascade.yaml --arch chip.yaml --mapping tree.txt
     """
-    if op or tree:
-        evaluate_cascade(mapping, op, tree, arch, set_fields, json)
+    source = read_source(mapping)
+    if op or tree or source.is_fused:
+        evaluate_cascade(source, op, tree, arch, set_fields, json)
         return
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
-    loaded = load_on(mapping, problem, arch, set_fields)
+    loaded = load_on(source, problem, arch, set_fields)
     machine = loaded.arch
     cost = cost_of(mapping, loaded)
     if json:
@@ -120,10 +121,10 @@ def verify(
     tilewright verify result/mapping.json --sets
     tilewright verify cascade.yaml --arch chip.yaml --mapping tree.txt
     """
-    if op or tree:
-        if sets or floats or fast is not None:
-            raise TilewrightError("--sets, --floats and --fast are not for cascades yet", where="--mapping")
-        verify_cascade(mapping, op, tree, arch, set_fields, json)
+    source = read_source(mapping)
+    if op or tree or source.is_fused:
+        refuse_given(context, "this option does not know cascades yet", "sets", "floats", "fast")
+        verify_cascade(source, op, tree, arch, set_fields, json)
         return
     if arch is not None or set_fields:
         hint = "evaluate it there with --json, and verify what comes out"
@@ -131,14 +132,14 @@ def verify(
         raise TilewrightError("the file has its own architecture", where=option, hint=hint)
     if sets:
         refuse_given(context, "a proof by integer sets runs nothing", "floats", "fast")
-        prove_mapping(mapping, json)
+        prove_mapping(source, json)
         return
-    loaded = load(mapping)
+    loaded = load(source)
     cost_of(mapping, loaded)
     verify_mapping(loaded.mapping, loaded.arch, floats=floats, fast=fast, json=json)
 
 
-def prove_mapping(source: str, json: bool = False) -> None:
+def prove_mapping(source: MappingSource, json: bool = False) -> None:
     """Print the proof that a file's schedule is legal; exits with 1 if it is not.
 
     Of a mapping.json the schedule comes first, and as it stands in the file: a nest that does not cover its problem is
@@ -147,15 +148,17 @@ def prove_mapping(source: str, json: bool = False) -> None:
     from ..cost_models.integer_sets import Schedule
     from ..mapper.legality import prove, prove_schedule, tile_sets
     from ..mapping_sources import load_any
+    from ..report.document_files import read_text
     from ..report.documents import parse_nest
     from ..report.legality import legality_data, legality_page
 
-    text, where = _text(source)
+    where = source.place
+    text = source.text if source.text is not None else read_text(Path(source.given), where)
     with status("proving that the schedule is legal"):
-        if Path(source).suffix not in (".yaml", ".yml"):
+        if Path(source.given).suffix not in (".yaml", ".yml"):
             _refuse_illegal(prove_schedule(Schedule.of(*parse_nest(text, where))), where)
         loaded = load_any(text, where=where)
-        cost_of(source, loaded)
+        cost_of(source.given, loaded)
         claims = prove(loaded.mapping, loaded.arch)
         tiles = tile_sets(loaded.mapping, loaded.arch)
     if json:
@@ -239,24 +242,24 @@ def say_verified(verification: Verification, quiet: bool = False, json: bool = F
 
 
 def verify_cascade(
-    source: str,
+    source: MappingSource,
     op: list[str] | None,
     tree: Path | None,
     arch: str | None,
     set_fields: list[str] | None,
     json: bool = False,
 ) -> None:
-    """Run the program of a tree that was written by hand."""
+    """Run the program of a tree: of a mapping.json, or of one that was written by hand."""
     from ..mapper.emit import verify_tree
 
-    fused, machine, _ = fused_named(source, op, tree, arch, set_fields)
+    fused, machine, *_ = fused_named(source, op, tree, arch, set_fields)
     with status(f"running the program of {fused.cascade.name}"):
         verification = verify_tree(fused, machine)
     say_verified(verification, json=json)
 
 
 def load(
-    source: str,
+    source: MappingSource,
     layer: Problem | None = None,
     arch: Architecture | None = None,
     settings: dict[str, str] | None = None,
@@ -264,29 +267,17 @@ def load(
     """The mapping of a file, or of standard input."""
     from ..mapping_sources import load_any
 
-    if source != "-":
-        return load_any(Path(source), layer, arch, source, settings)
-    text, place = _text(source)
-    return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, place, settings)
+    if source.given != "-" or source.text is None:
+        return load_any(Path(source.given), layer, arch, source.place, settings)
+    text = source.text
+    return load_any(text if text.lstrip().startswith("{") else f"{text}\n", layer, arch, source.place, settings)
 
 
-def load_on(source: str, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> AnyMapping:
+def load_on(source: MappingSource, layer: Problem | None, arch: str | None, set_fields: list[str] | None) -> AnyMapping:
     """The mapping of a file on the architecture of `--arch`, or on its own; `--set` changes either."""
     if arch is not None:
         return load(source, layer, architecture_named(arch, set_fields))
     return load(source, layer, settings=settings_named(set_fields or ()))
-
-
-def _text(source: str) -> tuple[str, str]:
-    """The text of a mapping.json, and what messages call it."""
-    if source != "-":
-        from ..report.documents import read_text
-
-        return read_text(Path(source), source), source
-    try:
-        return sys.stdin.read(), "<stdin>"
-    except UnicodeDecodeError:
-        raise TilewrightError("not a text, expected a mapping", where="<stdin>") from None
 
 
 def cost_of(source: str, loaded: AnyMapping | LoadedMapping) -> Cost:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..ir import Problem, TilewrightError, did_you_mean
+from ..ir import Cascade, Problem, TilewrightError, did_you_mean
 from . import completions
 from .machines import architecture_named
 from .options import DimsOption, JsonOption, SetOption
@@ -69,8 +69,8 @@ def show(
         typer.Argument(
             metavar="NAME",
             autocompletion=completions.anything,
-            help="An architecture, a network, a layer such as resnet50:conv1, a dataflow, a YAML or ONNX file, or "
-            "mapping-schema.",
+            help="An architecture, a network, a layer such as resnet50:conv1, layers joined by + or .., a dataflow, a "
+            "YAML or ONNX file, or mapping-schema.",
         ),
     ],
     set_fields: SetOption = None,
@@ -80,14 +80,15 @@ def show(
     dim: DimsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show an architecture, the layers of a network, one layer, the file of a dataflow, or the JSON Schema of
-    mapping.json.
+    """Show an architecture, the layers of a network, one layer, a cascade, the file of a dataflow, or the JSON Schema
+    of mapping.json.
 
     \b
     tilewright show eyeriss
     tilewright show systolic --set array=128x128 --svg systolic.svg
     tilewright show resnet50
     tilewright show resnet50:layer1.0.conv2
+    tilewright show gpt2_small:qk+softmax+av
     tilewright show weight-stationary
     tilewright show my_chip.yaml
     tilewright show mapping-schema
@@ -128,7 +129,7 @@ def _plain(text: str) -> object:
     return data
 
 
-def _draw(found: Architecture | Network | Problem, file: Path) -> Path:
+def _draw(found: Architecture | Network | Problem | Cascade, file: Path) -> Path:
     from ..arch import Architecture
     from ..report.arch_picture import architecture_svg
     from ..results import write_file
@@ -176,12 +177,17 @@ def _plain_names(what: str, network: str | None, dims: Mapping[str, int]) -> Ite
     return [f"{name}:{layer.name}" for name in chosen for layer in load_network(name, dims).layers]
 
 
-def _found(name: str, dims: Mapping[str, int], settings: list[str] | None) -> Architecture | Network | Problem:
-    """Whatever has that name: a file says itself which of both kinds it is."""
+def _found(
+    name: str, dims: Mapping[str, int], settings: list[str] | None
+) -> Architecture | Network | Problem | Cascade:
+    """Whatever has that name: a file says itself which of three kinds it is."""
     from ..arch import list_archs
-    from ..workloads import ONNX, list_networks, load_layer, load_network
+    from ..workloads import ONNX, list_networks, load_layer, load_network, names_cascade, resolve_cascade
 
     is_yaml = name.endswith((".yaml", ".yml"))
+    if name not in list_archs() and names_cascade(name, dims):
+        _only_architectures(name, settings)
+        return resolve_cascade(name, dims)
     if name in list_archs() or (is_yaml and not _is_network_file(Path(name))):
         return architecture_named(name, settings)
     if name in list_networks() or name.lower().endswith(ONNX) or is_yaml:

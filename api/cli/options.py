@@ -26,6 +26,15 @@ LayerArgument = Annotated[
         help="A layer of a network, such as resnet50:layer1.0.conv2; `tilewright list layers` names them all.",
     ),
 ]
+WorkArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="LAYER|CASCADE",
+        autocompletion=completions.layer,
+        help="A layer of a network, such as resnet50:layer1.0.conv2 (`tilewright list layers`), or a YAML file with "
+        "the operations of a cascade.",
+    ),
+]
 ConvOption = Annotated[
     str | None,
     typer.Option(
@@ -52,7 +61,18 @@ TreeOption = Annotated[
     typer.Option(
         "--mapping",
         metavar="FILE",
-        help="The tree of a cascade (docs/cascades.md); the argument is its sizes then, with --op, or its YAML file.",
+        help="The tree of a cascade (docs/cascades.md); the argument is its sizes then, with --op, its YAML file, or "
+        "layers such as gpt2_small:qk+softmax+av.",
+    ),
+]
+FuseOption = Annotated[
+    str,
+    typer.Option(
+        "--fuse",
+        metavar="WHAT",
+        autocompletion=completions.words("all", "whole", "none"),
+        help="Of a cascade: all; whole, intermediates whole on chip, no shared loops; none, all of them in the "
+        "outermost memory.",
     ),
 ]
 DimsOption = Annotated[

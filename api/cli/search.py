@@ -10,6 +10,8 @@ import typer
 
 from ..ir import TilewrightError
 from . import completions
+from .cascade_search import CascadeOptions, search_cascade_named
+from .cascades import cascade_named, is_cascade
 from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .mappings import show_result, verify_mapping
@@ -22,11 +24,12 @@ from .options import (
     DataflowOption,
     DimsOption,
     EinsumOption,
+    FuseOption,
     GemmOption,
-    LayerArgument,
     MemoryLimitOption,
     NoCacheOption,
     ObjectiveOption,
+    OpOption,
     QuietOption,
     SetOption,
     SpaceOption,
@@ -34,6 +37,7 @@ from .options import (
     TilingOption,
     TimeLimitOption,
     WidthsOption,
+    WorkArgument,
     refuse_given,
 )
 from .problems import problem_named
@@ -51,7 +55,7 @@ if TYPE_CHECKING:
 
 def search(
     context: typer.Context,
-    layer: LayerArgument = None,
+    layer: WorkArgument = None,
     arch: ArchOption = None,
     set_fields: SetOption = None,
     objective: ObjectiveOption = "edp",
@@ -80,6 +84,8 @@ def search(
     conv: ConvOption = None,
     gemm: GemmOption = None,
     einsum: EinsumOption = None,
+    op: OpOption = None,
+    fuse: FuseOption = "all",
     dim: DimsOption = None,
     widths: WidthsOption = "file",
     dataflow: DataflowOption = None,
@@ -97,7 +103,7 @@ def search(
     store: StoreOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
-    """Search for the best mapping of a layer, and prove that none is better.
+    """Search for the best mapping of a layer or of a cascade of operations, and prove that none is better.
 
     A result is kept in a store; the same search in any later command is answered from it, and the page says so.
 
@@ -111,7 +117,21 @@ def search(
     tilewright search resnet50:conv1 --arch eyeriss --set array=16x16 --set "GLB.size=1 MiB"
     tilewright search resnet50:conv1 --arch eyeriss --pareto energy,latency
     tilewright search resnet50:conv1 --arch eyeriss --dataflow row-stationary --constraint "utilization>=0.5"
+    tilewright search --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
+      --arch my_chip.yaml --objective edp
+    tilewright search cascade.yaml --arch my_chip.yaml --objective "energy where latency <= 2e6"
     """
+    if einsum is None and is_cascade(layer, op, dim):
+        refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
+        _check_kind(top, pareto, strategy, _form(json, to))
+        _refuse_ignored(context, top, pareto, strategy, no_cache)
+        limits_given = (time_limit, memory_limit, out, _form(json, to), verify, store, no_cache)
+        options = CascadeOptions(objective, tiling, space, fuse, pareto, *limits_given)
+        search_cascade_named(
+            context, cascade_named(layer, op, dim, widths), architecture_named(arch, set_fields), options
+        )
+        return
+    refuse_given(context, "one layer has nothing to fuse", "fuse")
     problem = problem_named(layer, conv, gemm, einsum, dim, widths)
     machine = architecture_named(arch, set_fields)
     from ..arguments import limits_of, question_of

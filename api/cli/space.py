@@ -1,7 +1,13 @@
-"""`tilewright space`: how many mappings there are to choose from, and by what."""
+"""`tilewright space`: how many mappings there are to choose from, and by what; of a cascade, which trees."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import typer
+
+from ..ir import Cascade
+from .cascades import cascade_named, is_cascade
 from .machines import architecture_named
 from .options import (
     ArchOption,
@@ -10,19 +16,27 @@ from .options import (
     EinsumOption,
     GemmOption,
     JsonOption,
-    LayerArgument,
+    OpOption,
     SetOption,
     SpaceOption,
     TilingOption,
     WidthsOption,
+    WorkArgument,
+    refuse_given,
     tiling_and_space,
 )
 from .problems import problem_named
 from .terminal import show_document, show_page
 
+if TYPE_CHECKING:
+    from ..arch import Architecture
+    from ..mapper.space import Space
+    from ..mapper.tilings import Tiling
+
 
 def space_size(
-    layer: LayerArgument = None,
+    context: typer.Context,
+    layer: WorkArgument = None,
     arch: ArchOption = None,
     set_fields: SetOption = None,
     tiling: TilingOption = None,
@@ -30,30 +44,50 @@ def space_size(
     conv: ConvOption = None,
     gemm: GemmOption = None,
     einsum: EinsumOption = None,
+    op: OpOption = None,
     dim: DimsOption = None,
     widths: WidthsOption = "file",
     json: JsonOption = False,
 ) -> None:
     """Count the mappings of a layer exactly, and show what texts on accelerators would estimate.
 
-    Capacities and constraints are not looked at. The factors multiply to the total.
+    Capacities and constraints are not looked at. The factors multiply to the total. Of a cascade of operations it says
+    which trees are searched.
 
     \b
     tilewright space resnet50:layer1.0.conv2 --arch eyeriss
     tilewright space resnet50:conv1 --arch eyeriss --tiling ragged --space uneven
+    tilewright space gpt2_small:qk+softmax+av --arch tpu_v4i
     """
+    from ..arguments import tiling_or_default
+
+    asked, place = tiling_and_space(tiling, space)
+    kind = tiling_or_default(asked)
+    if einsum is None and is_cascade(layer, op, dim):
+        refuse_given(context, "a cascade is given already", "conv", "gemm")
+        _space_of_cascade(
+            cascade_named(layer, op, dim, widths), architecture_named(arch, set_fields), place, kind, json
+        )
+        return
     problem = problem_named(layer, conv, gemm, einsum, dim, widths)
     machine = architecture_named(arch, set_fields)
-    from ..arguments import tiling_or_default
     from ..mapper.space.size import space_size as size_of
     from ..mapper.space.textbook import textbook_estimate
     from ..report.space import space_data, space_page
 
-    asked, place = tiling_and_space(tiling, space)
-    kind = tiling_or_default(asked)
     size, estimate = size_of(problem, machine, kind, place), textbook_estimate(problem, machine, kind)
     what = (problem, machine, f"{place}, {kind} tilings", size, estimate)
     if json:
         show_document(space_data(*what))
     else:
         show_page(space_page(*what))
+
+
+def _space_of_cascade(cascade: Cascade, machine: Architecture, place: Space, kind: Tiling, json: bool) -> None:
+    from ..report.fused_space import fused_space_data, fused_space_page
+
+    what = (cascade, machine, f"{place}, {kind} tilings in branches")
+    if json:
+        show_document(fused_space_data(*what))
+    else:
+        show_page(fused_space_page(*what))

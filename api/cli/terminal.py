@@ -29,6 +29,11 @@ def be_quiet(quiet: bool) -> None:
     _quiet = quiet
 
 
+def is_quiet() -> bool:
+    """Whether pages are left out, and what is worked out for them alone need not be."""
+    return _quiet
+
+
 def is_lively() -> bool:
     """Whether something may move on the terminal."""
     return not _quiet and sys.stderr.isatty()

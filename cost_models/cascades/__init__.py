@@ -4,12 +4,14 @@ from .capacity import Held, Occupancy, check_capacity, live_in, occupancy
 from .closed_form import count_tree, count_way
 from .cost import FusedCost, cost_of_counts, evaluate_tree
 from .simulator import simulate_tree
+from .visit_cost import TakenBits, mean_cost, taken_bits, visit_cost
 from .ways import Way, ways_of
 
 __all__ = [
     "FusedCost",
     "Held",
     "Occupancy",
+    "TakenBits",
     "Way",
     "check_capacity",
     "cost_of_counts",
@@ -17,7 +19,10 @@ __all__ = [
     "count_way",
     "evaluate_tree",
     "live_in",
+    "mean_cost",
     "occupancy",
     "simulate_tree",
+    "taken_bits",
+    "visit_cost",
     "ways_of",
 ]

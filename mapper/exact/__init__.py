@@ -3,6 +3,7 @@
 `search.py` describes the algorithm as a whole. From the outside in:
 
 search.py        best first over batches of partial mappings; the proof
+effort.py        everything that decides how long a search takes, and nothing that decides its result
 exploring.py     what is grown next, and when better bounds are made
 frontier.py      what is still open, by its bound
 finishing.py     complete rows, evaluated
@@ -22,6 +23,7 @@ arrays.py        instances that a fanout's axes can realize
 blocks.py        loops in time directly inside arrays, and where they may pay
 trip_rules.py    where loops longer than the number of tiles asks for may pay
 first_tiles.py   the innermost tiles, for many arrays at once
+surroundings.py  what stands around a mapping that is a branch of a tree
 symmetry.py      dimensions that may change places
 loops.py         step: the temporal loops up to the next group of storage nodes, and its tile
 loop_band.py     the rows of a stage of these loops, and how their tiles grow

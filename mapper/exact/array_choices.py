@@ -26,12 +26,6 @@ from .hierarchy import MAC, MemoryBoundary, Outline, Path, Placement
 from .rows import Floats, Index, Ints, Rows, ceil_div_array, taken
 from .symmetry import compared
 
-ROWS_AT_FIRST = 20_000
-"""Arrays of a machine, up to which all of them are decided at once."""
-
-EXTENDED_AT_ONCE = 20_000
-"""Choices that others are extended to together, about."""
-
 
 @dataclass
 class ArrayChoices:
@@ -67,6 +61,7 @@ class ArrayPlans:
         self.sizes = np.array(context.sizes, dtype=np.int64)
         self._vectors: dict[int, Ints] = {}
         self._first_feeding: dict[MemoryBoundary, Floats] = {}
+        self._first_once: dict[MemoryBoundary, Floats] = {}
 
     # ---- the choices ---------------------------------------------------------------------------------------
 
@@ -83,7 +78,10 @@ class ArrayPlans:
     def first(self) -> Rows:
         """The choices for the first few fanouts, for as many of them as there is room for at once."""
         rows = Rows(1, [], [])
-        while not self._decides_all(rows) and len(rows) * len(self.vectors(len(rows.arrays))) <= ROWS_AT_FIRST:
+        while (
+            not self._decides_all(rows)
+            and len(rows) * len(self.vectors(len(rows.arrays))) <= self.context.effort.rows_at_first
+        ):
             rows = self._extended(rows, self.vectors(len(rows.arrays)))
         return rows
 
@@ -117,7 +115,7 @@ class ArrayPlans:
         costs = self._at_macs(placement, rows)
         for tensor, held in enumerate(placement):
             for inner, outer in itertools.pairwise(held):
-                costs = costs + context.bounds.boundaries.once(MemoryBoundary(tensor, inner, outer)).reshape(-1, 1)
+                costs = costs + context.bounds.any_boundaries.once(MemoryBoundary(tensor, inner, outer)).reshape(-1, 1)
         bound = context.value(costs, self._steps(rows))
         return float(bound[context.blocks.possible(outline, rows.arrays)].min(initial=np.inf))
 
@@ -130,9 +128,9 @@ class ArrayPlans:
     def further(self, choices: ArrayChoices, below: float) -> Iterator[Batch | ArrayChoices]:
         """The choices, with those for the next fanout."""
         vectors = self.vectors(len(choices.rows.arrays))
-        for first in range(0, len(vectors), EXTENDED_AT_ONCE):
+        for first in range(0, len(vectors), self.context.effort.extended_at_once):
             self.context.means.check()
-            rows = self._extended(choices.rows, vectors[first : first + EXTENDED_AT_ONCE])
+            rows = self._extended(choices.rows, vectors[first : first + self.context.effort.extended_at_once])
             if self._decides_all(rows):
                 yield self._decided(choices.outline, rows, below)
             else:
@@ -140,7 +138,7 @@ class ArrayPlans:
 
     def at_once(self, choices: ArrayChoices) -> int:
         """How many choices are to be extended together."""
-        return max(1, EXTENDED_AT_ONCE // len(self.vectors(len(choices.rows.arrays))))
+        return max(1, self.context.effort.extended_at_once // len(self.vectors(len(choices.rows.arrays))))
 
     def _open(self, outline: Outline, rows: Rows, below: float) -> ArrayChoices:
         """Choices in which the arrays of some fanouts are not decided."""
@@ -148,7 +146,7 @@ class ArrayPlans:
         rows = rows.take(np.flatnonzero(context.blocks.possible(outline, rows.arrays)))
         at_macs, once = self._least(outline.placement, rows)
         steps, member = self._least_steps(rows), np.zeros(len(rows), dtype=np.int64)
-        least = least_beyond(context, context.groups.for_any, state, rows, member, at_macs, steps)
+        least = least_beyond(context, context.bounds, state, rows, member, at_macs, steps)
         bound = np.maximum(context.value(at_macs + once, steps), least)
         found = ArrayChoices(outline, rows, bound).take(np.flatnonzero(context.below(bound, below)))
         return found.take(np.argsort(found.bound, kind="stable"))
@@ -170,8 +168,9 @@ class ArrayPlans:
             [Pending(b, None, self._feeding(b, placement, rows)) for b in at_macs if context.only_bounded(b, 0)],
         )
         fine = context.limits.enough_at_work(batch.steps) & context.blocks.possible(outline, rows.arrays)
-        batch = batch.take(np.flatnonzero(fine))
-        return bounded(context, batch, context.groups.for_any, below)
+        once = self._once(placement, rows)
+        batch, kept = batch.take(np.flatnonzero(fine)), np.flatnonzero(fine)
+        return bounded(context, batch, context.bounds, below, {b: costs[:, kept] for b, costs in once.items()})
 
     # ---- what the choices decide ---------------------------------------------------------------------------
 
@@ -198,6 +197,23 @@ class ArrayPlans:
             self._first_feeding[boundary] = self.context.book(Path(self.hierarchy, placement), rows, boundary, None)
         return self._first_feeding[boundary]
 
+    def _once(self, placement: Placement, rows: Rows) -> dict[MemoryBoundary, Floats]:
+        """(columns, rows) what each boundary between memories costs at least, if every word passes once, and every
+        instance gets its own."""
+        group = partly_decided(self.hierarchy, self.context.tiling, rows)
+        root, tensors = self.context.bounds, self.hierarchy.problem.tensors
+        booked = BoundaryBounds(self.hierarchy, root.lattice, root.columns.rows, group)
+        known = self._first_once if rows is self.first else {}
+        found = {}
+        for tensor, held in enumerate(placement):
+            words = np.array([float(tensor_tile_words(tensors[tensor], self.hierarchy.problem.sizes))])
+            for inner, outer in itertools.pairwise(held):
+                boundary = MemoryBoundary(tensor, inner, outer)
+                if boundary not in known:
+                    known[boundary] = booked.book(boundary, len(self.hierarchy.fanouts), words)[:, :, 0].T
+                found[boundary] = known[boundary]
+        return found
+
     def _macs(self, count: int) -> Floats:
         """(columns, count) the energy of all operations."""
         costs = np.zeros((self.context.costs.cost_columns.count, count))
@@ -219,8 +235,8 @@ class ArrayPlans:
         passes every boundary once; whatever the arrays of the other fanouts."""
         group = partly_decided(self.hierarchy, self.context.tiling, rows)
         root = self.context.bounds
-        booked = BoundaryBounds(self.hierarchy, root.lattice, root.cost_columns, group)
-        at_macs, once = self._macs(len(rows)), np.zeros((root.cost_columns.count, len(rows)))
+        booked = BoundaryBounds(self.hierarchy, root.lattice, root.columns.rows, group)
+        at_macs, once = self._macs(len(rows)), np.zeros((root.columns.rows.count, len(rows)))
         tensors = self.hierarchy.problem.tensors
         operations = np.array([float(self.hierarchy.problem.macs)])
         for tensor, held in enumerate(placement):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from .blocks import Blocks
 from .bounds.bounds import Bounds
 from .bounds.groups import GroupBounds
 from .cost_columns import BoundaryCosts
+from .effort import EFFORT, Effort
 from .fill_point import FillPoint
 from .footprints import Footprints
 from .hierarchy import BLOCK_END, MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
@@ -26,15 +28,6 @@ from .rows import Floats, Ints, Rows
 from .symmetry import Mirror
 from .traffic import TrafficModel
 from .trip_rules import trip_rules, trips_tried, windows_of
-
-FEWEST_AT_ONCE = 1_000
-"""Rows that are made at once even where memory is short."""
-
-LEAST_GAIN = 0.1
-"""Part of the way to the cutoff by which finer tables have to raise bounds for still finer ones to be made."""
-
-GROUPS_TRIED = 8
-"""Groups of arrays for which finer tables are tried before it is said that they add little."""
 
 
 @dataclass
@@ -46,6 +39,8 @@ class SearchContext:
     orders  all loop orders met so far
     every_mapping  whether mappings are wanted that another one beats at every step: worse loop orders among them
     means   time and memory of the search
+    most_cells  of the lattice of bounds, when it has been made finer
+    effort      how the search goes about its work
     mirror  dimensions that may change places, so that one of two mirror images will do
     """
 
@@ -61,6 +56,8 @@ class SearchContext:
     every_mapping: bool = False
     mirror: Mirror | None = None
     means: Means = Means()
+    most_cells: float = 0
+    effort: Effort = EFFORT
     looked_at: int = 0
     orders: list[Order] = field(default_factory=list)
     _order_numbers: dict[Order, int] = field(default_factory=dict)
@@ -75,14 +72,26 @@ class SearchContext:
         for i, amount in enumerate((*(x / own[1] for x in own), 1.0) if own[1] > 0 else ()):
             totals[i] += amount
         gained_next, wanted_next, groups = self._gains.get(level + 1, (0.0, 0.0, 0.0))
-        if groups >= GROUPS_TRIED and gained_next < LEAST_GAIN * wanted_next:
+        if groups >= self.effort.groups_tried and gained_next < self.effort.least_gain * wanted_next:
             return True
-        return level > 0 and own[0] < LEAST_GAIN * own[1]
+        return level > 0 and own[0] < self.effort.least_gain * own[1]
+
+    def refine(self) -> bool:
+        """Whether bounds over a finer lattice have taken the place of those for any arrays: they are worth making when
+        the search has looked at many rows for each of its cells."""
+        cells = math.prod(self.bounds.lattice.shape)
+        if self.looked_at < self.effort.looked_at_per_cell * cells:
+            return False
+        finer = self.bounds.finer(self.most_cells)
+        if finer is not None:
+            self.bounds = finer
+            self.groups = GroupBounds(finer, self.effort)
+        return finer is not None
 
     @cached_property
     def groups(self) -> GroupBounds:
         """Bounds for groups of alike arrays."""
-        return GroupBounds(self.bounds)
+        return GroupBounds(self.bounds, self.effort)
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -115,7 +124,7 @@ class SearchContext:
         memory."""
         tensors, levels = len(self.hierarchy.problem.tensors), len(self.hierarchy.arch.levels)
         numbers = (2 + tensors) * self.costs.cost_columns.count + (tensors + levels) * len(self.sizes) + 10
-        return max(FEWEST_AT_ONCE, self.means.memory_limit // (24 * 8 * numbers))
+        return max(self.effort.fewest_at_once, self.means.memory_limit // (24 * 8 * numbers))
 
     def model(self, path: Path) -> TrafficModel:
         if path not in self._models:

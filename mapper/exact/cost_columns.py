@@ -22,6 +22,7 @@ from ..tilings import Tiling
 from .fill_point import FillPoint
 from .hierarchy import MAC, Hierarchy, MemoryBoundary
 from .rows import Floats, Ints, Rows
+from .surroundings import ALONE, Surroundings
 from .traffic import TrafficModel
 
 
@@ -55,15 +56,39 @@ class CostColumns:
     arch: Architecture
     ports: tuple[Port, ...]
     exchange_rate: float | None = None
+    surroundings: Surroundings = ALONE
 
     @classmethod
     def of(
-        cls, arch: Architecture, exchange_rate: float | None = None, objective: Objective | None = None
+        cls,
+        arch: Architecture,
+        exchange_rate: float | None = None,
+        objective: Objective | None = None,
+        surroundings: Surroundings = ALONE,
     ) -> CostColumns:
         """Columns for an architecture; `exchange_rate` in pJ per cycle. Where only energy is minimized, and none of it
         leaks, no port has a column."""
         timeless = objective == ENERGY and not arch.total_leakage_pj_per_cycle
-        return cls(arch, () if timeless else ports_of(arch), exchange_rate)
+        return cls(arch, () if timeless else ports_of(arch), exchange_rate, surroundings)
+
+    @cached_property
+    def first_elided(self) -> float:
+        """Part of the first visits of partial sums that read nothing."""
+        return self.arch.first_read_elision / self.surroundings.again
+
+    @cached_property
+    def last_finished(self) -> float:
+        """Part of the last visits of partial sums that leave them finished."""
+        return 1 / self.surroundings.again
+
+    @cached_property
+    def _busy(self) -> tuple[float, ...]:
+        """Cycles of every port that other things take."""
+        found = []
+        for port in self.ports:
+            read, written = self.surroundings.busy.get(port.memory.name, (0.0, 0.0))
+            found.append((port.reads * read + port.writes * written) / port.bits_per_cycle)
+        return tuple(found)
 
     @property
     def count(self) -> int:
@@ -115,11 +140,12 @@ class CostColumns:
         overlapped = steps / self.arch.mac.per_cycle
         serial: dict[str, Floats] = {}
         for column, port in enumerate(self.ports, 1):
+            cycles = costs[column] + self._busy[column - 1]
             if port.memory.overlaps:
-                overlapped = np.maximum(overlapped, costs[column])
+                overlapped = np.maximum(overlapped, cycles)
             else:
                 name = port.memory.name
-                serial[name] = np.maximum(serial.get(name, np.zeros_like(costs[column])), costs[column])
+                serial[name] = np.maximum(serial.get(name, np.zeros_like(cycles)), cycles)
         for cycles in serial.values():
             overlapped = overlapped + cycles
         return overlapped
@@ -132,7 +158,8 @@ class CostColumns:
         if objective == EDP and rate is not None:
             value = np.maximum(value, 0.0)  # a new array, to be raised in place
             total = energy + rate * latency
-            for joint in costs[1 + len(self.ports) :]:
+            for busy, joint_alone in zip(self._busy, costs[1 + len(self.ports) :], strict=True):
+                joint = joint_alone + rate * busy
                 self._raise_product(value, energy, latency, joint, np.flatnonzero(total < joint))
         return value
 
@@ -228,8 +255,9 @@ class BoundaryCosts:
         for f, fanout in enumerate(self.hierarchy.fanouts):
             if fanout.hop_pj_per_bit and self.hierarchy.between(f, boundary):
                 instances = rows.arrays[f].prod(axis=1)
+                elided = self.cost_columns.first_elided
                 entering, leaving = (
-                    model.passing(rows, boundary, fill_point, inside, exactly) for inside in (f + 1, f)
+                    model.passing(rows, boundary, fill_point, inside, exactly, elided) for inside in (f + 1, f)
                 )
                 passed = np.where(instances > 1, hops(instances, entering, leaving), 0.0)
                 width = self.cost_columns.arch.partial_width_bits(tensor)
@@ -252,7 +280,7 @@ class BoundaryCosts:
             else:
                 wide = self.cost_columns.arch.partial_width_bits(tensor)
                 words, narrowed = served if outer else filled, self._finished(model, rows, boundary, memory)
-                first = model.first_words(rows, tensor, memory) * self.cost_columns.arch.first_read_elision
+                first = model.first_words(rows, tensor, memory) * self.cost_columns.first_elided
                 again = np.maximum(words - first, 0.0) * wide
                 leaving = words * wide - narrowed
                 read = again if outer else leaving * self.cost_columns.arch.inner_drain_read
@@ -269,5 +297,6 @@ class BoundaryCosts:
             return np.zeros(len(rows))
         narrower = self.cost_columns.arch.partial_width_bits(tensor) - self.cost_columns.arch.width_bits(tensor)
         shared = model.reduction_instances(rows, memory) > 1
-        saved: Floats = np.where(shared, 0.0, float(model.distinct_words(tensor)) * narrower)
+        finished = float(model.distinct_words(tensor)) * self.cost_columns.last_finished
+        saved: Floats = np.where(shared, 0.0, finished * narrower)
         return saved

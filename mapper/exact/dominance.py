@@ -14,9 +14,6 @@ from .context import SearchContext
 from .cost_columns import rounds_unequally
 from .rows import Ints, distinct, row_codes
 
-MOST_COMPARED = 64
-"""Rows that cost no more, among those alike, that a row is compared with."""
-
 
 def comparable(context: SearchContext) -> bool:
     """Whether columns say enough to compare rows by."""
@@ -41,7 +38,7 @@ def standing_for(context: SearchContext, batch: Batch) -> Ints:
     alike, costs = alike[order], costs[:, order]
     costs = costs[1:][costs[1:].min(axis=1) < costs[1:].max(axis=1)]  # the first column rises, by order
     open_rows = np.arange(len(batch))
-    for shift in range(1, MOST_COMPARED + 1):
+    for shift in range(1, context.effort.most_compared + 1):
         open_rows = open_rows[np.searchsorted(open_rows, shift) :]
         open_rows = open_rows[alike[open_rows] == alike[open_rows - shift]]
         if not len(open_rows):

@@ -10,66 +10,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..space import Space
-from ..tilings import Tiling
 from .array_choices import ArrayChoices, ArrayPlans
 from .batch import Batch
 from .context import SearchContext
-from .fanouts import bounded_by_groups, finer, groups_of, pass_fanout, settled
+from .effort import Effort
+from .fanouts import bounded_by_groups, finer, groups_of, pass_fanout, rebounded, settled
 from .finishing import Finishing
 from .frontier import Frontier, Open
 from .loops import expand_loops
 from .placements import OpenPlacement, Placements
-
-ROWS_AT_ONCE: dict[Tiling, int] = {"perfect": 96, "ragged": 1000}
-"""Rows expanded together at first: enough to fill vectors, few enough to stop early. A ragged search starts from the
-best perfect mapping, so that most rows have to be looked at in any case."""
-
-STEPS_PER_DIVE = 8
-"""Steps after which the search dives again, at the latest, from where it has come to: the longer it takes, the more it
-gains by a better mapping."""
-
-MORE_AT_ONCE = 8
-"""By how many rows more each step grows than the one before: a search that has not ended yet may go on for long."""
-
-MOST_AT_ONCE = 1000
-"""Rows from which on vectors are full."""
-
-NEAR = 0.1
-"""Rows are expanded together, however many, whose bound is nearer to the best one's than this part of the way to the
-cutoff."""
-
-ROWS_PER_GROUP: dict[Space, int] = {"even": 400, "uneven": 20}
-"""Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays take
-to make."""
-
-ROWS_OF_LONG_STEPS = 400_000
-"""Rows that one row of arrays grows to with ragged tiles, from which on better bounds for alike arrays pay."""
-
-SETTLED_AT_ONCE = 1000
-"""Rows whose windows are counted exactly together."""
-
-TRIED_FIRST = 4
-"""Rows that are grown before it is known how many others each of them makes."""
-
-LOOKED_AT_ONCE = 200_000
-"""Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
-
-DIVES = 3
-"""Placements that are dived into before the search proper."""
-
-DECIDED_FIRST = 300
-"""Steps of deciding placements before the first dives: where they are too many, one is decided at a venture."""
-
-FAR_OFF = 2.0
-"""Where the first mapping costs more than so many times the lowest bound, these bounds are no guide to a good one, and
-other placements are not dived into."""
-
-LATER_DIVES: dict[Tiling, int] = {"perfect": 8, "ragged": 12}
-"""Times that the search dives again, once better bounds are known."""
-
-DIVE_WIDTH = 16
-"""Rows carried along in a dive."""
 
 
 @dataclass
@@ -88,6 +37,10 @@ class Exploring:
     _grouping_pays: bool = False
     _made: dict[int, float] = field(default_factory=dict)
 
+    @property
+    def _effort(self) -> Effort:
+        return self.context.effort
+
     def start(self) -> None:
         """Put all placements into the queue."""
         root = self.placements.root()
@@ -96,15 +49,15 @@ class Exploring:
     def dive_first(self) -> None:
         """Dive into the most promising placements."""
         for item in self._first_placements():
-            far_off = FAR_OFF * self.frontier.bound < self._cutoff < float("inf")
+            far_off = self._effort.far_off * self.frontier.bound < self._cutoff < float("inf")
             if not far_off:
                 self._dive_into(self.plans.start(item.outline, self._cutoff))
 
     def _first_placements(self) -> list[OpenPlacement]:
         """The most promising placements, as far as that can be said soon; they stay in the queue."""
         found: list[tuple[float, OpenPlacement]] = []
-        for _ in range(DECIDED_FIRST):
-            if len(found) == DIVES or not self.frontier.is_open:
+        for _ in range(self._effort.decided_first):
+            if len(found) == self._effort.dives or not self.frontier.is_open:
                 break
             self.context.means.check()
             item = self.frontier.take()
@@ -160,12 +113,16 @@ class Exploring:
             self._push_started(further)
 
     def _push_started(self, started: ArrayChoices | Batch) -> None:
-        self.frontier.push_rows(started if isinstance(started, ArrayChoices) else self._at_loops(started))
+        self.frontier.push_rows(started)
 
     def _work_on_batch(self, item: Batch) -> None:
+        self.context.refine()
+        if item.bounds.level < 0 and item.bounds is not self.context.bounds and not item.complete:
+            self.frontier.push_rows(rebounded(self.context, item, self._cutoff))
+            return
         self.context.groups.keep(item.bounds)
         if item.unsettled:
-            head = self._head(item, SETTLED_AT_ONCE)
+            head = self._head(item, self._effort.settled_at_once)
             self.frontier.push_rows(settled(self.context, head, self._cutoff))
         elif item.complete:
             self.finishing.finish(item)
@@ -175,6 +132,8 @@ class Exploring:
             # Only now, when nothing open has a lower bound, is the best array known: a dive any earlier mostly misses.
             self._dive_again([item])
             self._grow_below_cutoff(item)
+        elif self.context.hierarchy.at_fanout(item.state):
+            self.frontier.push_rows(self._at_loops(item))
         else:
             self._grow(item)
 
@@ -190,8 +149,10 @@ class Exploring:
             batch = pass_fanout(self.context, batch, self._cutoff)
         return batch
 
-    def _expand(self, batch: Batch) -> Iterator[Batch]:
-        for grown in expand_loops(self.context, batch, self._cutoff):
+    def _expand(self, batch: Batch, below: float | None = None) -> Iterator[Batch]:
+        """All that the rows of a batch may grow to by one step, as far as it stays below the cutoff, or something
+        lower."""
+        for grown in expand_loops(self.context, batch, self._cutoff if below is None else below):
             yield self._at_loops(grown)
 
     def _dive_into(self, started: ArrayChoices | Batch) -> None:
@@ -202,18 +163,27 @@ class Exploring:
                 return
             started = min(further, key=lambda each: float(each.bound[0]))
         if isinstance(started, Batch):
-            self._dive(self._at_loops(started))
+            self._dive(started)
 
     def _dive(self, batch: Batch) -> None:
         """Look for one good mapping, so that bounds have something to be compared with."""
+        batch = self._at_loops(batch)
         while len(batch) and not batch.complete:
-            width = min(DIVE_WIDTH, self._rows_at_once(batch)) if _undecided(batch) else DIVE_WIDTH
-            batch = batch.take(slice(width))
-            grown = [b for b in self._expand(batch) if len(b)]
-            if not grown:
-                return
-            batch = min(grown, key=lambda b: float(b.bound[0]))
+            batch = self._deeper(batch.take(slice(self._effort.dive_width)))
         self.finishing.finish(batch.take(slice(1)))
+
+    def _deeper(self, batch: Batch) -> Batch:
+        """The best that some rows grow to by one step; none, if nothing stays below the cutoff. First only what hardly
+        costs more is looked at: of all that stays below the cutoff, there may be very many."""
+        least = float(batch.bound[0])
+        for below in (*(least * reach for reach in self._effort.reaches), self._cutoff):
+            below = min(below, self._cutoff)
+            grown = [each.take(slice(self._effort.dive_width)) for each in self._expand(batch, below) if len(each)]
+            if grown:
+                return min(grown, key=lambda each: float(each.bound[0]))
+            if below == self._cutoff:
+                break
+        return batch.take(slice(0))
 
     def _grow_below_cutoff(self, batch: Batch) -> None:
         """Grow the best of the rows that a lower cutoff has left."""
@@ -223,6 +193,9 @@ class Exploring:
 
     def _grow(self, batch: Batch) -> None:
         """Grow the best rows of a batch by one step. What grows is queued as soon as it takes much room."""
+        if self.context.hierarchy.at_fanout(batch.state):
+            self.frontier.push_rows(self._at_loops(batch))
+            return
         head = self._head(batch, self._rows_at_once(batch))
         self._steps += 1
         before, made = self.context.looked_at, 0
@@ -231,7 +204,7 @@ class Exploring:
         for grown in self._expand(head):
             made += len(grown)
             waiting.append(grown)
-            best = _lowest([*best, grown.take(slice(DIVE_WIDTH))])
+            best = _lowest([*best, grown.take(slice(self._effort.dive_width))])
             if made > self.context.rows_at_once:
                 self._push_grown(waiting)
                 waiting = []
@@ -254,7 +227,7 @@ class Exploring:
 
     def _schedule(self, gained: bool) -> None:
         """Dive again at the next step while that gains, and less and less often while it does not."""
-        self._wait = 1 if gained else min(2 * self._wait, STEPS_PER_DIVE)
+        self._wait = 1 if gained else min(2 * self._wait, self._effort.steps_per_dive)
         self._next_dive = self._steps + self._wait
 
     def _head(self, batch: Batch, count: int) -> Batch:
@@ -267,15 +240,18 @@ class Exploring:
         return batch.take(slice(count))
 
     def _rows_at_once(self, batch: Batch) -> int:
-        """As many rows as make about `LOOKED_AT_ONCE` others, by what rows like them have made."""
+        """As many rows as make about `self._effort.looked_at_once` others, by what rows like them have made."""
         depth = batch.depth
         if depth not in self._made:
-            return TRIED_FIRST
+            return self._effort.tried_first
         each = self._made[depth]
-        near = batch.bound[0] + NEAR * (min(self._cutoff, batch.bound[-1]) - batch.bound[0])
-        more = min(ROWS_AT_ONCE[self.context.tiling] + MORE_AT_ONCE * self._steps, MOST_AT_ONCE)
+        near = batch.bound[0] + self._effort.near * (min(self._cutoff, batch.bound[-1]) - batch.bound[0])
+        more = min(
+            self._effort.rows_at_once[self.context.tiling] + self._effort.more_at_once * self._steps,
+            self._effort.most_at_once,
+        )
         alike = max(more, int(np.searchsorted(batch.bound, near, side="right")))
-        return min(alike, max(1, int(LOOKED_AT_ONCE / (each + 1))))
+        return min(alike, max(1, int(self._effort.looked_at_once / (each + 1))))
 
     def _measure(self, head: Batch, looked_at: int) -> None:
         """Remember how many others each of some rows made, left aside at once or not."""
@@ -295,19 +271,19 @@ class Exploring:
         if self.context.tiling == "ragged" or not _undecided(head) or head.bounds.level >= 0:
             return False
         groups = len(groups_of(self.context, head))
-        return made > ROWS_PER_GROUP[self.context.hierarchy.space] * groups
+        return made > self._effort.rows_per_group[self.context.hierarchy.space] * groups
 
     @property
     def _groups_first(self) -> bool:
         """Whether rows grow to so many that tables for each group of arrays, which bound them better, always pay."""
-        if self.context.tiling == "ragged" and self.context.hierarchy.space == "even":
-            return self._made.get(0, 0.0) > ROWS_OF_LONG_STEPS
+        if self.context.tiling == "ragged":
+            return self._made.get(0, 0.0) > self._effort.rows_of_long_steps
         return self.context.hierarchy.space == "uneven" or self._grouping_pays
 
     def _refine(self, batch: Batch) -> None:
         """Give better bounds to the best rows of a batch of arrays."""
         if batch.bounds.level < 0 and self.context.tiling == "ragged":
-            self._group(self._head(batch, ROWS_AT_ONCE[self.context.tiling]))
+            self._group(self._head(batch, self._effort.rows_at_once[self.context.tiling]))
         elif batch.bounds.level < 0:
             self._group(batch)
         else:
@@ -327,7 +303,7 @@ class Exploring:
 
     def _dive_again(self, batches: list[Batch]) -> None:
         """Dive from some batches, whose bounds are a better guide than those before them."""
-        if any(map(len, batches)) and self._later_dives < LATER_DIVES[self.context.tiling]:
+        if any(map(len, batches)) and self._later_dives < self._effort.later_dives[self.context.tiling]:
             self._later_dives += 1
             self._dive_from(batches)
 

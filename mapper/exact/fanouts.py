@@ -8,8 +8,9 @@ fanout, the array that was planned is put there.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -18,14 +19,23 @@ from .batch import Batch, Pending
 from .bounds.array_groups import alike, group_of
 from .bounds.bounds import Bounds
 from .context import SearchContext
-from .hierarchy import State
+from .hierarchy import MemoryBoundary, State
 from .rows import Floats, Ints, Rows
 
 
-def bounded(context: SearchContext, batch: Batch, bounds: Bounds, below: float) -> Batch:
+def bounded(
+    context: SearchContext,
+    batch: Batch,
+    bounds: Bounds,
+    below: float,
+    once: Mapping[MemoryBoundary, Floats] = MappingProxyType({}),
+) -> Batch:
     """Rows of which nothing but the arrays is decided, with bounds by some tables, as far as they stay below the
-    cutoff."""
-    found = least_beyond(context, bounds, batch.state, batch.rows, batch.member, batch.costs, batch.steps)
+    cutoff.
+
+    once  (columns, rows) what each boundary between memories costs at least, as far as that is known
+    """
+    found = least_beyond(context, bounds, batch.state, batch.rows, batch.member, batch.costs, batch.steps, once)
     if all(array is not None for array in bounds.arrays.array):  # which tiles fit inside known arrays says most
         one = np.ones((len(batch), len(context.sizes)), dtype=np.int64)
         inside = bounds.at(bounds.table(batch.state), one, batch.member)
@@ -35,19 +45,32 @@ def bounded(context: SearchContext, batch: Batch, bounds: Bounds, below: float) 
 
 
 def least_beyond(
-    context: SearchContext, bounds: Bounds, state: State, rows: Rows, member: Ints, costs: Floats, steps: Floats
+    context: SearchContext,
+    bounds: Bounds,
+    state: State,
+    rows: Rows,
+    member: Ints,
+    costs: Floats,
+    steps: Floats,
+    once: Mapping[MemoryBoundary, Floats] = MappingProxyType({}),
 ) -> Floats:
     """(rows,) bounds on mappings of which the arrays of some fanouts are decided, or all, and nothing else: what lies
-    beyond each of them costs at least what it costs at the best tile around its array's.
+    beyond each of them costs at least what it costs at the best tile around its array's; and what comes from memories
+    inside it costs at least what it costs once.
 
     costs, steps  of what has been decided, (columns, rows) and (rows,)
+    once          (columns, rows) of boundaries, where known
     """
     tile, found = np.ones((len(rows), len(context.sizes)), dtype=np.int64), np.zeros(len(rows))
     for fanout, array in enumerate(rows.arrays):
         tile = np.minimum(tile * array, np.array(context.sizes, dtype=np.int64))
         beyond = bounds.at(bounds.beyond(state, fanout), tile, member)
         found = np.maximum(found, context.value(costs + beyond, steps))
-    return found
+        inside = [least for boundary, least in once.items() if boundary.inner < context.hierarchy.inside[fanout]]
+        if inside:
+            outside = bounds.at(bounds.beyond(state, fanout, waiting=False), tile, member)
+            found = np.maximum(found, context.value(sum(inside, costs + outside), steps))
+    return np.maximum(found, context.value(sum(once.values(), costs), steps)) if once else found
 
 
 def groups_of(context: SearchContext, batch: Batch) -> list[Ints]:
@@ -135,6 +158,15 @@ def pass_fanout(context: SearchContext, batch: Batch, below: float) -> Batch:
     bound = context.value(costs + ahead, steps)
     passed = replace(batch, path=path, state=state, costs=costs, steps=steps, bound=bound, pending=pending)
     return passed.take(np.flatnonzero(context.below(bound, below))).sorted()
+
+
+def rebounded(context: SearchContext, batch: Batch, below: float) -> Batch:
+    """The rows with bounds by the tables that have taken the place of theirs."""
+    batch = replace(batch, bounds=context.bounds)
+    tile = context.model(batch.path).loops.array_tile(batch.rows, batch.path.band)
+    ahead = batch.bounds.at(batch.bounds.table(batch.state), tile, batch.member)
+    bound = np.maximum(batch.bound, context.value(batch.costs + ahead, batch.steps))
+    return replace(batch, bound=bound).take(np.flatnonzero(context.below(bound, below))).sorted()
 
 
 def settled(context: SearchContext, batch: Batch, below: float) -> Batch:

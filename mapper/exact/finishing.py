@@ -57,7 +57,7 @@ class Finishing:
         the end of a dive, and nothing else counts. Fill times depend on the tiles too, and for energy alone there are
         no columns of ports."""
         arch = self.context.hierarchy.arch
-        every_port = len(self.context.bounds.cost_columns.ports) == len(ports_of(arch))
+        every_port = len(self.context.costs.cost_columns.ports) == len(ports_of(arch))
         steady = arch.latency == "steady"
         exact = self.context.tiling == "perfect" and not batch.pending and not self._has_exact_halo(batch)
         return exact and every_port and steady
@@ -78,7 +78,7 @@ class Finishing:
     def _has_exact_halo(self, batch: Batch) -> bool:
         hierarchy = self.context.hierarchy
         return any(
-            hierarchy.memories[m].halo == "exact" and m != hierarchy.outermost
+            hierarchy.memories[m].halo == "exact" and m != hierarchy.home(t)
             for t, held in enumerate(batch.path.placement)
             if not hierarchy.problem.tensors[t].is_output
             for m in held

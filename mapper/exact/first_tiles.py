@@ -20,14 +20,8 @@ from .batch import Batch
 from .bounds.bounds import AroundBlock
 from .context import SearchContext
 from .hierarchy import BLOCK_END, NodeGroup, State
-from .rows import Flags, Floats, Ints, distinct, row_codes
+from .rows import Flags, Floats, Ints, Rows, distinct, row_codes
 from .symmetry import compared
-
-MOST_TILES = 40_000
-"""Tiles that are tried with every row, at most; where more fit, bounds on some of the dimensions decide first."""
-
-PAIRS_AT_ONCE = 1_000_000
-"""Pairs of a row and a tile that are looked at together: that bounds memory."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +96,24 @@ def _pays_below(
     boundaries, and whether these loops may pay."""
     arrays, costs, block = batch.rows.take(rows), batch.costs[:, rows], state.block
     assert block is not None
+    most = _largest_below(context, arrays)
     for boundary in choice.charged:
         shared = context.model(batch.path).most_shared(arrays, boundary)
-        costs = costs + batch.bounds.charged_inside(boundary, block, tiles, shared)
+        costs = costs + batch.bounds.charged_inside(boundary, block, tiles, most, shared)
     covered = np.minimum(tiles * arrays.arrays[0], np.array(context.sizes, dtype=np.int64))
     costs = costs + batch.bounds.at(choice.far, covered, batch.member[rows])
     hopeful = context.below(context.value(costs, batch.steps[rows]), below)
     return hopeful & context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, tiles)
+
+
+def _largest_below(context: SearchContext, arrays: Rows) -> Ints:
+    """(rows, dims) the largest tiles that leave work for all instances of all arrays."""
+    sizes, one = np.array(context.sizes, dtype=np.int64), np.ones((len(arrays), len(context.sizes)), dtype=np.int64)
+    needed = tiles_needed([one, *arrays.arrays], context.tiling)
+    if context.tiling == "perfect":
+        return sizes // needed
+    # So many tiles at least: the largest one of which there are so many.
+    return np.where(needed > 1, (sizes - 1) // np.maximum(needed - 1, 1), sizes)
 
 
 def _hopeful(
@@ -154,7 +159,7 @@ def _fitting(
     largest = context.largest(batch.state, node_groups)
     for d in range(len(context.sizes)):
         sizes = _sizes(context, memory, d, largest[d], trip_rules[:, d])
-        if len(tiles) * len(sizes) > 8 * MOST_TILES:
+        if len(tiles) * len(sizes) > 8 * context.effort.most_tiles:
             return None
         tiles = np.repeat(tiles, len(sizes), axis=0)
         tiles[:, d] = np.tile(sizes, len(tiles) // len(sizes))
@@ -165,7 +170,7 @@ def _fitting(
             )
         context.leave_aside("capacity", int(np.count_nonzero(~fits)))
         tiles = tiles[fits]
-    return tiles if len(tiles) <= MOST_TILES else None
+    return tiles if len(tiles) <= context.effort.most_tiles else None
 
 
 def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules: Ints) -> Ints:
@@ -234,13 +239,14 @@ def _pairs(
     tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
     never = tables.shape[2]
     tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
-    flat = tables.reshape(len(tables), -1)
-    at_once = max(1, min(PAIRS_AT_ONCE, 8 * context.rows_at_once) // max(count, 1))
+    flat, columns = tables.reshape(len(tables), -1), batch.bounds.columns
+    at_once = max(1, min(context.effort.pairs_at_once, 8 * context.rows_at_once) // max(count, 1))
     for first in range(0, len(batch), at_once):
         rows = np.arange(first, min(first + at_once, len(batch)))
         # What not even the least of all these rows could add to is not looked at row by row.
-        least = batch.costs[:, rows].min(axis=1, keepdims=True)
-        alive = context.value(least + flat, np.full(flat.shape[1], batch.steps[rows].min())) < below
+        least = batch.costs[np.ix_(columns.chosen, rows)].min(axis=1, keepdims=True)
+        fewest = np.full(flat.shape[1], batch.steps[rows].min())
+        alive = columns.tables.objective(context.objective, least + flat, fewest) < below
         alive[never :: never + 1] = False  # even where the objective looks at no column that is infinite there
         cells = np.zeros((len(rows), count), dtype=np.int32)
         for dim in along:
@@ -249,7 +255,7 @@ def _pairs(
         if len(table) > 1:
             cells += (batch.member[rows, None] * (never + 1)).astype(np.int32)
         row, tile = np.nonzero(alive[cells])
-        costs = batch.costs[:, rows[row]] + flat[:, cells[row, tile]]
+        costs = batch.costs[:, rows[row]] + columns.in_rows(flat[:, cells[row, tile]])
         if near is not None:
             costs += batch.bounds.at(near, tiles[tile], batch.member[rows[row]])
         values = context.value(costs, batch.steps[rows[row]])

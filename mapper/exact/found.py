@@ -5,12 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import isclose
+from math import inf, isclose
 
 from ...arch import Architecture
 from ...cost_models import Cost, Objective, evaluate
+from ...cost_models.cascades import visit_cost
 from ...ir import Mapping
 from ..certificate import RELATIVE_TOLERANCE
+from .surroundings import ALONE, Surroundings
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,17 @@ class FoundMapping:
 class BestFound:
     """The `count` best mappings that differ in energy or latency, best first.
 
-    evaluated  mappings whose cost was computed
+    surroundings  of mappings that are branches of a tree
+    ceiling       mappings from this value on are not wanted
+    evaluated     mappings whose cost was computed
     """
 
     objective: Objective
     machine: Architecture
     count: int
     evaluated: int = 0
+    surroundings: Surroundings = ALONE
+    ceiling: float = inf
     _kept: list[FoundMapping] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -48,8 +54,8 @@ class BestFound:
     def cutoff(self) -> float:
         """Bounds from here on cannot lead to a mapping that is kept."""
         if len(self._kept) < self.count:
-            return float("inf")
-        return self._kept[-1].value * (1 - RELATIVE_TOLERANCE)
+            return self.ceiling
+        return min(self.ceiling, self._kept[-1].value * (1 - RELATIVE_TOLERANCE))
 
     def start_from(self, others: BestFound) -> None:
         """Keep what another search has found."""
@@ -59,12 +65,22 @@ class BestFound:
     def evaluate(self, mapping: Mapping) -> None:
         """Compute the cost of a mapping; keep it, if it is one of the best, and differs from the others in cost."""
         self.evaluated += 1
-        cost = evaluate(mapping, self.machine)
+        around = self.surroundings
+        alone = around is ALONE
+        cost = (
+            evaluate(mapping, self.machine) if alone else visit_cost(mapping, self.machine, around.again, around.busy)
+        )
         value = cost.objective(self.objective)
         if not value < self.cutoff or self._is_known(value, cost):
             return
         insort(self._kept, FoundMapping(value, mapping, cost), key=_value)
         del self._kept[self.count :]
+
+    def _cost(self, mapping: Mapping) -> Cost:
+        around = self.surroundings
+        if around is ALONE:
+            return evaluate(mapping, self.machine)
+        return visit_cost(mapping, self.machine, around.again, around.busy)
 
     def _is_known(self, value: float, cost: Cost) -> bool:
         """Whether a mapping of the same energy and latency, and so of the same value, is kept already."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ...arch import Architecture, Fanout, Memory
+from ...arch import Architecture, Fanout, Keep, Memory
 from ...ir import Problem
 from ..space import Space
 
@@ -114,11 +114,15 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """A problem and a machine, with memories and fanouts from the inside out."""
+    """A problem and a machine, with memories and fanouts from the inside out.
+
+    homes  per tensor, the memory that it comes from and goes to, outside all fanouts; none: the outermost one
+    """
 
     problem: Problem
     arch: Architecture
     space: Space = "even"
+    homes: tuple[int, ...] = ()
 
     @cached_property
     def memories(self) -> tuple[Memory, ...]:
@@ -143,6 +147,10 @@ class Hierarchy:
     def outermost(self) -> int:
         return len(self.memories) - 1
 
+    def home(self, tensor: int) -> int:
+        """The outermost memory that keeps a tensor: its node stands above all loops, and takes no room."""
+        return self.homes[tensor] if self.homes else self.outermost
+
     def between(self, fanout: int, boundary: MemoryBoundary) -> bool:
         """Whether a fanout lies between the two holders."""
         return boundary.inner < self.inside[fanout] <= boundary.outer
@@ -156,10 +164,10 @@ class Hierarchy:
     def placements(self) -> Iterator[Placement]:
         """Every choice of memories for every tensor that the architecture allows."""
         per_tensor = []
-        for tensor in self.problem.tensors:
+        for t in range(len(self.problem.tensors)):
             options = [
-                {"must": (True,), "may": (True, False), "never": (False,)}[memory.keeps[tensor.role]]
-                for memory in self.memories
+                {"must": (True,), "may": (True, False), "never": (False,)}[self.keeps(m, t)]
+                for m in range(len(self.memories))
             ]
             per_tensor.append(
                 [tuple(m for m, kept in enumerate(flags) if kept) for flags in itertools.product(*options)]
@@ -170,9 +178,15 @@ class Hierarchy:
     def fullest_placement(self) -> Placement:
         """Every tensor in all memories that may keep it."""
         return tuple(
-            tuple(m for m, memory in enumerate(self.memories) if memory.keeps[tensor.role] != "never")
-            for tensor in self.problem.tensors
+            tuple(m for m in range(len(self.memories)) if self.keeps(m, t) != "never")
+            for t in range(len(self.problem.tensors))
         )
+
+    def keeps(self, memory: int, tensor: int) -> Keep:
+        """Whether a memory must, may or never keep a tensor: its home does, and none outside it."""
+        if memory >= self.home(tensor):
+            return "must" if memory == self.home(tensor) else "never"
+        return self.memories[memory].keeps[self.problem.tensors[tensor].role]
 
     # ---- steps outwards ------------------------------------------------------------------------------------
 
@@ -184,7 +198,7 @@ class Hierarchy:
         """The node groups that may come next; none if a fanout comes first, or if nothing is left."""
         edge = self.inside[state.passed] if state.passed < len(self.inside) else len(self.memories)
         heads = {t: ahead[0] for t, ahead in enumerate(state.ahead) if ahead and ahead[0] < edge}
-        inner = {t: m for t, m in heads.items() if m != self.outermost}
+        inner = {t: m for t, m in heads.items() if m != self.home(t)}
         if not heads and state.block is not None:
             return (BLOCK_END,)
         if not inner:
@@ -210,6 +224,13 @@ class Hierarchy:
         new = [MemoryBoundary(t, node_group.memory, ahead[t][0]) for t in node_group.tensors if ahead[t]]
         return State(state.passed, ahead, tuple(sorted((*still, *new))), state.blocks)
 
+    def node_memory(self, node_group: NodeGroup, tensor: int) -> int:
+        """The memory of a tensor's node in a node group; NOWHERE if it has none there. Those that stand above all loops
+        are one group, each in the home of its tensor."""
+        if tensor not in node_group.tensors:
+            return NOWHERE
+        return self.home(tensor) if self.is_last(node_group) else node_group.memory
+
     def passing(self, state: State) -> State:
         """The state above the next fanout."""
         return state._replace(passed=state.passed + 1)
@@ -217,7 +238,8 @@ class Hierarchy:
     def residents(self, state: State, node_group: NodeGroup) -> tuple[int, ...]:
         """Tensors whose tiles in the node group's memory hold at least the node group's tile: its own, and those to
         come."""
-        later = (t for t, ahead in enumerate(state.ahead) if node_group.memory in ahead)
+        memory = node_group.memory
+        later = (t for t, ahead in enumerate(state.ahead) if memory in ahead and memory != self.home(t))
         return tuple(sorted({*node_group.tensors, *later}))
 
 
@@ -247,11 +269,11 @@ class Path:
 
     def memory_at(self, band: int) -> int:
         """The memory that a band's temporal loops belong to: the innermost one that has a node above them."""
-        below = {(b.memory, t) for b in self.node_groups[:band] for t in b.tensors}
+        below = {(self.hierarchy.node_memory(b, t), t) for b in self.node_groups[:band] for t in b.tensors}
         return min(m for t, held in enumerate(self.placement) for m in held if (m, t) not in below)
 
     def node_group_of(self, memory: int, tensor: int) -> int:
         """The node group of a storage node; MAC for the MAC."""
         if memory == MAC:
             return MAC
-        return next(k for k, b in enumerate(self.node_groups) if b.memory == memory and tensor in b.tensors)
+        return next(k for k, b in enumerate(self.node_groups) if self.hierarchy.node_memory(b, tensor) == memory)

@@ -42,7 +42,8 @@ def build_mapping(
         counts = [ceil_div(tile, covered) for tile, covered in zip(tiles[band], below, strict=True)]
         trips = dict(zip(problem.dim_names, counts, strict=True))
         temporal = [Loop(dim, trips[dim]) for dim in reversed(orders[band]) if trips[dim] > 1]
-        nodes = [Node(hierarchy.memories[node_group.memory].name, problem.tensors[t].name) for t in node_group.tensors]
+        kept_in = [hierarchy.memories[hierarchy.node_memory(node_group, t)].name for t in node_group.tensors]
+        nodes = [Node(memory, problem.tensors[t].name) for memory, t in zip(kept_in, node_group.tensors, strict=True)]
         parts.append([*nodes, *temporal, *inner])
         below = list(tiles[band])
     return Mapping(problem, LoopNest(tuple(item for part in reversed(parts) for item in part)))

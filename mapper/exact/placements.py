@@ -20,9 +20,6 @@ from .context import SearchContext
 from .hierarchy import MAC, Block, MemoryBoundary, Outline
 from .rows import Floats
 
-DECIDED_AT_ONCE = 1024
-"""Ways to go on that are bounded together, at most."""
-
 
 @dataclass(frozen=True, eq=False)
 class OpenPlacement:
@@ -71,7 +68,7 @@ class Placements:
 
     def is_complete(self, choice: OpenPlacement) -> bool:
         """Whether the memories of all tensors are decided."""
-        return len(choice.chains) == len(self.tensors) and self._is_ended(choice.chains[-1])
+        return len(choice.chains) == len(self.tensors) and self._is_ended(choice.chains)
 
     def bound(self, choice: OpenPlacement) -> float:
         """An objective that no mapping of such a placement undercuts."""
@@ -91,12 +88,12 @@ class Placements:
 
     def _by_tensors(self, choice: OpenPlacement) -> list[OpenPlacement]:
         """The chains of the next few tensors; none if those of one tensor are too many."""
-        if choice.chains and not self._is_ended(choice.chains[-1]):
+        if choice.chains and not self._is_ended(choice.chains):
             return []
         grown = [choice]
         for tensor in self.tensors[len(choice.chains) :]:
             count = self._chains(tensor)
-            if len(grown) * count > DECIDED_AT_ONCE:
+            if len(grown) * count > self.context.effort.decided_at_once:
                 break
             chains = list(self._all_chains(tensor, MAC))
             costs = [self._chain_costs(tensor, chain) for chain in chains]
@@ -110,7 +107,7 @@ class Placements:
     def _by_memory(self, choice: OpenPlacement) -> list[OpenPlacement]:
         """The next memory of the tensor that is being decided."""
         chains = choice.chains
-        begun = bool(chains) and not self._is_ended(chains[-1])
+        begun = bool(chains) and not self._is_ended(chains)
         before, chain = (chains[:-1], chains[-1]) if begun else (chains, ())
         tensor, inner = len(before), chain[-1] if chain else MAC
         return [
@@ -128,14 +125,15 @@ class Placements:
     def _undecided(self, chains: tuple[tuple[int, ...], ...]) -> Floats:
         """(columns,) what all that is not decided costs at least."""
         found = sum((self._least_from(t, MAC) for t in self.tensors[len(chains) :]), np.zeros(1))
-        if chains and not self._is_ended(chains[-1]):
+        if chains and not self._is_ended(chains):
             found = found + self._least_from(len(chains) - 1, chains[-1][-1])
         return found
 
     # ---- chains of one tensor ------------------------------------------------------------------------------
 
-    def _is_ended(self, chain: tuple[int, ...]) -> bool:
-        return bool(chain) and chain[-1] == self.hierarchy.outermost
+    def _is_ended(self, chains: Sequence[tuple[int, ...]]) -> bool:
+        """Whether the chain of the last tensor has come to its home."""
+        return bool(chains[-1]) and chains[-1][-1] == self.hierarchy.home(len(chains) - 1)
 
     def _next(self, tensor: int, inner: int) -> Iterator[int]:
         """The memories that may keep a tensor next outside one."""
@@ -149,7 +147,7 @@ class Placements:
     def _keep(self, tensor: int, memory: int) -> str:
         """Whether a memory must, may or never keep a tensor, by the architecture and by constraints."""
         asked = self.context.limits.keep(memory, tensor)
-        own = self.hierarchy.memories[memory].keeps[self.hierarchy.problem.tensors[tensor].role]
+        own = self.hierarchy.keeps(memory, tensor)
         if asked is None:
             return own
         return {True: "must", False: "never"}[asked] if own == "may" else own
@@ -160,7 +158,7 @@ class Placements:
 
     def _all_chains(self, tensor: int, inner: int) -> Iterator[tuple[int, ...]]:
         for outer in self._next(tensor, inner):
-            if outer == self.hierarchy.outermost:
+            if outer == self.hierarchy.home(tensor):
                 yield (outer,)
             else:
                 yield from ((outer, *rest) for rest in self._all_chains(tensor, outer))
@@ -171,7 +169,7 @@ class Placements:
 
     def _least_from(self, tensor: int, inner: int) -> Floats:
         """(columns,) the least that the boundaries of a tensor outside a memory cost, whichever they are."""
-        if inner == self.hierarchy.outermost:
+        if inner == self.hierarchy.home(tensor):
             return np.zeros(1)
         if (tensor, inner) not in self._least:
             self.context.means.check()
@@ -185,7 +183,7 @@ class Placements:
     def _once(self, boundary: MemoryBoundary) -> Floats:
         """(columns,) of a boundary under any arrays: at the MACs, every operation takes or gives a word; elsewhere
         every word passes once."""
-        boundaries = self.context.bounds.boundaries
+        boundaries = self.context.bounds.any_boundaries
         if boundary.inner != MAC:
             return boundaries.once(boundary)
         words = np.array([float(self.hierarchy.problem.macs)])

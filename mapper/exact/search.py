@@ -34,6 +34,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -53,10 +54,12 @@ from ..tilings import TILINGS, Tiling, has_few_tiles, linear_growth
 from .array_choices import ArrayPlans
 from .bounds.bounds import Bounds, cells_for, lattice_of
 from .bounds.loop_charges import LoopCharges
+from .bounds.table_columns import TableColumns
 from .bounds.table_memo import TableBudget
 from .canonical import canonical_problem
 from .context import SearchContext
-from .cost_columns import BoundaryCosts, CostColumns, rounds_unequally
+from .cost_columns import BoundaryCosts, CostColumns, Port, rounds_unequally
+from .effort import EFFORT, Effort
 from .exploring import Exploring
 from .finishing import Finishing
 from .footprints import Footprints
@@ -67,22 +70,11 @@ from .limits import SearchLimits, missing_dims, named_dims, wants_more
 from .placements import Placements
 from .simplest import simplest_mapping
 from .single_axes import on_single_axes, with_single_axes
+from .surroundings import ALONE, Surroundings
 from .symmetry import mirror_of
 from .unmet_limits import unmet_limits
 
 FREE = Constraints()
-
-FRONTIER_SHARE = 0.25
-"""Part of the memory for what is open."""
-
-TABLES_SHARE = 0.25
-"""Part of the memory for tables. The rest is for what is being worked on."""
-
-SMALLER_SPACE_SHARE = 0.3
-"""Part of the time, where it is limited, for the search of a smaller space."""
-
-LEAST_SECONDS_TO_COUNT = 0.02
-"""Time to count the space in, however short the search was."""
 
 
 @dataclass
@@ -93,6 +85,9 @@ class ExactSearch:
             does the same
     count   how many mappings to keep: the best ones that differ in energy or latency
     enough  stop at the first mapping
+    surroundings  of a mapping that is a branch of a tree
+    ceiling  mappings from this value on are not wanted
+    effort  how the search goes about its work
     """
 
     original: Problem
@@ -104,6 +99,9 @@ class ExactSearch:
     means: Means = field(default_factory=Means)
     count: int = 1
     enough: bool = False
+    surroundings: Surroundings = ALONE
+    ceiling: float = math.inf
+    effort: Effort = EFFORT
     pruned: Counter[str] = field(default_factory=Counter)
     interrupted: bool = False
     out_of_time: bool = False
@@ -113,8 +111,10 @@ class ExactSearch:
         self._started = time.perf_counter()
         self.canonical = canonical_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
         self.problem, self.arch = self.canonical.problem, with_single_axes(self.canonical.arch)
-        self.found = BestFound(self.objective, self.machine, self.count)
-        self.frontier = Frontier(self.found, FRONTIER_SHARE * self.means.memory_limit)
+        self.found = BestFound(
+            self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
+        )
+        self.frontier = Frontier(self.found, self.effort.frontier_share * self.means.memory_limit)
 
     def run(self) -> tuple[Mapping, Cost, Certificate]:
         """The best mapping, its cost, and the proof."""
@@ -147,6 +147,8 @@ class ExactSearch:
 
     def _fall_back(self) -> None:
         """The simplest mapping, if it is one of those asked for: better than none."""
+        if self.surroundings is not ALONE:
+            return
         try:
             mapping = simplest_mapping(self.original, self.machine)
             if self.constraints.is_free or not violations(mapping, self.machine, self.constraints):
@@ -205,7 +207,16 @@ class ExactSearch:
         if any(not violations(mapping, machine, constraints) for mapping in self._witnesses):
             return True
         search = ExactSearch(
-            problem, machine, self.objective, self.tiling, self.space, constraints, self.means, enough=True
+            problem,
+            machine,
+            self.objective,
+            self.tiling,
+            self.space,
+            constraints,
+            self.means,
+            enough=True,
+            surroundings=self.surroundings,
+            effort=self.effort,
         )
         if not search.solve():
             if search.out_of_time:
@@ -215,7 +226,7 @@ class ExactSearch:
         return True
 
     def _context(self, exchange_rate: float | None) -> SearchContext:
-        hierarchy = Hierarchy(self.problem, self.arch, self.space)
+        hierarchy = Hierarchy(self.problem, self.arch, self.space, self._homes)
         # Where there are few tiles, all trips and numbers of instances are tried: nothing has to be argued about.
         # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
         # better; and where several mappings are wanted, those that only cost more count too.
@@ -223,11 +234,14 @@ class ExactSearch:
         every_trip = every or has_few_tiles(self.problem)
         fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
-        cost_columns, footprints = CostColumns.of(self.arch, exchange_rate, self.objective), Footprints(hierarchy)
-        room = TABLES_SHARE * self.means.memory_limit
+        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings)
+        footprints = Footprints(hierarchy)
+        room = self.effort.tables_share * self.means.memory_limit
         moves = LoopCharges(hierarchy)
-        lattice = lattice_of(hierarchy, self.tiling, even, cells_for(moves, cost_columns.count, room))
-        bounds = Bounds(hierarchy, footprints, lattice, cost_columns, budget=TableBudget(self.means, room), moves=moves)
+        columns = TableColumns.of(cost_columns, self._busy_ports(cost_columns.ports))
+        most_cells = cells_for(moves, columns.tables.count, room, self.effort)
+        lattice = lattice_of(hierarchy, self.tiling, even, min(self.effort.first_cells, most_cells), self.effort)
+        bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
         costs = BoundaryCosts(hierarchy, cost_columns, counts_blocks=not rounds_unequally(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         return SearchContext(
@@ -241,9 +255,34 @@ class ExactSearch:
             even,
             self.pruned,
             every_mapping=every,
-            mirror=mirror_of(self.problem, self.arch) if self.constraints.is_free else None,
+            mirror=mirror_of(self.problem, self.arch) if self.constraints.is_free and not self._homes else None,
             means=self.means,
+            most_cells=most_cells,
+            effort=self.effort,
         )
+
+    def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
+        """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none."""
+        if not self.found:
+            return ports
+        uses = {use.name: use for use in self.found[0].cost.memories}
+        fewest = self.problem.macs / (self.arch.mac_instances * self.arch.mac.per_cycle)
+        found = []
+        for port in ports:
+            use = uses[port.memory.name]
+            cycles = max(port.reads * use.read_cycles, port.writes * use.write_cycles)
+            if not port.memory.overlaps or cycles > self.effort.busy * fewest:
+                found.append(port)
+        return found
+
+    @property
+    def _homes(self) -> tuple[int, ...]:
+        """Per tensor, the number of its home; none where all come from the outermost memory."""
+        names = [memory.name for memory in reversed(self.arch.memories)]
+        homes = self.surroundings.homes
+        if not homes:
+            return ()
+        return tuple(names.index(homes.get(tensor.name, names[-1])) for tensor in self.problem.tensors)
 
     def _first_rate(self) -> float | None:
         """pJ per cycle for bounds on a product (`CostColumns.exchange_rate`): any will do, a typical one does best."""
@@ -281,9 +320,20 @@ class ExactSearch:
 
     def _start_from(self, tiling: Tiling, space: Space, count: int, proof: bool = True) -> None:
         """Start with the mappings of another search, that may take some of the time."""
-        means = self.means.share(SMALLER_SPACE_SHARE)
+        means = self.means.share(self.effort.smaller_space_share)
         first = ExactSearch(
-            self.original, self.machine, self.objective, tiling, space, self.constraints, means, count, self.enough
+            self.original,
+            self.machine,
+            self.objective,
+            tiling,
+            space,
+            self.constraints,
+            means,
+            count,
+            self.enough,
+            self.surroundings,
+            self.ceiling,
+            self.effort,
         )
         first.solve(proof)
         self.found.start_from(first.found)
@@ -322,7 +372,7 @@ class ExactSearch:
     def _counted(self) -> int | None:
         """Mappings of the space; None where counting them takes longer than searching."""
         elapsed = time.perf_counter() - self._started
-        seconds = max(LEAST_SECONDS_TO_COUNT, min(elapsed, self.means.seconds_left))
+        seconds = max(self.effort.least_seconds_to_count, min(elapsed, self.means.seconds_left))
         means = Means.from_now(seconds, self.means.memory_limit // 2)
         try:
             return count_mappings(self.original, self.machine, self.tiling, self.space, means)
@@ -339,6 +389,7 @@ def search_exact(
     constraints: Constraints = FREE,
     time_limit: float | None = None,
     memory_limit: int = DEFAULT_MEMORY_LIMIT,
+    effort: Effort = EFFORT,
 ) -> tuple[Mapping, Cost, Certificate]:
     """The proven best mapping, its cost and the proof; where the time (seconds) or the memory (bytes) runs out, the
     best found and its gap.
@@ -347,4 +398,5 @@ def search_exact(
     anything is found.
     """
     means = Means.from_now(time_limit, memory_limit)
-    return ExactSearch(problem, arch, parse_objective(objective), tiling, space, constraints, means).run()
+    search = ExactSearch(problem, arch, parse_objective(objective), tiling, space, constraints, means, effort=effort)
+    return search.run()

@@ -116,9 +116,18 @@ class TrafficModel:
         return repeats * (words - kept if fill_point.slide is not None else words)
 
     def passing(
-        self, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint | None, inside: int, exactly: bool = False
+        self,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        inside: int,
+        exactly: bool = False,
+        elided: float = 1.0,
     ) -> Floats:
-        """(rows,) words that pass between the holders in both directions, with only the fanouts inside one sharing."""
+        """(rows,) words that pass between the holders in both directions, with only the fanouts inside one sharing.
+
+        elided  part of the first visits of partial sums that read nothing
+        """
         if fill_point is None:
             return self.computed(rows, boundary, inside)
         tensor, words = self.problem.tensors[boundary.tensor], self.served(rows, boundary, fill_point, inside, exactly)
@@ -127,7 +136,7 @@ class TrafficModel:
         sharing = self._sharing(boundary, inside)
         apart = [f for f in self._outside(boundary.inner) if f not in sharing]
         first = float(self.distinct_words(tensor)) * self._parts(rows, apart)
-        return 2 * words - first * self.hierarchy.arch.first_read_elision
+        return 2 * words - first * elided
 
     def steps(self, rows: Rows) -> Floats:
         """(rows,) time steps; at least, where fanouts are not passed yet."""

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from math import inf
 
 from ...cost_models import ENERGY, LATENCY, Capped, Cost, Objective
+from ...cost_models.cascades import FusedCost
 from ...ir import InfeasibleError
 
 
-def unmet_limits(objective: Capped, least: Callable[[Objective], Cost]) -> InfeasibleError:
+def unmet_limits(objective: Capped, least: Callable[[Objective], Cost | FusedCost]) -> InfeasibleError:
     """The error that says so.
 
     least  the cost of the best mapping of the same space by an objective without limits; an InfeasibleError that it

@@ -36,7 +36,7 @@ LONGEST_SLICE = 0.05
 """Seconds between looks at the clock."""
 
 
-class Outcome(Enum):
+class AttemptOutcome(Enum):
     """How an attempt ends."""
 
     FITS = "fits"
@@ -62,11 +62,11 @@ class Attempts:
         """Of the plan that the last attempt has found, in bytes."""
         return [int(head) * self.sections.unit for head in self.work.blocks[:-1, HEAD]]
 
-    def below(self, height: int, decisions: int) -> Outcome:
+    def below(self, height: int, decisions: int) -> AttemptOutcome:
         """Look for a plan of at most so many bytes, with about so many decisions."""
         room = self._room(height)
         if room is None:
-            return Outcome.NOTHING_FITS
+            return AttemptOutcome.NOTHING_FITS
         units, spare = room
         stop = self.decisions + decisions
         while True:
@@ -74,7 +74,7 @@ class Attempts:
             outcome = self._once(units, spare, self._first * luby(self._begun))
             weight = self.work.tightness[:, WEIGHT]
             weight[:] = 1 + FORGETTING * (weight - 1)
-            if outcome is not Outcome.UNKNOWN or self.decisions >= stop or self.means.expired:
+            if outcome is not AttemptOutcome.UNKNOWN or self.decisions >= stop or self.means.expired:
                 return outcome
 
     def _room(self, height: int) -> tuple[int, np.ndarray] | None:
@@ -87,7 +87,7 @@ class Attempts:
         ends = latest + sections.size
         return int(ends.max()), ends.max() - ends
 
-    def _once(self, units: int, spare: np.ndarray, decisions: int) -> Outcome:
+    def _once(self, units: int, spare: np.ndarray, decisions: int) -> AttemptOutcome:
         taste = np.array(TASTES[self._begun % len(TASTES)])
         kind = self._preferences[int(self._chance.integers(len(self._preferences)))]
         preference = kind * self._chance.uniform(0.7, 1.3, len(kind))
@@ -103,7 +103,9 @@ class Attempts:
             if self.means.expired:
                 break
         self.decisions += int(counters[USED])
-        return {packing.SOLVED: Outcome.FITS, packing.IMPOSSIBLE: Outcome.NOTHING_FITS}.get(found, Outcome.UNKNOWN)
+        return {packing.SOLVED: AttemptOutcome.FITS, packing.IMPOSSIBLE: AttemptOutcome.NOTHING_FITS}.get(
+            found, AttemptOutcome.UNKNOWN
+        )
 
 
 def luby(number: int) -> int:

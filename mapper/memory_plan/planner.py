@@ -62,7 +62,7 @@ class Candidate:
 
     def attempt(self, height: int, effort: int) -> bool | None:
         """Look for a plan of so many bytes at most: whether there is one; None: not known."""
-        from .attempts import Attempts, Outcome  # here, since a compiler comes with it
+        from .attempts import Attempts, AttemptOutcome  # here, since a compiler comes with it
 
         if self._sections is None:
             return None
@@ -71,11 +71,11 @@ class Candidate:
         before = self._attempts.decisions
         outcome = self._attempts.below(height, effort)
         self.decisions += self._attempts.decisions - before
-        if outcome is Outcome.FITS:
+        if outcome is AttemptOutcome.FITS:
             self.best = self._attempts.offsets()
             self.height = height_of(self.blocks, self.best)
             return True
-        if outcome is Outcome.NOTHING_FITS:
+        if outcome is AttemptOutcome.NOTHING_FITS:
             self.lower = max(self.lower, height + 1)
             return False
         return None

@@ -9,6 +9,7 @@ from ...cost_models import Cost
 from ...cost_models.crossings import crossings_of
 from ...ir import Mapping
 from ...ir.display import Shown
+from ..html.parts import document, picture, to_html
 from ..text import plain_text
 from .distance import distance_of
 from .energy import energy_parts
@@ -28,6 +29,11 @@ class Explanation(Facts, Shown):
     def svg(self) -> str:
         """The picture of the nest: memories with their tiles, and the loops between them (picture.py)."""
         return nest_svg(self.mapping, self.arch, self.loops)
+
+    def html(self) -> str:
+        """Page and picture as one HTML file, complete in itself."""
+        shown = picture(self.svg(), "Levels, tiles and loops") + to_html(explanation_page(self))
+        return document(f"{self.mapping.problem.name} on {self.arch.name}", shown)
 
     def text(self) -> str:
         """All of it in sentences and tables, as `tilewright explain` prints it; so is `str` of it."""

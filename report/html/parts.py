@@ -26,6 +26,12 @@ def picture(svg: str, what: str) -> str:
     return f'<img style="max-width:100%" alt="{escape(what)}" src="data:image/svg+xml;base64,{data}">'
 
 
+def document(title: str, body: str) -> str:
+    """A whole file around such parts."""
+    head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title></head>'
+    return f'{head}<body style="font-family:sans-serif;margin:2em">{body}</body></html>\n'
+
+
 def to_list(sentences: Iterable[str]) -> str:
     """Sentences, one below the other, each with a mark."""
     return f"<ul>{''.join(f'<li>{escape(sentence)}</li>' for sentence in sentences)}</ul>"

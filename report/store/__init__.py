@@ -13,7 +13,18 @@ from .claims import Claims
 from .database import Recalled, Store
 from .key import stored_key
 from .location import store_path
-from .record import Record
-from .result import NoMapping, Result
+from .record import Record, cascade_record_of
+from .result import CascadeOutcome, NoMapping, Result
 
-__all__ = ["Claims", "NoMapping", "Recalled", "Record", "Result", "Store", "store_path", "stored_key"]
+__all__ = [
+    "CascadeOutcome",
+    "Claims",
+    "NoMapping",
+    "Recalled",
+    "Record",
+    "Result",
+    "Store",
+    "cascade_record_of",
+    "store_path",
+    "stored_key",
+]

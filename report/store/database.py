@@ -17,10 +17,11 @@ from types import TracebackType
 from typing import Final, Literal
 
 from ...ir import StoreError, UnwritableStoreError
+from ...mapper.cascades import CascadeQuestion
 from ...mapper.question import Question
 from .key import stored_key
 from .record import COLUMNS, DAMAGED_RECORD, Record, record_of
-from .result import Result
+from .result import CascadeOutcome, Result
 
 SCHEMA_VERSION: Final = 2
 """Of the table below; stores of version 1, which had no memory limits, are brought up to it, others are refused."""
@@ -65,6 +66,14 @@ class Recalled:
     record: Record
 
 
+@dataclass(frozen=True)
+class RecalledCascade:
+    """A result about a cascade from the store, and the record that it comes from."""
+
+    result: CascadeOutcome
+    record: Record
+
+
 class Store:
     """An open store; use it in a `with` statement, and in one thread.
 
@@ -101,10 +110,17 @@ class Store:
     def recall(self, question: Question) -> Recalled | None:
         """The stored result of a question, or None: one without proof answers only a question whose limits allow no
         more time and no more memory than it had."""
+        found = self._answering(question)
+        return None if found is None else Recalled(found.result().of(question.problem), found)
+
+    def recall_cascade(self, question: CascadeQuestion) -> RecalledCascade | None:
+        """As `recall`, of a question about a cascade."""
+        found = self._answering(question)
+        return None if found is None else RecalledCascade(found.cascade_result().of(question.cascade), found)
+
+    def _answering(self, question: Question | CascadeQuestion) -> Record | None:
         found = next(iter(self.records({"key": stored_key(question)})), None)
-        if found is None or not found.answers_under(question.limits):
-            return None
-        return Recalled(found.result().of(question.problem), found)
+        return found if found is not None and found.answers_under(question.limits) else None
 
     def keep(self, question: Question, result: Result, seconds: float = 0.0) -> Record:
         """Store a result that took `seconds` to find; what is stored and proven, or had larger limits, stays."""

@@ -7,17 +7,31 @@ from dataclasses import fields
 from typing import Final
 
 from ...cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
+from ...cost_models.cascades import FusedCost, Held
+from ...mapper.cascades import CascadeQuestion
 from ...mapper.certificate import Certificate
+from ...mapper.fusing import Unfused, cascade_key
 from ...mapper.question import Question, canonical_json
-from ..documents import SCHEMA_VERSION
+from ..document_files import CASCADE_SCHEMA_VERSION, SCHEMA_VERSION
+
+
+def _format(version: int, *parts: type) -> str:
+    names = [[field.name for field in fields(part)] for part in parts]
+    return hashlib.sha256(canonical_json([version, *names]).encode()).hexdigest()[:12]
+
 
 _PARTS = (Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate)
-FORMAT: Final = hashlib.sha256(
-    canonical_json([SCHEMA_VERSION, *([field.name for field in fields(part)] for part in _PARTS)]).encode()
-).hexdigest()[:12]
+FORMAT: Final = _format(SCHEMA_VERSION, *_PARTS)
 """Of stored answers: it changes with the figures that a mapping.json has, so that none is read with some missing."""
 
+CASCADE_FORMAT: Final = _format(CASCADE_SCHEMA_VERSION, *_PARTS, FusedCost, Held, Unfused)
+"""The same of answers to questions about cascades."""
 
-def stored_key(question: Question) -> str:
-    """SHA-256, in hexadecimal digits, of the key of the question and `FORMAT`."""
-    return hashlib.sha256(f"{FORMAT} {question.key}".encode()).hexdigest()
+
+def stored_key(question: Question | CascadeQuestion) -> str:
+    """SHA-256, in hexadecimal digits, of the key of the question and the format of its answers."""
+    if isinstance(question, CascadeQuestion):
+        text = f"{CASCADE_FORMAT} {cascade_key(question)}"
+    else:
+        text = f"{FORMAT} {question.key}"
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -6,15 +6,24 @@ import hashlib
 import json
 import time
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
+from ...cost_models import Cost
+from ...cost_models.cascades import FusedCost
 from ...ir import MappingError, StoreError
+from ...mapper.cascades import CascadeQuestion
+from ...mapper.certificate import Certificate
+from ...mapper.fusing import FusedAnswer
 from ...mapper.model_version import MODEL_VERSION
-from ...mapper.question import Answer, Limits, Question, canonical_json
+from ...mapper.question import FREE, Answer, Limits, Question, canonical_json
+from ..cascade_documents import fused_document_of, parse_fused
 from ..documents import document_of, parse_mapping, written_by
-from .key import FORMAT, stored_key
-from .result import NoMapping, Result
+from .key import CASCADE_FORMAT, FORMAT, stored_key
+from .result import CascadeOutcome, NoMapping, Result
+
+LoadedT = TypeVar("LoadedT")
 
 Status = Literal["proven", "unproven", "infeasible"]
 STATUSES: tuple[Status, ...] = ("proven", "unproven", "infeasible")
@@ -67,7 +76,12 @@ class Record:
     @property
     def is_current(self) -> bool:
         """Whether it is of the cost model and the format of this version, so that searches are answered from it."""
-        return (self.model_version, self.format) == (MODEL_VERSION, FORMAT)
+        return self.model_version == MODEL_VERSION and self.format in (FORMAT, CASCADE_FORMAT)
+
+    @property
+    def is_cascade(self) -> bool:
+        """Whether it is of a cascade: what `cascade_result` has."""
+        return self.format == CASCADE_FORMAT
 
     @property
     def text(self) -> str:
@@ -76,17 +90,35 @@ class Record:
 
     def result(self) -> Result:
         """What was stored. Raises StoreError for a record that is not what was once written."""
+        missing = self._missing()
+        if missing is not None:
+            return missing
+        loaded = self._read(parse_mapping)
+        assert loaded.recorded.certificate is not None
+        return Answer(loaded.mapping, loaded.recorded.cost, loaded.recorded.certificate)
+
+    def cascade_result(self) -> CascadeOutcome:
+        """What was stored of a cascade; StoreError as of `result`."""
+        missing = self._missing()
+        if missing is not None:
+            return missing
+        loaded = self._read(parse_fused)
+        recorded = loaded.recorded
+        assert recorded.certificate is not None
+        return FusedAnswer(loaded.mapping, recorded.cost, recorded.certificate, recorded.unfused)
+
+    def _missing(self) -> NoMapping | None:
+        """The reason why there is no mapping, if that was stored."""
         if not self.is_intact:
             raise StoreError("the record does not match its checksum", where=f"result {self.key[:12]}")
-        if self.status == "infeasible":
-            return NoMapping(**json.loads(self.text))
+        return NoMapping(**json.loads(self.text)) if self.status == "infeasible" else None
+
+    def _read(self, parse: Callable[[str, str], LoadedT]) -> LoadedT:
         try:
-            loaded = parse_mapping(self.text, f"result {self.key[:12]}")
+            return parse(self.text, f"result {self.key[:12]}")
         except MappingError as error:
             hint = "it is of another version: `tilewright results gc` removes it"
             raise StoreError(error.message, where=error.where, hint=hint) from None
-        assert loaded.recorded.certificate is not None
-        return Answer(loaded.mapping, loaded.recorded.cost, loaded.recorded.certificate)
 
     def answers_under(self, limits: Limits) -> bool:
         """Whether a search with these limits need not be run: it could find nothing better, or has no more time and no
@@ -104,22 +136,56 @@ COLUMNS = tuple(field.name for field in fields(Record))
 def record_of(question: Question, result: Result, seconds: float) -> Record:
     """The record of a result that took `seconds` to find."""
     if isinstance(result, NoMapping):
-        status, text = "infeasible", canonical_json(result.__dict__)
+        return _record(question, question.problem.name, question.constraints.name, result, seconds)
+    text = document_of(result.mapping, question.arch, result.cost, result.certificate).model_dump_json()
+    found = _Found(text, result.certificate.proven, result.cost, result.certificate)
+    return _record(question, question.problem.name, question.constraints.name, found, seconds)
+
+
+def cascade_record_of(question: CascadeQuestion, result: CascadeOutcome, seconds: float) -> Record:
+    """The record of a result about a cascade that took `seconds` to find."""
+    fuse = FREE.name if question.fuse == "all" else f"fuse {question.fuse}"
+    if isinstance(result, NoMapping):
+        return _record(question, question.cascade.name, fuse, result, seconds)
+    cost, proof, apart = result.cost, result.certificate, result.unfused
+    text = fused_document_of(result.mapping, question.arch, cost, proof, apart).model_dump_json()
+    proven = proof.proven and (apart is None or apart.certificate.proven)
+    return _record(question, question.cascade.name, fuse, _Found(text, proven, cost, proof), seconds)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A mapping as a record has it.
+
+    text    its document
+    proven  whether a search with larger limits could find nothing better
+    """
+
+    text: str
+    proven: bool
+    cost: Cost | FusedCost
+    certificate: Certificate
+
+
+def _record(
+    question: Question | CascadeQuestion, name: str, constraints: str, found: _Found | NoMapping, seconds: float
+) -> Record:
+    if isinstance(found, NoMapping):
+        status, text = "infeasible", canonical_json(found.__dict__)
         figures: tuple[float | None, ...] = (None,) * 5
     else:
-        cost, proof = result.cost, result.certificate
-        status = "proven" if proof.proven else "unproven"
-        text = document_of(result.mapping, question.arch, cost, proof).model_dump_json()
+        cost, proof = found.cost, found.certificate
+        status, text = "proven" if found.proven else "unproven", found.text
         figures = (cost.energy_pj, cost.latency_cycles, cost.utilization, proof.value, proof.gap)
     energy_pj, latency_cycles, utilization, value, gap = figures
     limits = question.limits
     unsigned = Record(
         key=stored_key(question),
         model_version=MODEL_VERSION,
-        format=FORMAT,
-        layer=question.problem.name,
+        format=CASCADE_FORMAT if isinstance(question, CascadeQuestion) else FORMAT,
+        layer=name,
         arch=question.arch.name,
-        dataflow=question.constraints.name,
+        dataflow=constraints,
         objective=question.objective.name,
         tiling=question.tiling,
         space=question.space,

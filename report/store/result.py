@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ...ir import InfeasibleError, Problem
+from ...ir import Cascade, InfeasibleError, Problem
+from ...mapper.fusing import FusedAnswer
 from ...mapper.question import Answer
 
 
@@ -22,8 +23,8 @@ class NoMapping:
     where: str | None
     hint: str | None
 
-    def of(self, problem: Problem) -> NoMapping:
-        """The same for a problem that differs in its name alone."""
+    def of(self, problem: Problem | Cascade) -> NoMapping:
+        """The same for a problem or a cascade that differs in its name alone."""
         return NoMapping(problem.name, self.message.replace(self.layer, problem.name), self.where, self.hint)
 
     @property
@@ -34,3 +35,6 @@ class NoMapping:
 
 Result: TypeAlias = Answer | NoMapping
 """What a search came to."""
+
+CascadeOutcome: TypeAlias = FusedAnswer | NoMapping
+"""What a search of a cascade came to."""

@@ -102,3 +102,43 @@ def test_what_goes_wrong(model: Path) -> None:
     )
     assert "did you mean 'two'?" in refused("search", f"{model}:twoo", "--arch", "eyeriss", "--dim", "batch=1")
     assert "no such file" in refused("network", "nowhere.onnx")
+
+
+def test_what_stands_between_layers_is_listed_and_counted_nowhere() -> None:
+    done = run("network", "gpt2_small")
+    assert "softmax    softmax    qk " in done.stdout
+    document = json.loads(run("network", "gpt2_small", "--json").stdout)
+    by_name = {entry["name"]: entry for entry in document["wiring"]}
+    assert by_name["h.3.av"] == {
+        "name": "h.3.av",
+        "kind": "layer",
+        "layer": "av",
+        "reads": ["h.3.softmax", "h.3.v_proj"],
+    }
+    assert sum(entry["kind"] == "layer" for entry in by_name.values()) == document["occurrences"] == 97
+    assert document["macs"] == tw.load_network("gpt2_small").macs
+
+
+def test_cascades_of_networks_are_shown(model: Path) -> None:
+    done = run("show", "gpt2_small:qk+softmax+av")
+    assert done.exit_code == 0
+    assert "softmax.exp" in done.stdout
+    document = json.loads(run("show", f"{model}:one+two+sum", "--dim", "batch=2", "--json").stdout)
+    assert document["operations"] == [
+        "one[m, n] += x[m, k] * one_W[k, n]",
+        "two[m, n2] += one[m, n] * two_W[n, n2]",
+        "sum[m, n2] = two[m, n2] + x[m, n2]",
+    ]
+    assert "no architecture" in refused("show", "gpt2_small:qk+softmax", "--set", "x=1")
+
+
+def test_a_tree_of_layers_of_a_network(tmp_path: Path) -> None:
+    tree = tmp_path / "tree.txt"
+    pooling, product = ("for B in 512", "for C in 7", "for D in 7"), ("for N in 1000", "for B in 512")
+    branches = "\n  ".join(["branch avgpool", *pooling]), "\n  ".join(["branch fc", *product])
+    tree.write_text("\n".join(["DRAM keeps avgpool fc fc_W layer4_1_add", *branches]))
+    on = ["--arch", "three_level", "--mapping", str(tree)]
+    done = run("evaluate", "resnet18:avgpool+fc", *on)
+    assert "fc[n] += avgpool[b] * fc_W[b, n]" in done.stdout
+    assert "537,088 points" in done.stdout
+    assert "expected no further split" in refused("evaluate", "resnet18:fc", *on)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from accelforge_trees import cases, machine_of, tree_of
 
+from accelforge_trees import cases, machine_of, tree_of
 from tilewright.cost_models.cascades import FusedCost, evaluate_tree
 
 SOLUTIONS = [

@@ -63,6 +63,10 @@ NO_STORE = ("/dev/null/s.sqlite3", "folder.yaml", "binary.yaml")
 
 BAD: dict[str, tuple[str, ...]] = {
     "LAYER": ("nonsense", "alexnet", "alexnet:nonsense", "nonsense:conv1", "nowhere.yaml:conv1", ":", "nowhere.onnx:a"),
+    "LAYER|CASCADE": (
+        *("nonsense", "alexnet", "alexnet:nonsense", "nonsense:conv1", "nowhere.yaml:conv1", ":", "nowhere.onnx:a"),
+        *("nowhere.yaml", "alexnet:conv1+nonsense", "alexnet:conv1..nonsense"),
+    ),
     "MAPPING": (*NO_FILE, "tiny.yaml"),
     "NAME|PATH": (*NO_WORD, *NO_FILE),
     "NAME": NO_WORD,
@@ -154,6 +158,7 @@ class Asked:
         base = [word for word in _without(base, self.option) if word not in without]
         if self.option == "--op":  # operations have their sizes where other commands have the mapping
             base = ["m=2,n=2,k=2" if word == "mapping.json" else word for word in base]
+            base = base if "m=2,n=2,k=2" in base else ["m=2,n=2,k=2", *_without(base, "--gemm")]
         return [*self.command.split(), *beside, *base, f"{self.option}={value}"]
 
 

@@ -77,7 +77,7 @@ def test_printed_lines_read_back(lines: list[str]) -> None:
     ("lines", "sizes", "message"),
     [
         (["T[m,n] += A[m,k] * B[k,n]", "O[a,b] += X[a,c] * Y[c,b]"], "mnkabc", "no tensor in common"),
-        (["T[m] = A[m]", "T[m] = B[m]"], "m", "two operations are named T"),
+        (["T[m] = A[m]", "T[m] = B[m]"], "m", "T is written by operations 1 and 2, expected one producer"),
         (["x: T[m] = A[m]", "y: T[m] = B[m]"], "m", "T is written by x and y, expected one producer"),
         (["T[m] = U[m]", "U[m] = T[m]"], "m", "a cycle"),
         (["O[m] = T[m]", "T[m] = A[m]"], "m", "O reads T, which T writes after it"),

@@ -13,6 +13,7 @@ from ..network import Network, NetworkLayer, Widths
 from .attention import attention
 from .convolutions import check_windows, conv, conv_integer, qlinear_conv
 from .deformed import deform_conv
+from .edges import onnx_wiring
 from .einsums import einsum_node
 from .files import read_model
 from .graph import graph_of, nodes_of, with_quantized_widths
@@ -55,7 +56,7 @@ class OnnxNetwork(Network):
     """A network read from an ONNX file.
 
     passed  what is not searched, summed by kind
-    graph   producers, consumers, and the shape and bytes of every edge (`graph_of`)
+    graph   producers, consumers, and the shape and bytes of every edge (`graph_of`); `wiring` has the layers alone
     """
 
     passed: tuple[PassedThrough, ...] = ()
@@ -112,8 +113,15 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
         passed += beside if parts or beside else [PassedThrough(node.op, 1, 0, 0, _EMPTY)]
     passed += [passed_node(node) for node in nodes if node.domain or node.op not in OPERATORS]
     layers = tuple(_layers(path.stem, found))
+    single = {name: part.problem for name, part in found if part.times == 1 and "#" not in name}
+    wiring = onnx_wiring(path.stem, nodes, layers, single, OPERATORS)
     return OnnxNetwork(
-        path.stem, _source(model, path, dims or {}), layers, summed(passed), graph=graph_of(model, nodes)
+        path.stem,
+        _source(model, path, dims or {}),
+        layers,
+        passed=summed(passed),
+        graph=graph_of(model, nodes),
+        wiring=wiring,
     )
 
 

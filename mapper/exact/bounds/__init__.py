@@ -7,5 +7,6 @@ array_tables.py  such tables from inside an array
 array_groups.py  groups of alike arrays
 groups.py        bounds for each of them
 loop_charges.py  what the next loop does to the boundaries that wait
+table_columns.py which cost columns tables have
 table_memo.py    the tables that were used last
 """

@@ -6,14 +6,17 @@ Bounds that hold for every array do not know that; so rows with alike arrays get
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from ...tilings import Tiling
 from ..hierarchy import Hierarchy
 from ..rows import Floats, Ints, Rows, row_codes
+
+T = TypeVar("T")
 
 Limit = float | Floats
 """One number, or one per group."""
@@ -63,20 +66,26 @@ def stacked(groups: Sequence[ArrayGroup], dims: int) -> ArrayGroup:
     )
 
 
-def some_of(groups: ArrayGroup, members: Ints) -> ArrayGroup:
-    """Some of the groups that were stacked."""
+def from_fanout(group: ArrayGroup, first: int, hierarchy: Hierarchy) -> ArrayGroup:
+    """The same limits for the arrays of one fanout and those outside it, and none for those inside it."""
+    anything = any_arrays(hierarchy)
 
-    def some(limits: Sequence[Limit]) -> tuple[Limit, ...]:
-        return tuple(np.asarray(limit)[members] for limit in limits)
+    def limits(known: tuple[T, ...], free: tuple[T, ...]) -> tuple[T, ...]:
+        return (*free[:first], *known[first:])
 
     return ArrayGroup(
-        copies=tuple(some(fanout) for fanout in groups.copies),
-        shared=tuple(some(fanout) for fanout in groups.shared),
-        parts=some(groups.parts),
-        instances=some(groups.instances),
-        array=tuple(None if array is None else array[members] for array in groups.array),
-        stacked=len(members),
+        copies=limits(group.copies, anything.copies),
+        shared=limits(group.shared, anything.shared),
+        parts=limits(group.parts, anything.parts),
+        instances=limits(group.instances, anything.instances),
+        array=limits(group.array, anything.array),
     )
+
+
+def group_key(group: ArrayGroup) -> Hashable:
+    """What tells groups apart that are not stacked."""
+    arrays = tuple(None if array is None else array.tobytes() for array in group.array)
+    return group.copies, group.shared, group.parts, group.instances, arrays
 
 
 def any_arrays(hierarchy: Hierarchy) -> ArrayGroup:
@@ -164,5 +173,4 @@ def alike(hierarchy: Hierarchy, tiling: Tiling, rows: Rows) -> Iterator[Ints]:
     codes = row_codes(rounded or [np.zeros(len(rows), dtype=np.int64)])
     # Asked for the inverse, np.unique does not load numpy.ma, which takes longer than it does.
     found, which = np.unique(codes, return_inverse=True)
-    for group in range(len(found)):
-        yield np.flatnonzero(which == group)
+    yield from np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which, minlength=len(found)))[:-1])

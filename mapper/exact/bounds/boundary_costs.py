@@ -103,13 +103,17 @@ class BoundaryBounds:
         # all visits, less one to as many instances as there may be.
         wide = self.cost_columns.arch.partial_width_bits(tensor)
         narrow = min(wide, self.cost_columns.arch.width_bits(tensor))
-        again = np.maximum(served - distinct * self._parts(boundary.outer, passed), 0.0)
-        self.cost_columns.book(costs, outer, again * wide, again * wide + distinct * narrow, outer_instances)
+        # Where other visits add to the same words, only a part of their first visits is free.
+        free = 1 / self.cost_columns.surroundings.again
+        first = distinct * self._parts(boundary.outer, passed)
+        again, repeated = np.maximum(served - free * first, 0.0), np.maximum(served - first, 0.0)
+        self.cost_columns.book(costs, outer, again * wide, repeated * wide + distinct * narrow, outer_instances)
         if inner:
-            firsts = distinct * self._parts(boundary.inner, passed)
-            every = filled - firsts * self._parts_inside(boundary, passed)
-            again = np.maximum(np.maximum(words - firsts, every), 0.0)
-            reads = (again * wide + copies * distinct * narrow) * self.cost_columns.arch.inner_drain_read
+            first = distinct * self._parts(boundary.inner, passed)
+            most = first * self._parts_inside(boundary, passed)
+            again = np.maximum(np.maximum(words - free * first, filled - free * most), 0.0)
+            repeated = np.maximum(np.maximum(words - first, filled - most), 0.0)
+            reads = (repeated * wide + copies * distinct * narrow) * self.cost_columns.arch.inner_drain_read
             self.cost_columns.book(costs, inner, reads, again * wide, inner_instances)
         return found
 

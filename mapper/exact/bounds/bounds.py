@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,15 +30,16 @@ import numpy as np
 
 from ...tilings import Tiling, grid
 from ..arrays import axis_limits
-from ..cost_columns import CostColumns
+from ..effort import EFFORT, Effort
 from ..footprints import Footprints
 from ..hierarchy import BLOCK_END, Block, Hierarchy, MemoryBoundary, NodeGroup, State
 from ..rows import Floats, Ints
-from .array_groups import ArrayGroup, any_arrays
+from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside, inside_each
 from .boundary_costs import BoundaryBounds
-from .lattice import MOST_CELLS, Lattice, check_searchable
+from .lattice import Lattice, check_searchable
 from .loop_charges import End, LoopCharge, LoopCharges
+from .table_columns import TableColumns
 from .table_memo import TableBudget, TableMemo
 
 TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
@@ -51,6 +52,9 @@ without losing what is perfect about them."""
 
 FEWEST_CELLS = 500
 """Cells that a lattice has at least, however little memory there is: fewer would say nothing."""
+
+FINER = 6
+"""By how many times as many cells a lattice gets finer."""
 
 MOST_STATES = 600
 """States of a placement that are counted."""
@@ -99,9 +103,10 @@ class Bounds:
     """Tables over one lattice, made when they are asked for: (groups of arrays, columns, lattice), where one group may
     stand for all of them.
 
-    arrays   what the arrays of all rows have in common; None: nothing
+    groups   what the arrays of all rows of each group have in common; none: one group, of which nothing is known
     alike    bounds over the same lattice for other arrays: what does not depend on arrays is taken from there
-    outside  bounds whose tables for all that lies outside the fanouts hold for these arrays too
+    outside  per group, bounds where nothing is known of the arrays inside some fanout
+    since    that fanout; of others, 0
     level    which of `Lattice.for_groups` the lattice is, for a group of arrays
     settled  whether finer tables would add little
     """
@@ -111,23 +116,26 @@ class Bounds:
         hierarchy: Hierarchy,
         footprints: Footprints,
         lattice: Lattice,
-        cost_columns: CostColumns,
-        arrays: ArrayGroup | None = None,
+        columns: TableColumns,
+        groups: Sequence[ArrayGroup] = (),
         alike: Bounds | None = None,
-        outside: Bounds | None = None,
+        outside: Sequence[Callable[[int], Bounds]] = (),
+        since: int = 0,
         budget: TableBudget | None = None,
         moves: LoopCharges | None = None,
     ) -> None:
         self.hierarchy = hierarchy
         self.footprints = footprints
         self.lattice = lattice
-        self.cost_columns = cost_columns
-        self.arrays = arrays or any_arrays(hierarchy)
+        self.columns = columns
+        self.cost_columns = columns.tables
+        self.groups = tuple(groups) or (any_arrays(hierarchy),)
+        self.arrays = self.groups[0] if len(self.groups) == 1 else stacked(self.groups, len(hierarchy.problem.dims))
         self.moves: LoopCharges = (moves or LoopCharges(hierarchy)) if alike is None else alike.moves
         self.memo: TableMemo = (budget or TableBudget()).memo() if alike is None else alike.memo.budget.memo()
         known = None if alike is None else alike.boundaries
         self.boundaries: BoundaryBounds = BoundaryBounds(
-            hierarchy, lattice, cost_columns, self.arrays, known, self.memo
+            hierarchy, lattice, columns.tables, self.arrays, known, self.memo
         )
         self.dims = hierarchy.problem.dim_names
         self.every_dim = range(len(self.dims))
@@ -136,6 +144,7 @@ class Bounds:
         self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
         self._alike = alike
         self._outside = outside
+        self._since = since
         self._full: dict[tuple[int, tuple[int, ...]], Floats] = {} if alike is None else alike._full
 
     @property
@@ -146,6 +155,16 @@ class Bounds:
     def forget(self) -> None:
         """Drop all tables; they are made again when they are asked for."""
         self.memo.forget()
+
+    def finer(self, most_cells: float) -> Bounds | None:
+        """Bounds for any arrays over a lattice that is several times as fine, of at most so many cells, in place of
+        these; None: there is none."""
+        cells, lattice = math.prod(self.lattice.shape), self.lattice
+        if lattice.is_whole or FINER * cells > 2 * most_cells:
+            return None
+        self.forget()
+        finer = lattice.of_cells(int(min(FINER * cells, most_cells)))
+        return Bounds(self.hierarchy, self.footprints, finer, self.columns, budget=self.memo.budget, moves=self.moves)
 
     def prepare(self, state: State) -> None:
         """Make the tables that a bound on rows with nothing but arrays decided takes."""
@@ -161,7 +180,7 @@ class Bounds:
                 self.memo.keep(key, table[members])
 
     def at(self, table: Floats, tiles: Ints, member: Ints) -> Floats:
-        """(columns, rows) of a table at one tile per row, (rows, dims).
+        """(columns of rows, rows) of a table at one tile per row, (rows, dims).
 
         member  (rows,) the group of arrays that each row belongs to, of those that the table is for
         """
@@ -170,26 +189,30 @@ class Bounds:
         if len(table) > 1:
             first = first + member * (columns * cells)
         found: Floats = table.reshape(-1)[first + cells * np.arange(columns)[:, None]]
-        return found
+        return self.columns.in_rows(found)
 
     def _owner(self, state: State) -> Bounds:
         """Whose tables of a state hold for these arrays too."""
-        if self._outside is not None and state.passed == len(self.hierarchy.fanouts):
-            return self._outside._owner(state)
-        if self._alike is not None and self.moves.steps(state).same:
+        since = self.moves.steps(state).since
+        if self._alike is not None and since == len(self.hierarchy.fanouts):
             return self._alike._owner(state)
+        if len(self._outside) == 1 and since > self._since:
+            return self._outside[0](since)
         return self
 
     def table(self, state: State) -> Floats:
         """(groups, columns, lattice) least cost of all that lies above a tile: temporal loops come next, or a fanout.
 
-        Outside all fanouts, and without a boundary that waits since inside, it is the same for all arrays.
+        Outside all fanouts, and without a boundary that waits since inside, it is the same for all arrays; and for all
+        that have the same arrays outside what has been passed, if nothing waits since inside that.
         """
         owner = self._owner(state)
         return owner.memo.of((TABLE, state), lambda: owner._made(state))
 
     def _made(self, state: State) -> Floats:
-        above = self.moves.steps(state).passing
+        above, since = self.moves.steps(state).passing, self.moves.steps(state).since
+        if self._outside and since > self._since:
+            return np.concatenate([outside(since).table(state) for outside in self._outside])
         return self._loops(state) if above is None else self._fanout(above, state.passed)
 
     def _fanout(self, above: State, fanout: int) -> Floats:
@@ -271,8 +294,10 @@ class Bounds:
             near = np.zeros((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
             for boundary in sorted(choice):
                 near += self._by_first(boundary, block, self.boundaries.cost(boundary, state.passed))
-            far = self.lattice.around(self.table(above), self.every_dim)
-            yield AroundBlock(tuple(sorted(choice)), near, far)
+            # The tile grows along the dimension of the outermost loop, and of those that charge no more than this.
+            inner = [d for d in block.inner if moved[d] <= choice]
+            ways = (self.lattice.around(self.table(above), {*inner, d}) for d in block.outermost if moved[d] <= choice)
+            yield AroundBlock(tuple(sorted(choice)), near, functools.reduce(np.minimum, ways))
 
     def _by_first(self, boundary: MemoryBoundary, block: Block, values: Floats) -> Floats:
         """The least over the tiles that may be charged by the first of a block's loops that moves them."""
@@ -282,26 +307,33 @@ class Bounds:
             least = np.minimum(least, self.lattice.around(values, [*free, d]))
         return least
 
-    def charged_inside(self, boundary: MemoryBoundary, block: Block, tiles: Ints, shared: Floats) -> Floats:
+    def charged_inside(self, boundary: MemoryBoundary, block: Block, tiles: Ints, most: Ints, shared: Floats) -> Floats:
         """(columns, rows) least cost of a boundary that the first of a block's loops charges which moves it, inside all
         fanouts.
 
         tiles   (rows, dims) below the block
+        most    (rows, dims) the largest tiles above it
         shared  (rows,) instances that may share a serving, at most
         """
         words = self.memo.of(
-            (FIRST_WORDS, boundary, block),
-            lambda: self._by_first(boundary, block, self.boundaries.words_at_tiles(boundary)[None, None]),
+            (FIRST_WORDS, boundary), lambda: self.lattice.within(self.boundaries.words_at_tiles(boundary))
         )
-        at_tiles = words.reshape(-1)[self.lattice.cell(tiles)]
-        found: Floats = self.any_boundaries.book(boundary, 0, at_tiles, shared)[0]
+        charged = tiles.copy()
+        free = [d for d in block.inner if d not in self.moves.moving[boundary.tensor]]
+        charged[:, free] = most[:, free]
+        least = words.reshape(-1)[self.lattice.cell(charged)]
+        for d in filter(block.may_have, self.moves.sliding(boundary)):
+            slid = charged.copy()
+            slid[:, d] = most[:, d]
+            least = np.minimum(least, words.reshape(-1)[self.lattice.cell(slid)])
+        found: Floats = self.any_boundaries.book(boundary, 0, least, shared)[0]
         return found
 
     @functools.cached_property
     def any_boundaries(self) -> BoundaryBounds:
-        """What boundaries cost for any arrays."""
+        """What boundaries cost for any arrays, in all columns of rows."""
         any_array = any_arrays(self.hierarchy)
-        return BoundaryBounds(self.hierarchy, self.lattice, self.cost_columns, any_array, self.boundaries)
+        return BoundaryBounds(self.hierarchy, self.lattice, self.columns.rows, any_array, self.boundaries)
 
     def _decided(self, table: Floats, dims: tuple[int, ...]) -> list[Floats | None]:
         tables: list[Floats | None] = [table]
@@ -337,16 +369,21 @@ class Bounds:
             self._full[key] = np.where(fits, 0.0, np.inf).reshape(self.lattice.shape)
         return self._full[key]
 
-    def beyond(self, state: State, fanout: int) -> Floats:
-        """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's."""
+    def beyond(self, state: State, fanout: int, waiting: bool = True) -> Floats:
+        """(groups, columns, lattice) least cost of all that lies above a fanout, over all tiles around its array's.
+
+        waiting  together with what comes from memories inside the fanout, as far as it must wait; else without all that
+        """
         while state.passed <= fanout:
             if self.hierarchy.at_fanout(state):
                 state = self.hierarchy.passing(state)
                 continue
             (node_group, *_) = self.hierarchy.next_node_groups(state)
-            if node_group == BLOCK_END and state.passed == fanout and state.waiting:
+            if node_group == BLOCK_END and state.passed == fanout and state.waiting and waiting:
                 return self._beyond_block(state)
             state = self.hierarchy.place(state, node_group, ())
+        if not waiting:
+            state = state.charging(state.waiting)
         owner = self._owner(state)
         return owner.memo.of((BEYOND, state), lambda: self.lattice.around(owner.table(state), self.every_dim))
 
@@ -369,7 +406,9 @@ class Bounds:
         return placed, count
 
 
-def lattice_of(hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], most_cells: int = MOST_CELLS) -> Lattice:
+def lattice_of(
+    hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], most_cells: int, effort: Effort = EFFORT
+) -> Lattice:
     """The lattice of a problem's tiles. Raises ProblemError for a dimension that is too long.
 
     most_cells  where perfect tiles would take more, the lattice is a coarse one of ragged tiles: these are among them
@@ -380,14 +419,14 @@ def lattice_of(hierarchy: Hierarchy, tiling: Tiling, linear: Sequence[bool], mos
         tiling == "perfect"
         and math.prod(len(grid(size, "perfect", True)) for size in sizes) > PERFECT_CELLS * most_cells
     ):
-        return Lattice(sizes, "ragged", linear, most_cells, for_perfect=True)
-    return Lattice(sizes, tiling, linear, most_cells)
+        return Lattice(sizes, "ragged", linear, most_cells, True, effort.group_cells)
+    return Lattice(sizes, tiling, linear, most_cells, group_cells=effort.group_cells)
 
 
-def cells_for(moves: LoopCharges, columns: int, nbytes: float) -> int:
+def cells_for(moves: LoopCharges, columns: int, nbytes: float, effort: Effort = EFFORT) -> int:
     """How many cells a lattice may have, so that all tables of a placement take about so much memory."""
     tables = 3 * states_above(moves, moves.hierarchy.start(moves.hierarchy.fullest_placement), MOST_STATES)
-    return int(min(MOST_CELLS, max(FEWEST_CELLS, nbytes / (8 * columns * tables))))
+    return int(min(effort.most_cells, max(FEWEST_CELLS, nbytes / (8 * columns * tables))))
 
 
 def states_above(moves: LoopCharges, start: State, most: int) -> int:

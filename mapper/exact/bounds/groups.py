@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
+from ..effort import EFFORT, Effort
 from ..hierarchy import State
 from ..rows import Ints
-from .array_groups import ArrayGroup, some_of, stacked
+from .array_groups import ArrayGroup, from_fanout, group_key
 from .bounds import Bounds
-from .lattice import LEVEL_FOR_ANY, Lattice
-
-CELLS_AT_ONCE = 40_000
-"""Numbers in a table for several groups of arrays at once, about."""
-
-CELLS_IN_USE = 200_000
-"""Cells of the lattices of all groups of arrays whose tables are kept, about."""
+from .lattice import Lattice
 
 
 class GroupBounds:
@@ -25,10 +21,12 @@ class GroupBounds:
     root  bounds for any arrays over the whole lattice
     """
 
-    def __init__(self, root: Bounds) -> None:
+    def __init__(self, root: Bounds, effort: Effort = EFFORT) -> None:
         self.root = root
+        self.effort = effort
         self._rough: dict[int, Bounds] = {}
         self._in_use: list[Bounds] = []
+        self._outside: dict[Hashable, Bounds] = {}
 
     def keep(self, bounds: Bounds) -> None:
         """Keep the tables of the groups that were used last, and drop those of the others."""
@@ -38,13 +36,8 @@ class GroupBounds:
             self._in_use.remove(bounds)
         self._in_use.append(bounds)
         columns = self.root.cost_columns.count
-        while self._in_use[1:] and sum(used.cells for used in self._in_use) * columns > CELLS_IN_USE:
+        while self._in_use[1:] and sum(used.cells for used in self._in_use) * columns > self.effort.cells_in_use:
             self._in_use.pop(0).forget()
-
-    @property
-    def for_any(self) -> Bounds:
-        """Bounds for any arrays to start with."""
-        return self.rough(min(LEVEL_FOR_ANY, len(self.root.lattice.for_groups) - 1))
 
     def rough(self, level: int = 0) -> Bounds:
         """Bounds for any arrays over one of the lattices."""
@@ -55,59 +48,71 @@ class GroupBounds:
             self._rough[level] = self._over(lattice)
         return self._rough[level]
 
-    def of(self, arrays: ArrayGroup, level: int = 0) -> Bounds:
-        """Bounds for rows with arrays of a group only."""
-        bounds = self._over(self.root.lattice.for_groups[level], arrays, self.rough(level))
+    def of(self, *groups: ArrayGroup, level: int = 0) -> Bounds:
+        """Bounds for rows with arrays of some groups only."""
+        outside = [partial(self._known_outside, group, level) for group in groups]
+        bounds = self._over(self.root.lattice.for_groups[level], groups, self.rough(level), outside)
         bounds.level = level
         return bounds
+
+    def _known_outside(self, group: ArrayGroup, level: int, fanout: int) -> Bounds:
+        """Bounds where the arrays of a fanout, and of those outside it, are those of a group; many groups share it."""
+        known = from_fanout(group, fanout, self.root.hierarchy)
+        key = level, fanout, group_key(known)
+        if key not in self._outside:
+            outside = [partial(self._known_outside, group, level)]
+            lattice = self.root.lattice.for_groups[level]
+            self._outside[key] = self._over(lattice, [known], self.rough(level), outside, fanout)
+        return self._outside[key]
 
     @property
     def at_once(self) -> int:
         """Groups whose tables are made together."""
         columns = self.root.cost_columns.count
-        return max(1, CELLS_AT_ONCE // (math.prod(self.root.lattice.for_groups[0].shape) * columns))
+        return max(1, self.effort.cells_at_once // (math.prod(self.root.lattice.for_groups[0].shape) * columns))
 
     def of_several(self, groups: Sequence[ArrayGroup], start: State) -> Iterator[Bounds]:
         """Bounds for several groups over the first of the lattices, for as many of them at once as tables may be large,
         in their order; with what their first bounds take, where nothing but arrays is decided."""
         count = self.at_once
         for several in (groups[first : first + count] for first in range(0, len(groups), count)):
-            bounds = self.of(stacked(several, len(self.root.dims)))
+            bounds = self.of(*several)
             bounds.prepare(start)
             yield bounds
 
     def some_of(self, bounds: Bounds, members: Ints) -> Bounds:
         """Bounds for some of the groups that were stacked, with the tables that were made first."""
-        some = self.of(some_of(bounds.arrays, members))
+        some = self.of(*(bounds.groups[member] for member in members))
         some.take_over(bounds, members)
         return some
 
     def finer(self, group: Bounds) -> Bounds | None:
         """Bounds for the same group over the next lattice; None: there is none."""
         level = group.level + 1
-        return self.of(group.arrays, level) if level < len(self.root.lattice.for_groups) else None
+        return self.of(*group.groups, level=level) if level < len(self.root.lattice.for_groups) else None
 
     def of_one(self, group: Bounds, arrays: Sequence[Ints]) -> Bounds:
-        """Bounds for one member of a group: its own arrays, and the group's tables of all that lies outside them."""
-        own = replace(group.arrays, array=tuple(arrays))
-        return self._over(group.lattice, own, group, group)
+        """Bounds for one member of a group, with its own arrays."""
+        return self.of(replace(group.groups[0], array=tuple(arrays)), level=group.level)
 
     def _over(
         self,
         lattice: Lattice,
-        arrays: ArrayGroup | None = None,
+        groups: Sequence[ArrayGroup] = (),
         alike: Bounds | None = None,
-        outside: Bounds | None = None,
+        outside: Sequence[Callable[[int], Bounds]] = (),
+        since: int = 0,
     ) -> Bounds:
         root = self.root
         return Bounds(
             root.hierarchy,
             root.footprints,
             lattice,
-            root.cost_columns,
-            arrays,
+            root.columns,
+            groups,
             alike,
             outside,
+            since,
             root.memo.budget,
             root.moves,
         )

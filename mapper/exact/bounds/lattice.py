@@ -16,10 +16,8 @@ import numpy as np
 
 from ....ir import Problem, ProblemError
 from ...tilings import Tiling, grid, linear_growth
+from ..effort import EFFORT
 from ..rows import Floats, Ints
-
-MOST_CELLS = 100_000
-"""Cells of a lattice, at most: more tiles share cells, which keeps bounds valid and makes them coarser."""
 
 LONGEST_DIMENSION = 2**25
 """The largest size of a dimension that is searched: tables have an entry for each of its elements."""
@@ -27,14 +25,11 @@ LONGEST_DIMENSION = 2**25
 LONGEST_WINDOW = 2**14
 """The same for ragged tilings of a dimension under strides: every size of a tile counts there."""
 
-GROUP_CELLS = (1_500, 25_000)
-"""Cells of the lattices on which groups of ragged arrays are bounded, at most, before it is done on the whole one."""
+STEPS_TRIED = 20
+"""Steps that are tried, by bisection, to let neighbours share cells."""
 
 FEW = 8
 """So few numbers next to each other are handled one column after the other: numpy's inner loop would be as short."""
-
-LEVEL_FOR_ANY = 1
-"""Which of these lattices bounds hold for that are the same for all arrays, and are made once."""
 
 
 def check_searchable(problem: Problem, tiling: Tiling) -> None:
@@ -52,6 +47,7 @@ class Lattice:
     """Cells per dimension.
 
     for_perfect  whether the tiles of a search are perfect all the same, and the lattice is a coarse one of ragged tiles
+    group_cells  cells of the lattices for groups of arrays, at most
     least, most  per dimension, the smallest and the largest tile of each cell, of those that stand for others
     places       per dimension, for every tile from 0 to the size: its cell
     """
@@ -61,13 +57,15 @@ class Lattice:
         sizes: Sequence[int],
         tiling: Tiling,
         even: Sequence[bool],
-        most_cells: int = MOST_CELLS,
+        most_cells: int = EFFORT.most_cells,
         for_perfect: bool = False,
+        group_cells: tuple[int, ...] = EFFORT.group_cells,
     ) -> None:
         self.sizes = tuple(sizes)
         self.tiling = tiling
         self.even = tuple(even)
         self.for_perfect = for_perfect
+        self.group_cells = group_cells
         self._folds: list[tuple[int, ...]] = []
         self.tiles: list[Ints] = []
         for size, grows in zip(self.sizes, self.even, strict=True):
@@ -94,12 +92,21 @@ class Lattice:
                 self.cells[d] = _shared_cells(axis, count)
                 self._folds[d] = (int(self.cells[d][-1]) + 1,)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every tile has a cell of its own."""
+        return all(len(cells) == n for cells, n in zip(self.cells, self.shape, strict=True)) and not self.for_perfect
+
+    def of_cells(self, most_cells: int) -> Lattice:
+        """A lattice of the same tiles, of at most so many cells."""
+        return Lattice(self.sizes, self.tiling, self.even, most_cells, self.for_perfect, self.group_cells)
+
     @cached_property
     def for_groups(self) -> tuple[Lattice, ...]:
         """Lattices to bound groups of arrays on, one after the other: from a few cells to all of them."""
         if self.tiling == "perfect" or self.for_perfect:
             return (self,)
-        fewer = [n for n in GROUP_CELLS if 2 * n < math.prod(self.shape)]
+        fewer = [n for n in self.group_cells if 2 * n < math.prod(self.shape)]
         return (*(Lattice(self.sizes, self.tiling, self.even, n) for n in fewer), self)
 
     @cached_property
@@ -171,6 +178,14 @@ class Lattice:
                 before *= n
         return table
 
+    def within(self, table: Floats) -> Floats:
+        """(lattice): for every cell, the least over tiles that are no larger along any dimension."""
+        for d, least in enumerate(self.least):
+            rising = np.argsort(least)
+            table = np.minimum.accumulate(np.take(table, rising, axis=d), axis=d)
+            table = np.take(table, np.argsort(rising), axis=d)
+        return table
+
 
 def _in_long_loops(lines: Floats) -> list[Floats]:
     """The same numbers, (before, n, after), in parts over which numpy's inner loops are long."""
@@ -202,8 +217,28 @@ def _prime_powers(size: int) -> list[tuple[int, int]]:
 
 
 def _shared_cells(axis: Ints, count: int) -> Ints:
-    """Cells of tiles in descending order: the whole dimension alone, the others in even steps of their logarithm."""
-    logs = np.log(axis[1:].astype(np.float64))
-    steps = np.floor((logs[0] - logs) / max(logs[0] - logs[-1], 1e-9) * (count - 1 - 1e-9))
-    _, cells = np.unique(np.append(-1, steps), return_inverse=True)
-    return cells.astype(np.int64)
+    """Cells of tiles in descending order, so many at most: the whole dimension alone, the others so that the largest
+    tile of a cell is no more times as large as its smallest one than it must be."""
+    falling = -np.log(axis[1:].astype(np.float64))
+    fine, wide = 0.0, float(falling[-1] - falling[0])  # with steps of the second, one cell would do
+    starts = [0]
+    for _ in range(STEPS_TRIED):
+        step = (fine + wide) / 2
+        tried = _starts(falling, step, count)
+        if len(tried) < count:
+            wide, starts = step, tried
+        else:
+            fine = step
+    sizes = np.diff([*starts, len(falling)])
+    return np.repeat(np.arange(len(starts) + 1), [1, *sizes])
+
+
+def _starts(values: Floats, step: float, most: int) -> list[int]:
+    """Where groups of ascending values begin that span no more than a step; of more than so many, only these."""
+    found = [0]
+    while len(found) < most:
+        after = int(np.searchsorted(values, values[found[-1]] + step + 1e-12, side="right"))
+        if after == len(values):
+            break
+        found.append(after)
+    return found

@@ -45,14 +45,15 @@ class NextSteps(NamedTuple):
     ends       those node groups
     moves      what a loop can charge, and the state after that
     free       dimensions that move nothing that waits
-    same       whether arrays do not matter any more: all fanouts are passed, and nothing waits since inside one
+    since      the innermost fanout whose arrays still matter: it is to come, or something waits since inside it; the
+               number of fanouts, where none does
     """
 
     passing: State | None
     ends: tuple[End, ...]
     moves: tuple[tuple[LoopCharge, State], ...]
     free: tuple[int, ...]
-    same: bool
+    since: int
 
 
 class LoopCharges:
@@ -76,11 +77,10 @@ class LoopCharges:
 
     def _steps_from(self, state: State) -> NextSteps:
         hierarchy, waiting = self.hierarchy, state.waiting
-        fanouts = range(len(hierarchy.fanouts))
-        inside = any(hierarchy.between(fanout, boundary) for boundary in waiting for fanout in fanouts)
-        same = state.passed == len(fanouts) and not inside
+        inside = (f for boundary in waiting for f, memories in enumerate(hierarchy.inside) if memories > boundary.inner)
+        since = min((state.passed, *inside))
         if hierarchy.at_fanout(state):
-            return NextSteps(hierarchy.passing(state), (), (), (), same)
+            return NextSteps(hierarchy.passing(state), (), (), (), since)
         ends = tuple(
             End(
                 node_group,
@@ -91,7 +91,7 @@ class LoopCharges:
         )
         may_have = state.block.may_have if ends[0].node_group == BLOCK_END and state.block else lambda _: True
         moves = tuple((move, state.charging(move.moved)) for move in self.of(waiting) if any(map(may_have, move.dims)))
-        return NextSteps(None, ends, moves, tuple(filter(may_have, self.free(waiting))), same)
+        return NextSteps(None, ends, moves, tuple(filter(may_have, self.free(waiting))), since)
 
     def free(self, waiting: tuple[MemoryBoundary, ...]) -> tuple[int, ...]:
         """Dimensions that move none of the waiting tensors."""

@@ -13,6 +13,7 @@ from longer import blocks
 from tilewright.arch import Architecture, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, Objective, evaluate
 from tilewright.ir import InfeasibleError, Problem
+from tilewright.mapper.exact.effort import EFFORT, Effort
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import TILINGS, Tiling
@@ -62,10 +63,17 @@ def tiling_of(ragged: bool) -> Tiling:
     return "ragged" if ragged else "perfect"
 
 
-def searched(problem: Problem, arch: Architecture, objective: str, tiling: Tiling, space: Space = "even") -> float:
+def searched(
+    problem: Problem,
+    arch: Architecture,
+    objective: str,
+    tiling: Tiling,
+    effort: Effort = EFFORT,
+    space: Space = "even",
+) -> float:
     """The optimum that the search proves; infinite if it finds that nothing fits."""
     try:
-        mapping, cost, certificate = search_exact(problem, arch, objective, tiling, space)
+        mapping, cost, certificate = search_exact(problem, arch, objective, tiling, space, effort=effort)
     except InfeasibleError:
         return float("inf")
     assert certificate.proven
@@ -84,17 +92,17 @@ def test_optimum_of_brute_force(seeds: range) -> None:
 
 
 @pytest.mark.parametrize("most_tiles", [0, 40_000])
-def test_optimum_by_finer_and_finer_tables(most_tiles: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_optimum_by_finer_and_finer_tables(most_tiles: int) -> None:
     """Ragged arrays are bounded on several lattices, one after the other, however small the problem; and innermost
     tiles are found all at once, or one dimension after the other."""
     some = map(pair_of, range(40 if most_tiles else 80))
     chosen = [(problem, arch) for problem, arch, ragged in some if ragged and arch.fanouts]
     # What is found without these settings is compared with brute force above.
     expected = [searched(problem, arch, "edp", "ragged") for problem, arch in chosen]
-    monkeypatch.setattr("tilewright.mapper.exact.first_tiles.MOST_TILES", most_tiles)
-    monkeypatch.setattr("tilewright.mapper.exact.bounds.lattice.GROUP_CELLS", (2, 4, 8))
-    monkeypatch.setattr("tilewright.mapper.exact.exploring.ROWS_OF_LONG_STEPS", -1)
-    found = [searched(problem, arch, "edp", "ragged") for problem, arch in chosen]
+    effort = Effort(
+        most_tiles=most_tiles, group_cells=(2, 4, 8), rows_of_long_steps=-1, first_cells=4, looked_at_per_cell=0
+    )
+    found = [searched(problem, arch, "edp", "ragged", effort) for problem, arch in chosen]
     assert found == pytest.approx(expected, rel=1e-9)
     assert len(found) > 5
 
@@ -183,7 +191,7 @@ def test_uneven_optimum_of_brute_force(seeds: range) -> None:
         tiling = tiling_of(ragged)
         mappings = brute_force.uneven_mappings(problem, arch, tiling)
         expected = brute_force.best_of(mappings, arch, OBJECTIVES)
-        found = {objective: searched(problem, arch, objective, tiling, "uneven") for objective in OBJECTIVES}
+        found = {objective: searched(problem, arch, objective, tiling, space="uneven") for objective in OBJECTIVES}
         assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
 
 
@@ -214,7 +222,7 @@ def test_uneven_is_never_worse_and_sometimes_better(tiling: Tiling) -> None:
             levels = (memory("DRAM", shared_bits_per_cycle=8.0), memory("buffer", size_bits=8 * words, halo="none"))
             arch = Architecture(name="one", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=0.0))
             problem = gemm(6, 4, 9)
-            even, uneven = (searched(problem, arch, objective, tiling, space) for space in SPACES)
+            even, uneven = (searched(problem, arch, objective, tiling, space=space) for space in SPACES)
             assert uneven <= even * (1 + 1e-9)
             better += uneven < even * (1 - 1e-6)
     assert better >= 2

@@ -6,6 +6,7 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,12 +18,13 @@ from paths import Step, context_of, random_uneven, steps_to
 from tilewright.arch import Architecture
 from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Mapping, MappingError, Problem
-from tilewright.mapper.exact import array_choices, placements
 from tilewright.mapper.exact.array_choices import ArrayChoices, ArrayPlans
 from tilewright.mapper.exact.bounds.array_groups import group_of
 from tilewright.mapper.exact.bounds.bounds import Bounds
+from tilewright.mapper.exact.bounds.table_columns import TableColumns
 from tilewright.mapper.exact.canonical import canonical_problem
 from tilewright.mapper.exact.context import SearchContext
+from tilewright.mapper.exact.effort import EFFORT
 from tilewright.mapper.exact.fanouts import groups_of
 from tilewright.mapper.exact.hierarchy import Outline, Placement
 from tilewright.mapper.exact.placements import OpenPlacement, Placements
@@ -77,7 +79,12 @@ def check_path(mapping: Mapping, cost: Cost, context: SearchContext, rng: random
     """All tables along a mapping's path: those for any arrays, and, over every lattice, those for its own."""
     steps, most = list(steps_to(mapping, context)), columns_of(cost, context) * SLACK
     arrays, root = steps[0].rows.arrays, context.bounds
-    groups = [root, context.groups.rough()]
+    some_ports = TableColumns.of(root.columns.rows, root.columns.rows.ports[::2])
+    groups = [
+        root,
+        context.groups.rough(),
+        Bounds(root.hierarchy, root.footprints, root.lattice, some_ports),
+    ]
     group: Bounds | None = context.groups.of(group_of(context.hierarchy, context.tiling, arrays))
     while group is not None:
         groups += [group, context.groups.of_one(group, [array[0] for array in arrays])]
@@ -149,12 +156,11 @@ MOST_MAPPINGS = 160
 
 
 @pytest.mark.parametrize("seeds", blocks(100, 20))
-def test_every_mapping_of_small_spaces(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_mapping_of_small_spaces(seeds: range) -> None:
     """Half of the time placements and arrays are decided in as many steps as possible."""
     found: Counter[str] = Counter()
     for seed in seeds:
-        monkeypatch.setattr(array_choices, "ROWS_AT_FIRST", 20_000 * (seed % 2))
-        monkeypatch.setattr(placements, "DECIDED_AT_ONCE", 1024 * (seed % 2))
+        effort = EFFORT if seed % 2 else replace(EFFORT, rows_at_first=0, decided_at_once=0)
         rng = random.Random(seed)
         original, machine = random_problem(rng, 3), random_architecture(rng, rng.randint(0, 2), capacity=24)
         ragged, space, rate = rng.random() < 0.5, rng.choice(SPACES), rng.choice([None, 0.3, 3.0, 30.0])
@@ -166,7 +172,7 @@ def test_every_mapping_of_small_spaces(seeds: range, monkeypatch: pytest.MonkeyP
             "even": brute_force.all_mappings(problem, arch, ragged),
             "uneven": brute_force.uneven_mappings(problem, arch, TILINGS[ragged]),
         }[space]
-        context = context_of(problem, arch, TILINGS[ragged], space, rate)
+        context = context_of(problem, arch, TILINGS[ragged], space, rate, effort=effort)
         plans = ArrayPlans(context)
         for mapping, cost in mappings_that_fit(every, arch):
             steps = check_path(mapping, cost, context, rng)
@@ -215,9 +221,9 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
 
 @pytest.mark.parametrize("seeds", blocks(48, 12))
 @pytest.mark.parametrize("most_cells", [30, 100_000])
-def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int) -> None:
     """Lattices whose cells hold several tiles, too."""
-    monkeypatch.setattr("tilewright.mapper.exact.bounds.lattice.GROUP_CELLS", (20, 80))
+    effort = replace(EFFORT, group_cells=(20, 80))
     checked = coarse = 0
     for seed in seeds:
         rng = random.Random(seed)
@@ -226,7 +232,7 @@ def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int, monkeyp
             problem, arch = random_problem(rng, 16), random_architecture(rng)
         problem = Problem("larger", tuple((d, n * rng.randint(1, 3)) for d, n in problem.dims), problem.tensors)
         ragged, rate = rng.random() < 0.7, rng.choice([None, 0.3, 3.0, 30.0])
-        context = context_of(problem, arch, TILINGS[ragged], "uneven", rate, most_cells=most_cells)
+        context = context_of(problem, arch, TILINGS[ragged], "uneven", rate, most_cells=most_cells, effort=effort)
         lattice = context.bounds.lattice
         coarse += any(len(axis) > n for axis, n in zip(lattice.tiles, lattice.shape, strict=True))
         mappings = (random_uneven(rng, problem, arch, ragged) for _ in range(4))

@@ -109,3 +109,27 @@ def test_values_along_dimensions_in_any_order() -> None:
     shaped = lattice.along([2, 0], values)
     assert shaped.shape == (2, 1, 2)
     assert all(shaped[i, 0, j] == values[j, i] for i in range(2) for j in range(2))
+
+
+@pytest.mark.parametrize("most_cells", [2_000, 20_000, 200_000])
+def test_a_coarse_lattice_uses_its_cells(most_cells: int) -> None:
+    """As many as it may have, about; the whole dimension has one of its own."""
+    lattice = Lattice((128, 128, 28, 28, 3), "ragged", (True,) * 5, most_cells)
+    assert most_cells / 3 < math.prod(lattice.shape) <= most_cells
+    for tiles, cells in zip(lattice.tiles, lattice.cells, strict=True):
+        assert (np.diff(cells) >= 0).all()
+        assert tiles[cells == 0].tolist() == [tiles.max()]
+
+
+@pytest.mark.parametrize("tiling", TILINGS)
+def test_least_within_every_tile(tiling: Tiling) -> None:
+    lattice = Lattice((12, 7, 4), tiling, (True,) * 3)
+    table = np.random.default_rng(3).integers(0, 1000, lattice.shape).astype(np.float64)
+    found = lattice.within(table)
+    for cell in np.ndindex(*lattice.shape):
+        inside = [
+            table[other]
+            for other in np.ndindex(*lattice.shape)
+            if all(axis[i] <= axis[j] for axis, i, j in zip(lattice.least, other, cell, strict=True))
+        ]
+        assert found[cell] == min(inside)

@@ -12,7 +12,7 @@ from tilewright.arch import Architecture, parse_arch
 from tilewright.ir import Axis, Cascade, FusedMapping, Loop, Node, Tree
 from tilewright.workloads import cascade
 
-FOLDER = Path(__file__).parent.parent / "golden" / "fused"
+FOLDER = Path(__file__).parent / "golden" / "fused"
 
 
 @cache

@@ -1,0 +1,144 @@
+"""`tilewright search` of a cascade: the question, and the page of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import typer
+
+from ..ir import Cascade, TilewrightError
+from .mappings import say_verified
+from .options import refuse_given, tiling_and_space
+from .terminal import is_quiet, noting_interrupts, say, show_document, show_page, status
+
+if TYPE_CHECKING:
+    from ..arch import Architecture
+    from ..cascade_results import CascadeResult
+    from ..mapper.cascades import CascadeQuestion, Fuse
+
+_PROGRAM = "reference.py"
+
+
+@dataclass(frozen=True)
+class CascadeOptions:
+    """The options of a search that cascades know, as they stand on the command line."""
+
+    objective: str
+    tiling: str | None
+    space: str
+    fuse: str
+    pareto: str | None
+    time_limit: float | None
+    memory_limit: str
+    out: Path | None
+    form: str | None
+    verify: bool
+    store: Path | None
+    no_cache: bool
+
+
+def search_cascade_named(
+    context: typer.Context, cascade: Cascade, machine: Architecture, options: CascadeOptions
+) -> None:
+    """Search, write the files that are asked for, and print the page or a document."""
+    from ..arguments import cascade_question_of, limits_of
+    from ..forms import check_knows_trees
+    from ..results import prepare_folder
+
+    refuse_of_cascades(context, "strategy", "seed", "top", "dataflow", "constraints", "constraint")
+    if options.form is not None:
+        check_knows_trees(options.form)
+    if options.pareto is not None:
+        refuse_given(context, "the store keeps no fronts of cascades yet", "store")
+    tiling, space = tiling_and_space(options.tiling, options.space)
+    limits = limits_of(options.time_limit, options.memory_limit)
+    wanted = "edp" if options.pareto is not None else options.objective
+    question = cascade_question_of(cascade, machine, wanted, tiling, space, cast("Fuse", options.fuse), limits)
+    if options.out is not None:
+        prepare_folder(options.out)
+    what = f"searching the best mapping of {cascade.name} on {machine.name}"
+    with noting_interrupts() as interrupts, status(what):
+        results, origin = _front(question) if options.pareto is not None else _best(question, options)
+    if interrupts:
+        say("interrupted: this is the best found so far; the same command searches to the end")
+    if options.pareto is not None:
+        _show_front(results, options)
+    else:
+        _show(results[0], question, options, origin)
+    for result in results if options.verify else ():
+        with status(f"running the program of {cascade.name}"):
+            verification = result.verify()
+        say_verified(verification, quiet=options.form is not None)
+
+
+def refuse_of_cascades(context: typer.Context, *options: str) -> None:
+    """TilewrightError for the first of these options that the command line has: cascades do not know them."""
+    try:
+        refuse_given(context, "this option does not know cascades yet", *options)
+    except TilewrightError as error:
+        raise TilewrightError(error.message, where=error.where, hint="leave it out, or give a single layer") from None
+
+
+def _front(question: CascadeQuestion) -> tuple[list[CascadeResult], str]:
+    from ..searches import cascade_front
+
+    return cascade_front(question), ""
+
+
+def _best(question: CascadeQuestion, options: CascadeOptions) -> tuple[list[CascadeResult], str]:
+    """The best mapping, and where it is from, if it was not found just now."""
+    if options.no_cache:
+        from ..cascade_results import CascadeResult
+        from ..mapper.fusing import answer_cascade
+
+        return [CascadeResult.of(question.cascade, question.arch, answer_cascade(question))], ""
+    from ..report.stored import recalled_text
+    from ..stored import cascade_stored
+
+    found = cascade_stored(question, options.store, say)
+    return [found.result], "" if found.record is None else recalled_text(found.record)
+
+
+def _show(result: CascadeResult, question: CascadeQuestion, options: CascadeOptions, origin: str) -> None:
+    from ..forms import emit_fused
+    from ..report.fused_page import fused_result_page
+
+    files = _saved(result, options.out)
+    if options.form is not None:
+        show_document(emit_fused(result, options.form))
+        if origin:
+            say(f"note: {origin}")
+        return
+    reason = None
+    if result.saves == 0 and result.certificate.proven and not is_quiet():
+        from ..mapper.fusing_reasons import why_nothing_is_won
+
+        with status("searching for what fusing lacks"):
+            reason = why_nothing_is_won(question, lambda one: _best(one, options)[0][0].answer)
+    show_page(fused_result_page(result.answer, result.arch, files, origin, reason))
+
+
+def _show_front(results: Sequence[CascadeResult], options: CascadeOptions) -> None:
+    """One line for each result, or one document for each as a JSON list; files go to folders 1, 2, ... of `out`."""
+    from ..report.fused_page import front_page
+
+    for number, result in enumerate(results, 1):
+        _saved(result, options.out and options.out / str(number))
+    if options.form == "json":
+        documents = ",\n".join(result.emit("json").rstrip() for result in results)
+        show_document(f"[\n{documents}\n]")
+    else:
+        show_page(front_page([result.answer for result in results], results[0].arch, options.out))
+
+
+def _saved(result: CascadeResult, out: Path | None) -> tuple[Path, ...]:
+    """The files that are written, and a note where no program can be."""
+    if out is None:
+        return ()
+    files = result.save(out)
+    if all(file.name != _PROGRAM for file in files):
+        say(f"note: no {_PROGRAM}: no program can be written for this mapping yet (`tilewright emit` says why)")
+    return files

@@ -1,0 +1,124 @@
+"""What the visits of one branch cost, in the mean: an ordinary mapping of a tile whose tensors come from where the
+nodes above the branch stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...arch import Architecture
+from ...ir import Mapping, MappingError, Node
+from ..boundaries import Boundary, chains_of
+from ..closed_form import Nest, count_boundaries
+from ..cost import Cost, capacity_parts, check_axes, cost_of, held_width_bits, tile_words
+from ..counts import AccessTable, Counts
+from ..ports import direction_cycles
+
+
+@dataclass(frozen=True)
+class TakenBits:
+    """Bits of one part of a memory: the role that has it, or "" for the part that roles share."""
+
+    memory: str
+    role: str
+    bits: int
+    capacity: int
+
+
+def visit_cost(mapping: Mapping, arch: Architecture, again: int, busy: dict[str, tuple[float, float]]) -> Cost:
+    """The mean cost of a visit. The first node of every tensor stands above the branch.
+
+    again  visits that add to one output tile: in the first alone no sums come in, in the last alone they are finished
+    busy   bits that each memory reads and writes for other reasons: they take cycles, and no energy here
+
+    Raises MappingError when the branch's own nodes or loops do not fit.
+    """
+    check_axes(mapping, arch)
+    for taken in taken_bits(mapping, arch):
+        if taken.bits > taken.capacity:
+            message = f"the nodes of a branch need {taken.bits / 8:,.10g} B, {taken.capacity / 8:,.10g} B are left"
+            raise MappingError(message, where=taken.memory)
+    return _with_busy(mean_cost(mapping, arch, tuple(chains_of(mapping, arch)), again), arch, busy)
+
+
+def mean_cost(mapping: Mapping, arch: Architecture, boundaries: tuple[Boundary, ...], again: int) -> Cost:
+    """Energy and port cycles of some boundaries, in the mean over visits that add to one output tile."""
+    first = _counted(mapping, arch, boundaries)
+    if again == 1:
+        return first
+    resuming = arch.model_copy(update={"first_read_elision": False})
+    return _mean(first, _counted(mapping, resuming, boundaries, finishes=False), 1 / again)
+
+
+def taken_bits(mapping: Mapping, arch: Architecture) -> list[TakenBits]:
+    """What a branch's own nodes take of every bounded part of every memory; the first node of a tensor is not its."""
+    tiles = tile_words(mapping, arch.footprint)
+    homes = set()
+    for tensor in mapping.problem.tensors:
+        item = mapping.nest.items[mapping.nest.node_positions(tensor.name)[0]]
+        assert isinstance(item, Node)
+        homes.add((item.memory, tensor.name))
+    found = []
+    for memory in arch.memories:
+        copies = 2 if memory.double_buffered else 1
+        for part in capacity_parts(memory):
+            bits = sum(
+                copies * tiles[memory.name, t.name] * held_width_bits(arch, memory, t)
+                for t in mapping.problem.tensors
+                if t.role in part.roles and (memory.name, t.name) in tiles and (memory.name, t.name) not in homes
+            )
+            (role,) = part.roles if len(part.roles) == 1 and part.roles <= set(memory.partition_bits) else ("",)
+            found.append(TakenBits(memory.name, role, bits, part.bits))
+    return found
+
+
+def _counted(mapping: Mapping, arch: Architecture, boundaries: tuple[Boundary, ...], finishes: bool = True) -> Cost:
+    counts = count_boundaries(Nest.of(mapping, arch), mapping, boundaries)
+    for boundary in boundaries:
+        if boundary.inner is not None:
+            key = boundary.inner.name, boundary.tensor.name
+            counts.in_use.setdefault(key, arch.instances(boundary.inner.name))
+    return cost_of(mapping, arch, counts if finishes else _unfinished(counts))
+
+
+def _unfinished(counts: Counts) -> Counts:
+    """The same words, all of them as partial sums."""
+
+    def wide(table: AccessTable) -> AccessTable:
+        return {key: replace(accesses, finished_reads=0, finished_writes=0) for key, accesses in table.items()}
+
+    return replace(counts, total=wide(counts.total), busiest=wide(counts.busiest))
+
+
+def _mean(one: Cost, other: Cost, share: float) -> Cost:
+    """Energy, and cycles of every memory, of a mixture of visits."""
+
+    def mixed(a: float, b: float) -> float:
+        return share * a + (1 - share) * b
+
+    memories = tuple(
+        replace(
+            a,
+            energy_pj=mixed(a.energy_pj, b.energy_pj),
+            read_bits=mixed(a.read_bits, b.read_bits),
+            write_bits=mixed(a.write_bits, b.write_bits),
+            read_cycles=mixed(a.read_cycles, b.read_cycles),
+            write_cycles=mixed(a.write_cycles, b.write_cycles),
+        )
+        for a, b in zip(one.memories, other.memories, strict=True)
+    )
+    energy = mixed(one.energy_pj - one.leakage_pj, other.energy_pj - other.leakage_pj)
+    return replace(one, memories=memories, energy_pj=energy, leakage_pj=0.0)
+
+
+def _with_busy(cost: Cost, arch: Architecture, busy: dict[str, tuple[float, float]]) -> Cost:
+    """The cost when ports are busy for other reasons too; leakage by the latency that results."""
+    memories = []
+    for use, memory in zip(cost.memories, arch.memories, strict=True):
+        reading, writing = direction_cycles(memory, *busy.get(memory.name, (0.0, 0.0)))
+        cycles = use.read_cycles + reading, use.write_cycles + writing
+        memories.append(replace(use, read_cycles=cycles[0], write_cycles=cycles[1], cycles=max(cycles)))
+    overlapped = [cost.compute_cycles, *(use.cycles for use in memories if use.overlaps)]
+    latency = max(overlapped) + sum(use.cycles for use in memories if not use.overlaps)
+    leakage = arch.total_leakage_pj_per_cycle * latency
+    energy = cost.energy_pj - cost.leakage_pj + leakage
+    return replace(cost, memories=tuple(memories), energy_pj=energy, latency_cycles=latency, leakage_pj=leakage)

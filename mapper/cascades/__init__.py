@@ -1,0 +1,30 @@
+"""The search over trees: the best fused mapping of a cascade, proven.
+
+search.py         objectives, orders of operations, the certificate
+tree_search.py    branch and bound over parts of a tree, from the outside in
+parts.py          a part of a tree, and what it finds around it
+sharing.py        which dimensions may be one loop
+placing.py        where nodes may stand among shared loops
+upper_nodes.py    what nodes above a split cost
+upper_memories.py the memories outside all arrays
+branch.py         what a branch of one operation is asked
+loop_bounds.py    what a part weighs at least, for all trips of its loops at once
+oracle.py         branches answered by the exact search of one operation
+tables.py         branches answered by tables, where these are exact:
+table_machine.py  which machines and operations; what they are in tables
+table_form.py     an operation without names: equal ones share tables
+table_lattice.py  tiles as numbers
+table_nodes.py    which nodes and loops are worth having
+table_inside.py   arrays and memories inside them, from the MAC outwards
+table_cuts.py     the least costs below each tile of the nearest memory
+table_branches.py own nodes of that memory, for a visit's tile and homes
+table_nest.py     loops and nodes of an entry
+weights.py        sums of energy and latency
+"""
+
+from __future__ import annotations
+
+from .search import CascadeAnswer, CascadeQuestion, search_cascade, search_cascade_front
+from .tree_search import Fuse
+
+__all__ = ["CascadeAnswer", "CascadeQuestion", "Fuse", "search_cascade", "search_cascade_front"]

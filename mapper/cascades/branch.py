@@ -1,0 +1,87 @@
+"""One branch of a tree: what is asked of the mapping of one operation's visits, and what answers it.
+
+A branch lasts for one visit of its tile: nodes inside it are filled anew at every visit (DESIGN: *barrier*). So what an
+operation costs inside its branch is the number of visits times the cost of an ordinary mapping of the tile, whose
+tensors come from, and go to, the innermost nodes above the branch: their *homes*.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from ...ir import Loop, Node
+from .weights import Weights
+
+Room = tuple[tuple[str, str, int], ...]
+"""Bits that are left in one instance of a memory: (memory, role or "" for the part that roles share, bits)."""
+
+
+@dataclass(frozen=True)
+class BranchQuestion:
+    """All visits of one operation's branch.
+
+    operation  its name
+    sizes      of the tile of one visit, by dimension; all dimensions of the operation
+    homes      by tensor, the memory of the innermost node above the branch
+    room       bits left for the branch's own nodes, for every bounded part of every memory outside all arrays
+    again      visits that add to one output tile, one after the other: in all but the first of them the tile is filled
+               from its home, and first updates read. Costs are means over these visits
+    divides    whether all tiles inside divide those of the visit: only a loop above may leave a ragged last step
+    busy       what the nodes above need for this operation: bits read and written per visit, by memory. It takes
+               cycles of ports, and no energy here
+    """
+
+    operation: str
+    sizes: tuple[tuple[str, int], ...]
+    homes: tuple[tuple[str, str], ...]
+    room: Room
+    again: int = 1
+    busy: tuple[tuple[str, float, float], ...] = ()
+    divides: bool = False
+
+    def idle(self) -> BranchQuestion:
+        """The same with nothing else at the ports."""
+        return replace(self, busy=()) if self.busy else self
+
+    def roomless(self) -> BranchQuestion:
+        """All but the room."""
+        return replace(self, room=())
+
+
+@dataclass(frozen=True)
+class BranchMapping:
+    """A mapping of one visit.
+
+    energy_pj, latency_cycles  of a visit, in the mean; `busy` adds to the latency, and so to what leaks
+    used   bits that its own nodes take, as `BranchQuestion.room` has them
+    items  loops and nodes of the branch, outermost first
+    """
+
+    energy_pj: float
+    latency_cycles: float
+    used: Room
+    items: tuple[Loop | Node, ...]
+
+
+@dataclass(frozen=True)
+class BranchAnswer:
+    """What is known of a branch.
+
+    bound    no mapping weighs less
+    mapping  the one of least weight; None: it weighs the bound or more, or nothing fits (then the bound is infinite)
+    """
+
+    bound: float
+    mapping: BranchMapping | None = None
+
+
+class BranchSolver(Protocol):
+    """Answers questions about branches, exactly."""
+
+    def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
+        """The mapping of least weight, if it weighs less than the cutoff."""
+
+    def bound(self, question: BranchQuestion, weights: Weights) -> float:
+        """What the mapping weighs at least, as far as that can be said at once."""

@@ -1,0 +1,191 @@
+"""What a part of a tree weighs at least for every number of trips of its shared loops at once.
+
+With loops in one order, and no halo between steps, the words that pass into a node below some of them are those of the
+tensor, as often as loops repeat them that do not move it and stand outside one that does; and a tensor whose home is
+outside all loops comes into the branches as often as all loops repeat it that do not move it. Both are products of
+trips. Windows may save words between steps, never words of the whole tensor: these are counted once, so the products
+are bounds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...arch import Memory
+from ...cost_models.cost import tensor_tile_words
+from ...ir import Cascade, Operation, Tensor
+from .parts import VisitedPart
+from .placing import Placing
+from .sharing import SharedDim
+from .upper_memories import Floats, UpperMemories
+from .upper_nodes import Chain
+
+INFINITE = np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Least:
+    """(n,) pJ, and (operations, ports, n) cycles, that something takes at least."""
+
+    energy: Floats
+    cycles: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class LoopBounds:
+    """Bounds for one part and one order of dimensions.
+
+    dims   outermost first
+    trips  (loops, n)
+    """
+
+    cascade: Cascade
+    memories: UpperMemories
+    placing: Placing
+    part: VisitedPart
+    dims: tuple[SharedDim, ...]
+    trips: Floats
+
+    def least(self) -> Least:
+        """Of the nodes and homes of all tensors, each at its best."""
+        total = self._zero()
+        for tensor, home in self.part.homes:
+            total = _sum(total, self._best([self._chain(tensor, home, chain) for chain in self._chains(tensor, home)]))
+        for tensor in self._exchanged():
+            total = _sum(total, self._best(list(self._exchanges(tensor))))
+        return total
+
+    # ---- tensors from outside ------------------------------------------------------------------------------
+
+    def _chains(self, tensor: str, home: str) -> list[Chain]:
+        return self.placing.chains(self.part, self.dims, tensor, home)
+
+    def _chain(self, tensor: str, home: str, chain: Chain) -> Least:
+        users = self.placing.users(self.part, tensor)
+        found = self._zero()
+        outer = self.memories.of(home)
+        if chain:
+            payer = next((user for user in users if user.output.name == tensor), users[0])
+            for name, depth in chain:
+                inner = self.memories.of(name)
+                found = _sum(found, self._into(payer, tensor, outer, inner, depth))
+                outer = inner
+        for user in self.placing.payers(self.part, tensor):
+            found = _sum(
+                found, self._far(user, tensor, outer, self._repeats(user, tensor, len(self.dims), all_of=True))
+            )
+        return found
+
+    def _into(self, user: Operation, tensor: str, outer: Memory, inner: Memory, depth: int) -> Least:
+        """A node of an inner memory below so many loops, filled from, or drained to, an outer one."""
+        one = user.problem.tensor(tensor)
+        words = float(tensor_tile_words(one, self._sizes(user)))
+        passing = words * self._repeats(user, tensor, depth)
+        again = passing - words if one.is_output else np.zeros_like(passing)
+        bits = self.memories.arch.width_bits(one)
+        found = self._zero()
+        if one.is_output:
+            drained = passing * self.memories.arch.inner_drain_read
+            self._book(found, user, outer, bits * again, bits * passing)
+            self._book(found, user, inner, bits * drained, bits * again)
+        else:
+            self._book(found, user, outer, bits * passing, 0.0 * passing)
+            self._book(found, user, inner, 0.0 * passing, bits * passing)
+        moving = np.array([dim.of(user.name) in one.dims for dim in self.dims[:depth]], dtype=bool)
+        tile = words / np.prod(self.trips[:depth][moving], axis=0)
+        found.energy[~self._fits(inner, one, tile * bits)] = INFINITE
+        return found
+
+    def _far(self, user: Operation, tensor: str, home: Memory, repeats: Floats) -> Least:
+        """What comes into branches from a home further out than the nearest memory."""
+        one = user.problem.tensor(tensor)
+        words = float(tensor_tile_words(one, self._sizes(user))) * repeats
+        found = self._zero()
+        if home.name == self.memories.nearest:
+            return found
+        found.energy[:] = words * self.memories.further_pj(one, home.name)
+        bits = words * self.memories.arch.width_bits(one)
+        zero = np.zeros_like(bits)
+        self._book_cycles(found, user, home, *((zero, bits) if one.is_output else (bits, zero)))
+        return found
+
+    def _repeats(self, user: Operation, tensor: str, depth: int, all_of: bool = False) -> Floats:
+        """(n,) how often loops above a node repeat a tensor's words; of all loops where a branch asks for it."""
+        moves = [dim.of(user.name) in user.problem.tensor(tensor).dims for dim in self.dims[:depth]]
+        last = depth
+        if not all_of and self.memories.arch.reuse != "at_node":
+            last = max((i + 1 for i, moving in enumerate(moves) if moving), default=0)
+        repeated = [i for i, moving in enumerate(moves[:last]) if not moving]
+        product: Floats = np.prod(self.trips[repeated], axis=0) if repeated else np.ones(self.trips.shape[1])
+        return product
+
+    # ---- intermediates -------------------------------------------------------------------------------------
+
+    def _exchanged(self) -> list[str]:
+        """Intermediates that pass from one branch to another at this split for sure: those of two operations."""
+        homes = dict(self.part.homes)
+        if len(self.part.names) != 2:
+            return []
+        output = self.cascade.operation(self.part.names[0]).output.name
+        readers = {consumer.name for consumer in self.cascade.consumers[output]}
+        return [output] if output not in homes and self.part.names[1] in readers else []
+
+    def _exchanges(self, tensor: str) -> Iterator[Least]:
+        users = self.placing.users(self.part, tensor)
+        producer = users[0]
+        once = np.ones(self.trips.shape[1])
+        for memory in self.memories.upper:
+            found = self._zero()
+            for user in users:
+                found = _sum(found, self._far(user, tensor, memory, once))
+            if memory.name != self.memories.outermost:
+                words = tensor_tile_words(producer.output, self._sizes(producer)) / np.prod(self.trips, axis=0)
+                bits = words * self.memories.arch.width_bits(producer.output)
+                found.energy[~self._fits(memory, producer.output, bits)] = INFINITE
+            yield found
+
+    # ---- sums ----------------------------------------------------------------------------------------------
+
+    def _sizes(self, user: Operation) -> dict[str, int]:
+        return dict(self.part.sizes[self.part.names.index(user.name)])
+
+    def _fits(self, memory: Memory, tensor: Tensor, bits: Floats) -> npt.NDArray[np.bool_]:
+        part = self.memories.part_of(memory, tensor.role)
+        left = next((size for name, role, size in self.part.room if (name, role) == (memory.name, part)), None)
+        fits: npt.NDArray[np.bool_] = np.ones(len(bits), dtype=bool) if left is None else bits <= left * (1 + 1e-12)
+        return fits
+
+    def _zero(self) -> Least:
+        count = self.trips.shape[1]
+        return Least(np.zeros(count), np.zeros((len(self.part.names), self.memories.ports, count)))
+
+    def _book(self, found: Least, user: Operation, memory: Memory, read: Floats, written: Floats) -> None:
+        found.energy[:] += read * memory.read_energy_pj / memory.access_bits
+        found.energy[:] += written * memory.write_energy_pj / memory.access_bits
+        self._book_cycles(found, user, memory, read, written)
+
+    def _book_cycles(self, found: Least, user: Operation, memory: Memory, read: Floats, written: Floats) -> None:
+        place = self.part.names.index(user.name)
+        for port, (name, reading, writing) in enumerate(self.memories.rates):
+            if name == memory.name:
+                found.cycles[place, port] += reading * read + writing * written
+
+    def _best(self, options: Sequence[Least]) -> Least:
+        """The least of everything, over some choices of which one is taken."""
+        return Least(
+            np.min([option.energy for option in options], axis=0), np.min([option.cycles for option in options], axis=0)
+        )
+
+
+def _sum(one: Least, other: Least) -> Least:
+    return Least(one.energy + other.energy, one.cycles + other.cycles)
+
+
+def grid(trips: Sequence[Sequence[int]]) -> Floats:
+    """(loops, n) all combinations."""
+    return np.array(list(itertools.product(*trips)), dtype=np.float64).T.reshape(len(trips), -1)

@@ -1,0 +1,160 @@
+"""Branches answered by the exact search of one operation: exact in every space, a search for each question."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from ...arch import Architecture, Memory
+from ...cost_models import ENERGY, Objective, parse_objective
+from ...cost_models.cascades import taken_bits
+from ...cost_models.formula import number_text
+from ...ir import Cascade, Problem
+from ..exact.search import ExactSearch
+from ..exact.surroundings import Surroundings
+from ..means import Means, OutOfMeans
+from ..space import Space
+from ..tilings import Tiling
+from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room
+from .weights import Weights
+
+
+@dataclass
+class ExactBranches:
+    """Branches of one cascade on one machine.
+
+    searches  how many searches have been made
+    """
+
+    cascade: Cascade
+    arch: Architecture
+    space: Space
+    tiling: Tiling
+    means: Means
+    searches: int = 0
+    _known: dict[tuple[BranchQuestion, Weights], list[tuple[Room, BranchAnswer]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in self.cascade}
+        self._larger: dict[
+            tuple[str, tuple[tuple[str, str], ...], bool, Weights], list[tuple[BranchQuestion, Room, BranchAnswer]]
+        ] = {}
+
+    def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
+        """The mapping of least weight, if it weighs less than the cutoff.
+
+        Raises OutOfMeans when time or memory run out first."""
+        if weights.energy_only and not self.arch.total_leakage_pj_per_cycle:
+            question = question.idle()
+        known = self._known.setdefault((question.roomless(), weights), [])
+        found = _that_fits(known, question.room, cutoff)
+        if found is not None:
+            return found
+        answer = self._search(question, weights, cutoff)
+        known.append((question.room, answer))
+        around = question.operation, question.homes, question.divides, weights
+        self._larger.setdefault(around, []).append((question, question.room, answer))
+        return answer
+
+    def bound(self, question: BranchQuestion, weights: Weights) -> float:
+        """What the mapping weighs at least, by what is known of larger tiles with as much room.
+
+        All visits that one of a larger tile stands for can be done in it, one after the other: its loops around theirs.
+        So each of them costs in the mean no less than its part of the larger one.
+        """
+        best = 0.0
+        alike = question.operation, question.homes, question.divides, weights
+        for known, room, answer in self._larger.get(alike, ()):
+            part = _part_of(question, known, self._sums[question.operation])
+            if part is not None and part * answer.bound > best and _holds(room, question.room):
+                best = part * answer.bound
+        return best
+
+    def _search(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
+        self.searches += 1
+        operation = self.cascade.operation(question.operation)
+        machine = machine_with_room(self.arch, question.room)
+        machine = machine.model_copy(update={"mac": self.arch.mac.of(operation.kind)})
+        problem = Problem(operation.name, question.sizes, operation.problem.tensors)
+        around = Surroundings(
+            dict(question.homes),
+            question.again,
+            {memory: (read, written) for memory, read, written in question.busy},
+        )
+        search = ExactSearch(
+            problem,
+            machine,
+            objective_of(weights),
+            "perfect" if question.divides else self.tiling,
+            self.space,
+            means=self.means,
+            surroundings=around,
+            ceiling=cutoff / weights.energy if weights.energy else cutoff,
+        )
+        if not search.solve():
+            if search.out_of_time:
+                raise OutOfMeans
+            return BranchAnswer(cutoff)
+        best = search.found[0]
+        if search.out_of_time and search.frontier.bound < best.value:
+            raise OutOfMeans
+        outside = {memory for memory, _, _ in question.room}
+        used = tuple((t.memory, t.role, t.bits) for t in taken_bits(best.mapping, machine) if t.memory in outside)
+        mapping = BranchMapping(
+            best.cost.energy_pj, best.cost.latency_cycles, used, best.mapping.nest.items[len(problem.tensors) :]
+        )
+        return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
+
+
+def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[str]) -> float | None:
+    """Which part of the visits of a larger tile one visit is; None if it is no part of them, or other things are at the
+    ports."""
+    visits, adding = 1, 1
+    for (dim, size), (_, whole) in zip(question.sizes, larger.sizes, strict=True):
+        if whole % size:
+            return None
+        visits *= whole // size
+        adding *= whole // size if dim in sums else 1
+    if larger.again * adding > question.again or (larger.busy and larger.busy != question.busy):
+        return None
+    return 1 / visits
+
+
+def _that_fits(known: list[tuple[Room, BranchAnswer]], room: Room, cutoff: float) -> BranchAnswer | None:
+    """What is known already: a mapping that was best with more room, and still fits; or that with as much room or more,
+    none weighs less than the cutoff."""
+    for had, answer in known:
+        if answer.mapping is None or answer.bound >= cutoff:
+            if answer.bound >= cutoff and _holds(had, room):
+                return BranchAnswer(answer.bound)
+        elif _holds(had, room) and _holds(room, answer.mapping.used):
+            return answer
+    return None
+
+
+def _holds(room: Room, used: Room) -> bool:
+    """Whether all parts of some room have as many bits as of another."""
+    left = {(memory, role): bits for memory, role, bits in room}
+    return all(bits <= left[memory, role] for memory, role, bits in used if (memory, role) in left)
+
+
+def objective_of(weights: Weights) -> Objective:
+    """What a search of one operation minimizes."""
+    if weights.energy_only:
+        return ENERGY
+    if not weights.energy:
+        return parse_objective("latency")
+    return parse_objective(f"energy + {number_text(weights.latency / weights.energy)} * latency")
+
+
+def machine_with_room(arch: Architecture, room: Room) -> Architecture:
+    """The machine with as much room as is left."""
+    left = {(memory, role): bits for memory, role, bits in room}
+    levels = []
+    for level in arch.levels:
+        if isinstance(level, Memory) and any(memory == level.name for memory, _ in left):
+            size = left.get((level.name, ""), level.size_bits)
+            parts = {role: left.get((level.name, role), bits) for role, bits in level.partition_bits.items()}
+            level = level.model_copy(update={"size_bits": size, "partition_bits": parts})
+        levels.append(level)
+    return arch.model_copy(update={"levels": tuple(levels)})

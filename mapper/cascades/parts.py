@@ -1,0 +1,89 @@
+"""A part of a tree: the operations below one split, or a single one, and what they find around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ir import Tree
+from .branch import BranchQuestion, Room
+
+Sizes = tuple[tuple[str, int], ...]
+"""Dimensions of one operation and their elements, as far as one visit goes."""
+
+Busy = tuple[tuple[str, float, float], ...]
+"""Bits that a memory reads and writes, by memory."""
+
+
+@dataclass(frozen=True)
+class VisitedPart:
+    """All visits of a part of a tree, each of which costs as much in the mean.
+
+    names    operations, in the order in which they are done
+    sizes    per operation, of the tile of one visit
+    homes    by tensor, the memory of the innermost node above the part; intermediates without one pass inside it
+    again    per operation, visits that add to one output tile, one after the other
+    room     bits left in every bounded part of every memory outside all arrays
+    busy     per operation, what nodes above need for it, per visit
+    steps    whether any loop stands above the part
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[Sizes, ...]
+    homes: tuple[tuple[str, str], ...]
+    again: tuple[int, ...]
+    room: Room
+    busy: tuple[Busy, ...]
+    steps: bool
+
+    def question(self) -> BranchQuestion:
+        """What a single operation's branch is asked."""
+        return BranchQuestion(
+            self.names[0], self.sizes[0], self.homes, self.room, self.again[0], self.busy[0], divides=self.steps
+        )
+
+
+@dataclass(frozen=True)
+class FoundPart:
+    """A part, mapped.
+
+    energy_pj, latency_cycles  of one visit, in the mean
+    tree    the part
+    stored  intermediates that pass through the outermost memory
+    """
+
+    energy_pj: float
+    latency_cycles: float
+    tree: Tree
+    stored: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is known of a part.
+
+    bound  no mapping of it weighs less
+    found  the best one, which weighs `bound`; None: it is not known, or there is none (then the bound is infinite)
+    """
+
+    bound: float
+    found: FoundPart | None = None
+
+
+def less_room(room: Room, taken: Room) -> Room | None:
+    """What is left when some bits are taken; None if that is too many."""
+    bits = {(memory, role): 0 for memory, role, _ in room}
+    for memory, role, more in taken:
+        if (memory, role) in bits:
+            bits[memory, role] += more
+    left = tuple((memory, role, size - bits[memory, role]) for memory, role, size in room)
+    return left if all(size >= 0 for _, _, size in left) else None
+
+
+def with_busy(one: Busy, other: Busy, visits: int) -> Busy:
+    """What is needed per visit inside, of what each visit outside needs."""
+    read: dict[str, float] = {}
+    written: dict[str, float] = {}
+    for memory, reads, writes in (*one, *other):
+        read[memory] = read.get(memory, 0.0) + reads / visits
+        written[memory] = written.get(memory, 0.0) + writes / visits
+    return tuple((memory, read[memory], written[memory]) for memory in sorted(read))

@@ -1,0 +1,116 @@
+"""Where nodes of tensors that come from outside a part may stand among the loops above its split.
+
+A node directly below a loop that does not move its tensor holds the same tile as one above that loop, and costs no
+less. A node all of whose loops below move its tensor saves nothing over one below them, and holds more. So only those
+depths are tried with a moving loop directly above and a standing one directly below; directly above the split, where
+several branches share the node, or where the even space would bind it to others inside its branch.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ...arch import Memory
+from ...ir import Cascade, Operation, Role
+from ..space import Space
+from .parts import VisitedPart
+from .sharing import SharedDim
+from .upper_memories import UpperMemories
+from .upper_nodes import Chain
+
+Dims = tuple[SharedDim, ...]
+"""Of the loops above a split, outermost first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """The nodes above splits of one cascade on one machine."""
+
+    cascade: Cascade
+    memories: UpperMemories
+    space: Space
+    _users: dict[tuple[tuple[str, ...], str], list[Operation]] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], list[Chain]] = field(default_factory=dict)
+
+    def users(self, part: VisitedPart, tensor: str) -> list[Operation]:
+        """The operations of a part that read or write a tensor, in the order in which they are done."""
+        key = part.names, tensor
+        if key not in self._users:
+            operations = (self.cascade.operation(name) for name in part.names)
+            self._users[key] = [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
+        return self._users[key]
+
+    def payers(self, part: VisitedPart, tensor: str) -> list[Operation]:
+        """The operations that take a tensor from its home above a split for sure: all, where each has a branch of its
+        own; else the first, since the others may have a node further in that it has filled."""
+        users = self.users(part, tensor)
+        return users if len(part.names) == 2 else users[:1]
+
+    def chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str) -> list[Chain]:
+        """All choices of nodes for a tensor, none among them first."""
+        key = part.names, part.sizes, loops, tensor, home
+        if key not in self._known:
+            self._known[key] = self._chains(part, loops, tensor, home)
+        return self._known[key]
+
+    def _chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str) -> list[Chain]:
+        users = self.users(part, tensor)
+        memories = [memory for memory in self.memories.upper if self._may_keep(memory, users, tensor, home)]
+        depths = list(self._depths(part, loops, users, tensor))
+        found: list[Chain] = [()]
+        for count in range(1, len(memories) + 1):
+            for chosen in itertools.combinations(memories, count):
+                if not self._passes_over(home, chosen, {user.problem.tensor(tensor).role for user in users}):
+                    continue
+                for places in itertools.combinations_with_replacement(depths, count):
+                    found.append(tuple((m.name, depth) for m, depth in zip(chosen, places, strict=True)))
+        return found
+
+    def _passes_over(self, home: str, chosen: Sequence[Memory], roles: Iterable[Role]) -> bool:
+        """Whether the memories between a home and the innermost of some others, but for these, may be passed over."""
+        first, last = self.memories.depth[home] + 1, self.memories.depth[chosen[-1].name]
+        between = [memory for memory in self.memories.upper[first:last] if memory not in chosen]
+        return all(memory.keeps[role] != "must" for memory in between for role in roles)
+
+    def may_exchange(self, memory: str, roles: Iterable[Role]) -> bool:
+        """Whether an intermediate may pass at a node of a memory, in all its roles, and not further out."""
+        level = self.memories.upper[self.memories.depth[memory]]
+        kept = all(level.keeps[role] != "never" for role in roles)
+        return kept and self._passes_over(self.memories.outermost, (level,), roles)
+
+    def _may_keep(self, memory: Memory, users: Sequence[Operation], tensor: str, home: str) -> bool:
+        inside = self.memories.depth[memory.name] > self.memories.depth[home]
+        return inside and all(memory.keeps[user.problem.tensor(tensor).role] != "never" for user in users)
+
+    def _depths(self, part: VisitedPart, loops: Dims, users: Sequence[Operation], tensor: str) -> Iterator[int]:
+        first = users[0]
+        moves = [loop.of(first.name) in first.problem.tensor(tensor).dims for loop in loops]
+        innermost = len(loops)
+        for depth in range(innermost + 1):
+            if depth and not moves[depth - 1]:
+                continue
+            if depth < innermost and moves[depth]:
+                continue
+            if depth == innermost and len(users) == 1 and self.space == "uneven":
+                continue
+            if len(users) == 1 or self._alike(part, loops[:depth], users, tensor):
+                yield depth
+
+    def _alike(self, part: VisitedPart, above: Dims, users: Sequence[Operation], tensor: str) -> bool:
+        """Whether all operations ask a node for the same tile."""
+        sizes = dict(zip(part.names, part.sizes, strict=True))
+        asks = set()
+        for user in users:
+            own = dict(sizes[user.name])
+            ask = []
+            for i, rank in enumerate(user.problem.tensor(tensor).ranks):
+                terms = [
+                    (coefficient, own[dim], tuple(k for k, loop in enumerate(above) if loop.of(user.name) == dim))
+                    for dim, coefficient in rank
+                    if own[dim] > 1
+                ]
+                ask.append((tuple(sorted(terms)), user.pad(tensor, i)))
+            asks.add(tuple(ask))
+        return len(asks) == 1

@@ -1,0 +1,130 @@
+"""The machine as the search over trees sees it: the memories outside all arrays, their room and their accesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ...arch import Architecture, Memory
+from ...cost_models.cost import capacity_parts
+from ...ir import Tensor
+from .branch import Room
+from .parts import Busy
+
+Floats = npt.NDArray[np.float64]
+
+UNBOUNDED = 1 << 60
+"""Bits that are more than anything needs."""
+
+
+@dataclass(frozen=True, eq=False)
+class UpperMemories:
+    """An architecture, and what stands outside its arrays."""
+
+    arch: Architecture
+
+    @cached_property
+    def upper(self) -> tuple[Memory, ...]:
+        """Memories outside all arrays, outermost first: splits stand at their loops and nodes."""
+        found = []
+        for level in self.arch.levels:
+            if not isinstance(level, Memory):
+                break
+            found.append(level)
+        return tuple(found)
+
+    @property
+    def outermost(self) -> str:
+        """The name of the outermost memory."""
+        return self.upper[0].name
+
+    @property
+    def nearest(self) -> str:
+        """The name of the innermost memory outside all arrays."""
+        return self.upper[-1].name
+
+    @cached_property
+    def depth(self) -> dict[str, int]:
+        """The number of each memory outside all arrays, outermost 0."""
+        return {memory.name: i for i, memory in enumerate(self.upper)}
+
+    def of(self, name: str) -> Memory:
+        """The memory of that name."""
+        return self.upper[self.depth[name]]
+
+    @cached_property
+    def room(self) -> Room:
+        """Bits of every bounded part of every memory outside all arrays."""
+        return tuple(
+            (memory.name, self.part_of(memory, next(iter(part.roles))), part.bits)
+            for memory in self.upper
+            for part in capacity_parts(memory)
+        )
+
+    @cached_property
+    def endless_room(self) -> Room:
+        """As if these memories were never full."""
+        return tuple((memory, role, UNBOUNDED) for memory, role, _ in self.room)
+
+    def part_of(self, memory: Memory, role: str) -> str:
+        """The part of a memory that a role has: its own, or "" for that which roles share."""
+        return role if role in memory.partition_bits else ""
+
+    @cached_property
+    def rates(self) -> tuple[tuple[str, float, float], ...]:
+        """Bounded ports of these memories: name, and bits that they pass for a cycle, read and written."""
+        found = []
+        for memory in self.upper:
+            for read, written in (
+                (memory.shared_bits_per_cycle, memory.shared_bits_per_cycle),
+                (memory.read_bits_per_cycle, None),
+                (None, memory.write_bits_per_cycle),
+            ):
+                if read or written:
+                    found.append((memory.name, 1 / read if read else 0.0, 1 / written if written else 0.0))
+        return tuple(found)
+
+    @property
+    def ports(self) -> int:
+        """How many bounded ports these memories have."""
+        return len(self.rates)
+
+    def port_cycles(self, busy: Busy) -> Floats:
+        """(ports,) cycles that bits take at each bounded port of the memories outside all arrays."""
+        bits = {memory: (read, written) for memory, read, written in busy}
+        cycles = [
+            read * bits[memory][0] + written * bits[memory][1] if memory in bits else 0.0
+            for memory, read, written in self.rates
+        ]
+        return np.array(cycles)
+
+    def further_bits(self, tensor: Tensor, words: float, home: str) -> Busy:
+        """Bits that pass at a home further out than the nearest memory, at least, for so many words of a tensor."""
+        if home == self.nearest:
+            return ()
+        bits = words * self.arch.width_bits(tensor)
+        return ((home, 0.0, bits) if tensor.is_output else (home, bits, 0.0),)
+
+    def further_pj(self, tensor: Tensor, home: str) -> float:
+        """pJ per word at least, by which a tensor costs more from a home further out than the nearest one, whether a
+        node of the nearest memory is between or not."""
+        far, near = self.upper[self.depth[home]], self.upper[-1]
+        if far is near:
+            return 0.0
+        bits = self.arch.width_bits(tensor)
+
+        def per_word(memory: Memory, energy: float) -> float:
+            return bits * energy / memory.access_bits
+
+        if tensor.is_output:
+            instead = per_word(far, far.write_energy_pj) - per_word(near, near.write_energy_pj)
+            through = per_word(far, far.write_energy_pj)
+            through += per_word(near, near.read_energy_pj) * self.arch.inner_drain_read
+        else:
+            instead = per_word(far, far.read_energy_pj) - per_word(near, near.read_energy_pj)
+            through = per_word(far, far.read_energy_pj) + per_word(near, near.write_energy_pj)
+        may_pass = near.keeps[tensor.role] != "must"
+        return max(0.0, min(instead, through) if may_pass else through)

@@ -1,0 +1,100 @@
+"""What nodes above a split cost, for one visit of the split: the words between them and the homes of their tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...arch import Architecture
+from ...cost_models.boundaries import chains_of
+from ...cost_models.cascades import mean_cost
+from ...cost_models.closed_form import Nest
+from ...cost_models.cost import tensor_tile_words
+from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem
+from .parts import Sizes
+
+Loops = tuple[tuple[str, int], ...]
+"""Dimension and trips of loops, outermost first."""
+
+Chain = tuple[tuple[str, int], ...]
+"""Memories that keep a tensor above a split, outermost first, and how many of the split's loops stand above each."""
+
+
+@dataclass(frozen=True)
+class UpperCost:
+    """Of the nodes of one tensor above a split, for one visit of all loops above it.
+
+    energy_pj  of the words that pass
+    busy       bits read and written, by memory
+    words      of the tile at each node
+    stays      per node, whether one tile lasts for the whole visit of the split
+    """
+
+    energy_pj: float
+    busy: tuple[tuple[str, float, float], ...]
+    words: tuple[int, ...]
+    stays: tuple[bool, ...]
+
+
+@dataclass
+class UpperNodes:
+    """Nodes above splits of one cascade on one machine."""
+
+    cascade: Cascade
+    arch: Architecture
+    _known: dict[tuple[str, str, Sizes, Loops, str, Chain, int], UpperCost] = field(default_factory=dict)
+
+    def cost(
+        self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int
+    ) -> UpperCost:
+        """What a tensor's nodes cost, by the operation that reads or writes it.
+
+        sizes  of the operation's tile in a visit of the split
+        loops  above the split, over the operation's dimensions
+        home   the memory of the innermost node above these loops
+        again  visits of the split that add to one tile of an output
+        """
+        above = loops[: max((depth for _, depth in chain), default=0)]
+        named = self.cascade.operation(operation).problem.tensor(tensor).dims | {dim for dim, _ in above}
+        relevant = tuple((dim, size if dim in named else 1) for dim, size in sizes)
+        key = (operation, tensor, relevant, above, home, chain, again)
+        if key not in self._known:
+            self._known[key] = self._cost(*key)
+        return self._known[key]
+
+    def _cost(
+        self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int
+    ) -> UpperCost:
+        own = self.cascade.operation(operation)
+        problem = Problem(own.name, sizes, own.problem.tensors)
+        nodes = [Node(home, tensor)]
+        nodes += [Node(self.arch.memories[0].name, t.name) for t in problem.tensors if t.name != tensor]
+        items: list[Loop | Node] = [*nodes]
+        for depth in range(len(loops) + 1):
+            items += [Node(memory, tensor) for memory, at in chain if at == depth]
+            items += [Loop(*loops[depth])] if depth < len(loops) else []
+        covered = dict.fromkeys(problem.dim_names, 1)
+        for dim, trips in loops:
+            covered[dim] *= trips
+        items += [Loop(dim, -(-size // covered[dim])) for dim, size in sizes if size > covered[dim]]
+        mapping = Mapping(problem, LoopNest(tuple(items)))
+        inside = [b for b in chains_of(mapping, self.arch) if b.tensor.name == tensor and b.inner is not None]
+        cost = mean_cost(mapping, self.arch, tuple(inside), again)
+        nest = Nest.of(mapping, self.arch)
+        positions = mapping.nest.node_positions(tensor)[1:]
+        written = problem.tensor(tensor)
+        return UpperCost(
+            sum(use.energy_pj for use in cost.memories) + sum(n.energy_pj for n in cost.networks),
+            tuple(
+                (use.name, use.read_bits, use.write_bits) for use in cost.memories if use.read_bits or use.write_bits
+            ),
+            tuple(_tile_words(mapping, position, tensor, self.arch) for position in positions),
+            tuple(nest.innermost_serving(written, position) < 0 for position in positions),
+        )
+
+
+def _tile_words(mapping: Mapping, position: int, tensor: str, arch: Architecture) -> int:
+    tile = dict.fromkeys(mapping.problem.dim_names, 1)
+    for item in reversed(mapping.nest.items[position:]):
+        if isinstance(item, Loop):
+            tile[item.dim] = min(mapping.problem.sizes[item.dim], tile[item.dim] * item.trips)
+    return tensor_tile_words(mapping.problem.tensor(tensor), tile, arch.footprint)

@@ -1,0 +1,111 @@
+"""How a search goes about its work: everything that decides how long it takes, and nothing that decides its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..space import Space
+from ..tilings import Tiling
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Settings of one search. Whatever they are, its optimum and its proof are the same."""
+
+    # ---- The means that a search has --------------------------------------------------------------------------------
+    frontier_share: float = 0.25
+    """Part of the memory for what is open."""
+    tables_share: float = 0.25
+    """Part of the memory for tables. The rest is for what is being worked on."""
+    smaller_space_share: float = 0.3
+    """Part of the time, where it is limited, for the search of a smaller space."""
+    least_seconds_to_count: float = 0.02
+    """Time to count the space in, however short the search was."""
+
+    # ---- Placements and arrays --------------------------------------------------------------------------------------
+    decided_at_once: int = 1024
+    """Ways to go on that are bounded together, at most."""
+    rows_at_first: int = 20_000
+    """Arrays of a machine, up to which all of them are decided at once."""
+    extended_at_once: int = 20_000
+    """Choices that others are extended to together, about."""
+
+    # ---- How many rows are grown together ---------------------------------------------------------------------------
+    rows_at_once: Mapping[Tiling, int] = field(default_factory=lambda: {"perfect": 96, "ragged": 1000})
+    """Rows expanded together at first: enough to fill vectors, few enough to stop early. A ragged search starts from
+    the best perfect mapping, so that most rows have to be looked at in any case."""
+    more_at_once: int = 8
+    """By how many rows more each step grows than the one before: a search that has not ended yet may go on for
+    long."""
+    most_at_once: int = 1000
+    """Rows from which on vectors are full."""
+    near: float = 0.1
+    """Rows are expanded together, however many, whose bound is nearer to the best one's than this part of the way to
+    the cutoff."""
+    tried_first: int = 4
+    """Rows that are grown before it is known how many others each of them makes."""
+    looked_at_once: int = 200_000
+    """Rows made at once, about: that bounds memory, and the time until the clock is looked at."""
+    settled_at_once: int = 1000
+    """Rows whose windows are counted exactly together."""
+    fewest_at_once: int = 1_000
+    """Rows that are made at once even where memory is short."""
+    most_tiles: int = 40_000
+    """Tiles that are tried with every row, at most; where more fit, bounds on some of the dimensions decide first."""
+    pairs_at_once: int = 1_000_000
+    """Pairs of a row and a tile that are looked at together: that bounds memory."""
+    most_compared: int = 64
+    """Rows that cost no more, among those alike, that a row is compared with."""
+
+    # ---- Dives ------------------------------------------------------------------------------------------------------
+    dives: int = 3
+    """Placements that are dived into before the search proper."""
+    decided_first: int = 300
+    """Steps of deciding placements before the first dives: where they are too many, one is decided at a venture."""
+    far_off: float = 2.0
+    """Where the first mapping costs more than so many times the lowest bound, these bounds are no guide to a good
+    one, and other placements are not dived into."""
+    later_dives: Mapping[Tiling, int] = field(default_factory=lambda: {"perfect": 8, "ragged": 12})
+    """Times that the search dives again, once better bounds are known."""
+    steps_per_dive: int = 8
+    """Steps after which the search dives again, at the latest, from where it has come to: the longer it takes, the
+    more it gains by a better mapping."""
+    dive_width: int = 16
+    """Rows carried along in a dive."""
+    reaches: tuple[float, ...] = (1.02, 1.08, 1.4)
+    """How many times as much as the best row a dive's next rows may cost at first; the next, where there are none."""
+
+    # ---- Tables -----------------------------------------------------------------------------------------------------
+    busy: float = 0.25
+    """A port gets columns in tables if it is busy, in the best mapping so far, for longer than this part of the
+    shortest time that all operations may take."""
+    most_cells: int = 400_000
+    """Cells of a lattice, at most: more tiles share cells, which keeps bounds valid and makes them coarser."""
+    first_cells: int = 16_000
+    """Cells of the lattice that a search starts with, at most; where it takes long, it goes on with finer ones."""
+    looked_at_per_cell: int = 30
+    """Rows for each cell of a lattice that a search has looked at before finer tables are made."""
+
+    # ---- Tables for groups of alike arrays --------------------------------------------------------------------------
+    rows_per_group: Mapping[Space, int] = field(default_factory=lambda: {"even": 400, "uneven": 20})
+    """Rows that take, with all that grows from them, about as long to look at as tables for one more group of arrays
+    take to make."""
+    rows_of_long_steps: int = 400_000
+    """Rows that one row of arrays grows to with ragged tiles, from which on better bounds for alike arrays pay."""
+    group_cells: tuple[int, ...] = (1_500, 25_000)
+    """Cells of the lattices on which groups of ragged arrays are bounded, at most, before it is done on the whole
+    one."""
+    cells_at_once: int = 160_000
+    """Numbers in a table for several groups of arrays at once, about."""
+    cells_in_use: int = 200_000
+    """Cells of the lattices of all groups of arrays whose tables are kept, about."""
+    least_gain: float = 0.1
+    """Part of the way to the cutoff by which finer tables have to raise bounds for still finer ones to be made."""
+    groups_tried: int = 8
+    """Groups of arrays for which finer tables are tried before it is said that they add little."""
+
+
+EFFORT: Final = Effort()
+"""Those that have shown themselves to be fast."""

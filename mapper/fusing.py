@@ -1,0 +1,230 @@
+"""What fusing is worth: the best tree of a cascade beside the best one in which nothing is fused, both proven.
+
+The key of a question about a cascade is, as that of a question about one operation, a hash of everything that the
+answer depends on. Names of operations and tensors are part of it, since trees are written with them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any, Final
+
+from ..arch import Architecture, Memory
+from ..cost_models import ENERGY, LATENCY, Capped
+from ..cost_models.cascades import FusedCost
+from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
+from .cascades import CascadeAnswer, CascadeQuestion, Fuse, search_cascade, search_cascade_front
+from .cascades.upper_memories import UpperMemories
+from .certificate import RELATIVE_TOLERANCE, Certificate
+from .exact.unmet_limits import unmet_limits
+from .model_version import MODEL_VERSION
+from .question import Question, canonical_json, plain_architecture, plain_problem
+from .several import best_of
+
+FUSES: Final[tuple[Fuse, ...]] = ("all", "whole", "none")
+
+_CONSTRAINTS: Final[dict[Fuse, tuple[str, ...]]] = {
+    "all": (),
+    "whole": ("intermediates on chip whole: no shared loops",),
+    "none": ("nothing fused: every intermediate in the outermost memory",),
+}
+
+
+@dataclass(frozen=True)
+class Unfused:
+    """What a cascade costs at best where every intermediate passes through the outermost memory.
+
+    energy_pj, latency_cycles  of the whole run
+    outer_words  words that the outermost memory reads and writes
+    certificate  what is proven of it
+    """
+
+    energy_pj: float
+    latency_cycles: float
+    outer_words: int
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class FusedAnswer:
+    """What a search over trees comes to, and what there is without fusing.
+
+    mapping      the best one that was found
+    cost         of the mapping
+    certificate  what is proven of it
+    unfused      the same for the same question with nothing fused; None where that was the question, where nothing fits
+                 without fusing, and where it was not searched for
+    """
+
+    mapping: FusedMapping
+    cost: FusedCost
+    certificate: Certificate
+    unfused: Unfused | None = None
+
+    def of(self, cascade: Cascade) -> FusedAnswer:
+        """The same for a cascade that differs in its name alone."""
+        if cascade.name == self.mapping.cascade.name:
+            return self
+        return replace(self, mapping=FusedMapping(cascade, self.mapping.tree))
+
+    @property
+    def is_fused(self) -> bool:
+        """Whether any intermediate has a node that is not in the outermost memory, above a split."""
+        return bool(on_chip(self.mapping, self.cost))
+
+    @property
+    def saves(self) -> float | None:
+        """The part of the objective that fusing saves; None where nothing is known to compare with."""
+        if self.unfused is None:
+            return None
+        apart, value = self.unfused.certificate.value, self.certificate.value
+        return 1 - value / apart if value < apart * (1 - RELATIVE_TOLERANCE) else 0.0
+
+
+def on_chip(mapping: FusedMapping, cost: FusedCost) -> dict[str, str]:
+    """Intermediates that branches exchange in a memory other than the outermost, with the innermost such memory."""
+    outermost = cost.memories[0].name
+    found = {}
+    for tiles in cost.occupancy.values():
+        for tile in tiles:
+            if tile.is_intermediate and tile.memory != outermost:
+                found[tile.tensor] = tile.memory
+    return {tensor: found[tensor] for tensor in mapping.cascade.intermediates if tensor in found}
+
+
+def memories_outside(arch: Architecture) -> tuple[Memory, ...]:
+    """The memories outside all arrays, outermost first: where operations can exchange intermediates."""
+    return UpperMemories(arch).upper
+
+
+def outer_words(cost: FusedCost) -> int:
+    """Words that the outermost memory reads and writes."""
+    outermost = cost.memories[0].name
+    traffic = (one for part in cost.operations.values() for one in part.traffic if one.memory == outermost)
+    return sum(one.reads + one.writes for one in traffic)
+
+
+def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
+    """The best tree, and the best one with nothing fused.
+
+    What is not fused is searched first: it takes least, and is a mapping to fall back on. The time limit is for both;
+    half of it is for what is not fused.
+
+    Raises InfeasibleError when nothing fits, with the memory that is too small or the limit that cannot be kept;
+    UndecidedError when time or memory run out before anything is found; TilewrightError for what cannot be searched.
+    """
+    if question.fuse == "none" or not question.cascade.intermediates:
+        return _searched(question)
+    started = time.perf_counter()
+    limit = question.limits.time_s
+    limits = replace(question.limits, time_s=None if limit is None else limit / 2)
+    try:
+        apart = _searched(replace(question, fuse="none", limits=limits))
+    except (InfeasibleError, UndecidedError):
+        return _searched(_with_time_left(question, started))
+    if apart.certificate.interrupted:
+        return _not_compared(question, apart, apart.certificate.interrupted)
+    try:
+        answer = _searched(_with_time_left(question, started))
+    except UndecidedError:
+        answer = _not_compared(question, apart, interrupted=False)
+    except KeyboardInterrupt:
+        answer = _not_compared(question, apart, interrupted=True)
+    proof = answer.certificate
+    if apart.certificate.value < proof.value:
+        proof = replace(proof, value=apart.certificate.value)
+        answer = replace(apart, certificate=proof)
+    figures = apart.cost.energy_pj, apart.cost.latency_cycles, outer_words(apart.cost)
+    return replace(answer, unfused=Unfused(*figures, apart.certificate))
+
+
+def _with_time_left(question: CascadeQuestion, started: float) -> CascadeQuestion:
+    if question.limits.time_s is None:
+        return question
+    left = max(question.limits.time_s - (time.perf_counter() - started), 0.0)
+    return replace(question, limits=replace(question.limits, time_s=left))
+
+
+def _not_compared(question: CascadeQuestion, apart: FusedAnswer, interrupted: bool) -> FusedAnswer:
+    """The best with nothing fused as the answer to a question that was not searched: nothing bounds what is fused."""
+    told = _CONSTRAINTS[question.fuse]
+    proof = replace(apart.certificate, lower_bound=0.0, constraints=told, interrupted=interrupted)
+    return replace(apart, certificate=proof)
+
+
+def answer_front(question: CascadeQuestion) -> list[FusedAnswer]:
+    """Corners of the front of energy and latency, from the least energy to the least latency; nothing beside them.
+
+    Raises TilewrightError as `answer_cascade` does.
+    """
+    try:
+        return [_of(question, answer) for answer in search_cascade_front(question)]
+    except InfeasibleError:
+        _diagnose(question)
+        raise
+
+
+def _searched(question: CascadeQuestion) -> FusedAnswer:
+    try:
+        answer = search_cascade(question)
+    except InfeasibleError:
+        _diagnose(question)
+        raise
+    if isfinite(answer.certificate.value):
+        return _of(question, answer)
+    assert isinstance(question.objective, Capped)
+    raise _unmet(question, question.objective)
+
+
+def _unmet(question: CascadeQuestion, objective: Capped) -> TilewrightError:
+    """Why no mapping was found that keeps to the limits of the objective."""
+    least = {one: search_cascade(replace(question, objective=one)) for one in (ENERGY, LATENCY)}
+    beyond = (
+        least[ENERGY].certificate.lower_bound > objective.max_energy_pj
+        or least[LATENCY].certificate.lower_bound > objective.max_latency_cycles
+    )
+    if beyond:
+        return unmet_limits(objective, lambda one: least[one].cost)
+    hint = "raise the limit a little: only mappings on straight lines between the best trade-offs are looked at"
+    return UndecidedError(
+        f"no mapping was found for {objective.name}, and none was ruled out", where=question.cascade.name, hint=hint
+    )
+
+
+def _diagnose(question: CascadeQuestion) -> None:
+    """Raise the error that says which operation does not fit on its own, and which memory is too small for it."""
+    for operation in question.cascade:
+        machine = question.arch.model_copy(update={"mac": question.arch.mac.of(operation.kind)})
+        problem, limits = operation.problem, question.limits
+        try:
+            best_of(Question(problem, machine, ENERGY, question.tiling, question.space, limits=limits))
+        except InfeasibleError as error:
+            message = f"{operation.name} does not fit: {error.message}"
+            raise InfeasibleError(message, where=error.where, hint=error.hint) from None
+
+
+def _of(question: CascadeQuestion, answer: CascadeAnswer) -> FusedAnswer:
+    certificate = replace(answer.certificate, constraints=_CONSTRAINTS[question.fuse])
+    return FusedAnswer(answer.mapping, answer.cost, certificate)
+
+
+def cascade_key(question: CascadeQuestion) -> str:
+    """SHA-256, in hexadecimal digits, of the canonical JSON of the question and `MODEL_VERSION`."""
+    parts = {
+        "model": MODEL_VERSION,
+        "cascade": plain_cascade(question.cascade),
+        "architecture": plain_architecture(question.arch),
+        "objective": question.objective.name,
+        "tiling": question.tiling,
+        "space": question.space,
+        "fuse": question.fuse,
+    }
+    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+
+
+def plain_cascade(cascade: Cascade) -> Any:
+    """The operations of a cascade as lists, in a fixed order."""
+    return [[o.name, plain_problem(o.problem), str(o.expression), o.reduction, o.pads] for o in cascade]

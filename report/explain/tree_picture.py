@@ -1,0 +1,182 @@
+"""A fused mapping as an SVG picture: the tree with a box around every branch; and, of every bounded memory, what it
+holds while each operation works, as bars below its capacity: an intermediate lasts from bar to bar."""
+
+from __future__ import annotations
+
+from ...ir import Address, Loop
+from ..svg import CHARACTER, STYLE, escape, line, rect
+from ..units import percent, size
+from .tree_facts import MemoryLoad, TreeFacts
+
+_MARGIN = 20
+_LINE = 17
+_INDENT = 14
+_PAD = 7
+_GAP = 46
+_BAR_HEIGHT = 150
+_LEAST_BAR_WIDTH = 74
+_SMALLEST_NAMED = 13  # pixels of a part with its name in it
+
+_PALETTE = (
+    "#0072b2",
+    "#d55e00",
+    "#00815e",
+    "#cc79a7",
+    "#8a6d00",
+    "#3b8fb8",
+    "#7a5195",
+    "#b4532a",
+    "#4d7c0f",
+    "#94405a",
+)
+
+_TREE_STYLE = """
+.branch { fill: none; stroke: #718096; stroke-width: 1 }
+.shared { font-weight: bold }
+.capacity { stroke: #b00020; stroke-width: 2; stroke-dasharray: 6 3 }
+.part { fill-opacity: 0.75 }
+.exchanged { stroke: #1a202c; stroke-width: 2; fill-opacity: 1 }
+.inside { fill: #ffffff; font-weight: bold }
+@media (prefers-color-scheme: dark) { .exchanged { stroke: #e2e8f0 } .capacity { stroke: #ff8a80 } }
+"""
+
+
+def tree_svg(e: TreeFacts) -> str:
+    """The picture as the text of an SVG file; it needs nothing but itself and suits light and dark pages."""
+    drawing = _TreeDrawing(e)
+    drawing.head()
+    drawing.tree((), _MARGIN)
+    below = drawing.y
+    drawing.y = drawing.top
+    for load in e.loads:
+        drawing.memory(load)
+    drawing.y = max(drawing.y, below)
+    drawing.legend()
+    return drawing.text()
+
+
+class _TreeDrawing:
+    """What is drawn so far; `y` is where the next line starts."""
+
+    def __init__(self, e: TreeFacts) -> None:
+        self.e, self.fused = e, e.mapping
+        tensors = e.mapping.cascade.tensors
+        self.colour = {tensor: _PALETTE[i % len(_PALETTE)] for i, tensor in enumerate(tensors)}
+        self.parts: list[str] = []
+        self.y = float(_MARGIN)
+        self.top = self.y
+        widest = max((self._extent(address) for address, _ in self.fused.tree.walk()), default=0.0)
+        self.left_width = max(260.0, widest + 2 * _PAD)
+        names = [operation.name for operation in e.operations]
+        self.bar = max(_LEAST_BAR_WIDTH, max(len(name) for name in names) * CHARACTER + 10)
+        self.bars_from = _MARGIN + self.left_width + 70
+        self.width = self.bars_from + self.bar * len(names) + 90 + _MARGIN
+        title = (len(e.mapping.cascade.name) + len(e.arch.name) + 5) * 10.5 + 2 * _MARGIN
+        self.width = max(self.width, title)
+
+    def _extent(self, address: Address) -> float:
+        """How far to the right the lines of a tree reach."""
+        loops = sum(isinstance(item, Loop) for _, item in self.fused.above(address))
+        longest = max((len(str(item)) for item in self.fused.tree.at(address).items), default=0)
+        return _INDENT * (loops + 2 * len(address)) + CHARACTER * longest + _PAD
+
+    def head(self) -> None:
+        self.y += 14
+        self._text(_MARGIN, self.y, f"{self.fused.cascade.name} on {self.e.arch.name}", "title")
+        self.y += 24
+        self.top = self.y
+
+    def tree(self, address: Address, left: float) -> None:
+        """Lines of a tree, and below its split a box for each branch."""
+        tree = self.fused.tree.at(address)
+        for item in tree.items:
+            self.y += _LINE
+            kind = "shared" if tree.branches and isinstance(item, Loop) else ""
+            self._text(left, self.y, str(item), kind)
+            left += _INDENT if isinstance(item, Loop) else 0
+        for number, branch in enumerate(tree.branches):
+            self.y += _PAD
+            top, at = self.y, len(self.parts)
+            self.y += _LINE
+            self._text(left + _PAD, self.y, f"branch {branch.operation}".rstrip(), "name")
+            self.tree((*address, number), left + _PAD + _INDENT)
+            self.y += _PAD
+            right = _MARGIN + self.left_width
+            self.parts.insert(at, rect(left, top, right - left, self.y - top, "branch", 5))
+
+    def memory(self, load: MemoryLoad) -> None:
+        """A bar for each operation: what the memory holds while it works, shared tiles at the bottom."""
+        self.y += 16
+        bits = load.bits(load.fullest)
+        share = f"{size(bits)} of {size(load.capacity_bits)}, {percent(bits, load.capacity_bits)}"
+        self._text(self.bars_from, self.y, f"{load.memory}  at most {share}", "name")
+        self.y += 10
+        top, bottom = self.y, self.y + _BAR_HEIGHT
+        scale = _BAR_HEIGHT / max(bits * 1.15, 1.0)
+        capacity = bottom - load.capacity_bits * scale
+        if capacity >= top:
+            end = self.bars_from + self.bar * len(load.held)
+            self.parts.append(line(self.bars_from - 8, capacity, end + 4, capacity, "capacity"))
+        for i, (name, tiles) in enumerate(load.held):
+            x, y = self.bars_from + self.bar * i, bottom
+            for tensor, taken, exchanged in sorted(tiles, key=lambda tile: self._rank(load, tile)):
+                height = taken * scale
+                y -= height
+                self._part(x, y, height, tensor, exchanged)
+            self._text(x + self.bar / 2, bottom + 14, name, "quiet", "middle")
+        self.parts.append(line(self.bars_from - 8, bottom, self.bars_from + self.bar * len(load.held), bottom, "link"))
+        self.y = bottom + _GAP
+
+    def _rank(self, load: MemoryLoad, tile: tuple[str, int, bool]) -> tuple[int, bool, int]:
+        """What lasts longest is at the bottom, so that bars of one tile are beside each other."""
+        lasts = sum(any(other[0] == tile[0] for other in tiles) for _, tiles in load.held)
+        return -lasts, not tile[2], list(self.colour).index(tile[0])
+
+    def _part(self, x: float, y: float, height: float, tensor: str, exchanged: bool) -> None:
+        kind = "part exchanged" if exchanged else "part"
+        place = f'x="{x:g}" y="{y:g}" width="{self.bar:g}" height="{max(height, 0.5):g}"'
+        about = f"<title>{escape(tensor)}</title>"
+        self.parts.append(f'<rect {place} fill="{self.colour[tensor]}" class="{kind}">{about}</rect>')
+        if height >= _SMALLEST_NAMED:
+            room = max(1, int((self.bar - 6) / CHARACTER))
+            self._text(x + self.bar / 2, y + height / 2 + 4, tensor[:room], "inside", "middle")
+
+    def legend(self) -> None:
+        self.y += _LINE
+        x = float(_MARGIN)
+        for tensor, colour in self.colour.items():
+            width = CHARACTER * (len(tensor) + 4)
+            if x + width > self.width - _MARGIN:
+                x, self.y = float(_MARGIN), self.y + _LINE
+            self.parts.append(f'<rect x="{x:g}" y="{self.y - 9:g}" width="10" height="10" fill="{colour}"/>')
+            self._text(x + 14, self.y, tensor, "quiet")
+            x += width
+        for words in (
+            "Boxes: branches, done one after the other. Bold loops are shared by all branches below.",
+            "Bars: what a memory holds while an operation works; framed: intermediates. Dashed: its room,",
+            "where it is not far above.",
+        ):
+            self.y += _LINE
+            self._text(_MARGIN, self.y, words, "quiet")
+        self.y += _MARGIN / 2
+
+    def text(self) -> str:
+        name = f"{self.fused.cascade.name} on {self.e.arch.name}"
+        width = max(self.width, _MARGIN * 2 + 94 * CHARACTER)
+        height = self.y + _MARGIN / 2
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+                f'width="{width:g}" height="{height:g}" role="img" aria-labelledby="title description">',
+                f'<title id="title">{escape(f"Fused mapping of {name}")}</title>',
+                f'<desc id="description">{escape("; ".join(str(self.fused).split(chr(10))))}</desc>',
+                f"<style>{STYLE}{_TREE_STYLE}</style>",
+                rect(0, 0, width, height, "page", 10),
+                *self.parts,
+                "</svg>\n",
+            ]
+        )
+
+    def _text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> None:
+        place = f'x="{x:g}" y="{y:g}" text-anchor="{anchor}"'
+        self.parts.append(f'<text {place} class="{kind}" xml:space="preserve">{escape(text)}</text>')

@@ -1,0 +1,96 @@
+"""Which trees a search of a cascade chooses from, in words, and the choices that are quick to count."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from ..arch import Architecture
+from ..ir import Cascade
+from ..mapper.cascades.search import MOST_ORDERS, orders
+from ..mapper.cascades.sharing import SharedDim, shared_dims
+from ..mapper.fusing import memories_outside
+from .cascade_page import cascade_rows
+from .fused_page import NOT_IN_THE_SPACE
+from .text import architecture_rows, columns, pairs, section, wrapped
+from .units import count, plural
+
+_SENTENCES = (
+    "Splits nest: neighbouring operations may be a branch that is split again. All splits stand outside all arrays: "
+    "loops inside a branch may be parallel, loops above a split are not.",
+    "Above the split of a branch of several operations stand shared loops, at most one for each dimension, in every "
+    "order, with trips that divide it; at the root there may be none.",
+    "Each intermediate is exchanged directly above its split, in any memory outside all arrays that may keep it, or in "
+    "the outermost one. Each other tensor may stay in any such memory above or between the shared loops.",
+    "Inside a branch every mapping of the operation is searched, as of a single layer.",
+    f"Not in the space: {NOT_IN_THE_SPACE}; operations that are computed again.",
+)
+
+
+def fused_space_page(cascade: Cascade, arch: Architecture, kind: str) -> Group:
+    """What is searched; `kind` says which mappings inside a branch."""
+    number, memories = _orders(cascade), ", ".join(memory.name for memory in memories_outside(arch))
+    rows = [
+        ("Space", f"trees, {kind}"),
+        ("Orders", f"{_orders_text(number)} in which the operations can be done"),
+        ("Exchange", f"in {memories}"),
+    ]
+    sentences = "\n".join("\n".join(wrapped(sentence)) for sentence in _SENTENCES)
+    return Group(
+        pairs([*cascade_rows(cascade), *architecture_rows(arch), *rows]),
+        section("Loops that operations may share, in the order given", _shared_table(cascade)),
+        section("Trees", Text(sentences, no_wrap=True)),
+    )
+
+
+def fused_space_data(cascade: Cascade, arch: Architecture, kind: str) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "cascade": cascade.name,
+        "architecture": arch.name,
+        "searched": f"trees, {kind}",
+        "orders": _orders(cascade),
+        "exchanges_in": [memory.name for memory in memories_outside(arch)],
+        "shared": [
+            {"operations": list(names), "dimensions": [dict(dim.dims) for dim in dims]}
+            for names, dims in _intervals(cascade)
+        ],
+        "rules": list(_SENTENCES),
+    }
+
+
+def _orders(cascade: Cascade) -> int | None:
+    """How many there are; None: more than are searched."""
+    number = len(list(islice(orders(cascade), MOST_ORDERS + 1)))
+    return number if number <= MOST_ORDERS else None
+
+
+def _orders_text(number: int | None) -> str:
+    return plural(number, "order") if number is not None else f"more than {count(MOST_ORDERS)} orders"
+
+
+def _intervals(cascade: Cascade) -> list[tuple[tuple[str, ...], tuple[SharedDim, ...]]]:
+    """Neighbouring operations, in the order of the cascade, and what they may share."""
+    names = tuple(operation.name for operation in cascade)
+    spans = ((first, last) for last in range(2, len(names) + 1) for first in range(last - 1))
+    found = [names[first:last] for first, last in spans]
+    return [
+        (some, shared_dims(cascade, some)) for some in sorted(found, key=lambda some: (len(some), names.index(some[0])))
+    ]
+
+
+def _shared_table(cascade: Cascade) -> Table:
+    table = columns(("operations", "dimensions"), ())
+    for names, dims in _intervals(cascade):
+        table.add_row(" ".join(names), ", ".join(_dim_text(dim, names) for dim in dims) or "none")
+    return table
+
+
+def _dim_text(dim: SharedDim, names: tuple[str, ...]) -> str:
+    """As trees write it: M, or M,K.N where operation K has another name for it."""
+    first = dim.of(names[0])
+    return ",".join([first, *(f"{name}.{dim.of(name)}" for name in names if dim.of(name) != first)])

@@ -1,0 +1,75 @@
+"""The search over trees finds what a brute force over all of them finds, for every objective, space and tiling."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+
+import pytest
+
+from cascade_brute_force import OBJECTIVES
+from cascade_cases import CHEAP, DEAR, KINDS, Case, features, random_case
+from longer import TIMES, blocks
+from tilewright.cost_models import parse_objective
+from tilewright.cost_models.cascades import evaluate_tree
+from tilewright.ir import InfeasibleError, MappingError
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+
+SEEDS, BLOCK = 40, 4
+SAMPLES = 4
+"""Whole trees that are counted for a case."""
+
+MOST = CHEAP if TIMES == 1 else DEAR
+
+
+def searched(case: Case, objective: str) -> float:
+    """The optimum that the search proves; infinite where it says that nothing fits."""
+    question = CascadeQuestion(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, case.fuse)
+    try:
+        answer = search_cascade(question)
+    except InfeasibleError:
+        return math.inf
+    assert answer.certificate.gap == 0.0
+    return answer.cost.objective(objective)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
+def test_the_search_finds_the_best_of_all_trees(seeds: range) -> None:
+    for seed in seeds:
+        case = random_case(seed, MOST)
+        best = case.trees.best()
+        for objective in OBJECTIVES:
+            expected = best[objective].value if best else math.inf
+            assert searched(case, objective) == pytest.approx(expected, rel=1e-9), f"{seed}, {objective}\n{case}"
+
+
+@pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
+def test_composed_figures_are_those_of_whole_trees(seeds: range) -> None:
+    for seed in seeds:
+        case, rng = random_case(seed, CHEAP), random.Random(seed)
+        for sample in filter(None, (case.trees.sample(rng) for _ in range(SAMPLES))):
+            tree, energy, latency, fits = sample
+            try:
+                cost = evaluate_tree(tree, case.arch)
+            except MappingError:
+                assert not fits, f"{seed}\n{case}\n{tree}"
+                continue
+            assert fits, f"{seed}\n{case}\n{tree}"
+            assert (cost.energy_pj, cost.latency_cycles) == pytest.approx((energy, latency)), f"{seed}\n{case}\n{tree}"
+
+
+def test_everything_occurs() -> None:
+    found = Counter(feature for seed in range(300) for feature in features(random_case(seed, CHEAP)))
+    expected = {
+        *KINDS,
+        *(f"{count} operations" for count in (2, 3, 4)),
+        *("perfect", "ragged", "even", "uneven", "fuse all", "fuse whole", "fuse none", "at_node", "across_levels"),
+        *("two consumers", "two producers", "a shared input", "element by element", "maximum", "orders"),
+        *("two memories outside arrays", "memory inside an array", "multicast", "no multicast", "no spatial reduction"),
+        *("keep must", "keep may", "keep never", "double buffered", "private part", "separate ports", "shared port"),
+        *("no overlap", "leakage", "wide partial sums", "no first_read_elision", "no inner_drain_read"),
+        "a window in a branch",
+    }
+    assert {feature for feature, times in found.items() if times >= 3} >= expected

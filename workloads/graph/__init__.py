@@ -1,0 +1,26 @@
+"""The graph of a network: which layer reads which, and what is done between layers; cascades of parts of it.
+
+occurrences.py  what a graph is made of, and its names
+tables.py       the `graph:` of a network file
+between.py      operations that do not multiply: additions, softmax, norms, pooling
+atoms.py        how a reader's dimensions lie in what it reads: heads, groups, flattening
+joining.py      occurrences that read one another as a cascade
+specs.py        `expand+dw+project` and `conv1..conv3`: which occurrences a text means
+"""
+
+from .between import BETWEEN
+from .joining import SOFTMAX_FORMS, SoftmaxForm, joined
+from .occurrences import NetworkGraph, Occurrence, Source
+from .specs import chosen, is_joined
+
+__all__ = [
+    "BETWEEN",
+    "SOFTMAX_FORMS",
+    "NetworkGraph",
+    "Occurrence",
+    "SoftmaxForm",
+    "Source",
+    "chosen",
+    "is_joined",
+    "joined",
+]

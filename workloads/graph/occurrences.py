@@ -1,0 +1,170 @@
+"""What the graph of a network is made of: layers as often as they occur, and the operations between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...ir import Problem, ProblemError, did_you_mean
+
+LAYER = "layer"
+"""The kind of occurrences that multiply: they have a problem."""
+
+OUTSIDE = "outside"
+"""The kind of what is made in a way that is no operation here: a lookup, a concatenation, a cache."""
+
+
+DimPart = str | tuple[str, int, int]
+"""A dimension by its letter, or those of its positions that lie in a row: from a stride to another one."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A tensor that an occurrence reads.
+
+    name   of the occurrence that makes it; another name is a tensor from outside of the network
+    order  the reader's dimensions, one for each of its ranks, in the order in which they lie in the tensor from the
+           slowest to the fastest; None: as the reader has them. A dimension may lie there in parts
+    pads   by letter of a dimension that the reader's windows begin at, the zeros before the first position
+    """
+
+    name: str
+    order: tuple[DimPart, ...] | None = None
+    pads: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """A layer as it stands in a network, or an operation between layers.
+
+    name     unique in the graph
+    kind     "layer", "outside", or a name of BETWEEN ("add", "softmax", ...)
+    sources  what it reads
+    problem  of a layer; None where it is not known how it reads what it reads
+    layer    of a layer, the name of its row
+    local    its name inside its block
+    entry    which entry of the table made it: of those that one block made, the first has their local names too
+    writes   letters of the dimensions of its output, slowest first; None: as the problem has them
+    shape    of what it makes, where that follows from nothing else
+    window   of a pooling: size, stride and zeros before the first position, each (height, width)
+    """
+
+    name: str
+    kind: str
+    sources: tuple[Source, ...] = ()
+    problem: Problem | None = None
+    layer: str = ""
+    local: str = ""
+    entry: int = 0
+    writes: tuple[str, ...] | None = None
+    shape: tuple[int, ...] | None = None
+    window: tuple[tuple[int, int], tuple[int, int], tuple[int, int]] | None = None
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether it is a layer."""
+        return self.kind == LAYER
+
+
+@dataclass(frozen=True)
+class NetworkGraph:
+    """All occurrences of a network, each after those that it reads.
+
+    Raises ProblemError for names that are not unique.
+    """
+
+    network: str
+    occurrences: tuple[Occurrence, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.by_name) != len(self.occurrences):
+            names = [occurrence.name for occurrence in self.occurrences]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ProblemError(f"two entries of the graph are named {twice!r}", where=self.network)
+
+    def __iter__(self) -> Iterator[Occurrence]:
+        return iter(self.occurrences)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Occurrence]:
+        """Every occurrence by its own name."""
+        return {occurrence.name: occurrence for occurrence in self.occurrences}
+
+    @cached_property
+    def _known_as(self) -> Mapping[str, Occurrence]:
+        """By all names: its own, and those that the first of several equal ones has from its row and its block."""
+        found = dict(self.by_name)
+        for occurrence in self.occurrences:
+            if occurrence.layer:
+                found.setdefault(occurrence.layer, occurrence)
+        entries: dict[str, set[int]] = {}
+        for occurrence in self.occurrences:
+            entries.setdefault(occurrence.local, set()).add(occurrence.entry)
+        for occurrence in self.occurrences:
+            if occurrence.local and len(entries[occurrence.local]) == 1:
+                found.setdefault(occurrence.local, occurrence)
+        return found
+
+    def knows(self, name: str) -> bool:
+        """Whether something has that name."""
+        return name in self._known_as
+
+    def find(self, name: str) -> Occurrence:
+        """The occurrence of that name: its own one, or that of a row or of an entry of a block, which stands for the
+        first of them. ProblemError names the nearest one otherwise."""
+        if name not in self._known_as:
+            hint = did_you_mean(name, self._known_as)
+            raise ProblemError(f"unknown layer {name!r}", where=f"network {self.network}", hint=hint)
+        return self._known_as[name]
+
+    def shown(self, occurrence: Occurrence) -> str:
+        """The shortest name that means it."""
+        short = occurrence.local
+        return short if short and self._known_as.get(short) is occurrence else occurrence.name
+
+    def between(self, first: Occurrence, last: Occurrence) -> list[Occurrence]:
+        """All that lie on a way from one to the other, both included, in order; none, where no way leads there."""
+        after = {first.name}
+        for occurrence in self.occurrences:
+            if any(source.name in after for source in occurrence.sources):
+                after.add(occurrence.name)
+        before = {last.name}
+        for occurrence in reversed(self.occurrences):
+            if occurrence.name in before:
+                before |= {source.name for source in occurrence.sources}
+        return [o for o in self.occurrences if o.name in after & before] if last.name in after else []
+
+    def shape(self, name: str) -> tuple[int, ...] | None:
+        """The shape of what an occurrence makes, as far as it is known, from its slowest axis to its fastest."""
+        occurrence = self.by_name.get(name)
+        if occurrence is None:
+            return None
+        if occurrence.problem is not None and occurrence.shape is None:
+            problem = occurrence.problem
+            return tuple(problem.sizes[dim] for dim in written_dims(occurrence))
+        if occurrence.shape is not None or not occurrence.sources:
+            return occurrence.shape
+        return self._shape_between(occurrence)
+
+    def _shape_between(self, occurrence: Occurrence) -> tuple[int, ...] | None:
+        known = [self.shape(source.name) for source in occurrence.sources]
+        shape = next((shape for shape in known if shape is not None), None)
+        if shape is None or occurrence.kind not in ("maxpool", "avgpool"):
+            return shape
+        if occurrence.window is None:
+            return shape[:-2]
+        size, stride, before = occurrence.window
+        pooled = [(n + 2 * b - s) // t + 1 for n, s, t, b in zip(shape[-2:], size, stride, before, strict=True)]
+        return (*shape[:-2], *pooled)
+
+
+def written_dims(occurrence: Occurrence) -> tuple[str, ...]:
+    """Dimensions of a layer's output, in the order in which they lie in it."""
+    assert occurrence.problem is not None
+    dims = [rank[0][0] for rank in occurrence.problem.output.ranks]
+    return tuple(dims if occurrence.writes is None else sorted(dims, key=lambda d: _place(d, occurrence.writes or ())))
+
+
+def _place(dim: str, order: tuple[str, ...]) -> int:
+    return order.index(dim.lower())

@@ -1,0 +1,222 @@
+"""The `graph:` of a network file, as workloads/networks/README.md has it: entries in order, blocks stated once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...ir import ProblemError, did_you_mean
+from ..arguments import check_keys, pair, whole
+from ..network import NetworkLayer
+from .between import BETWEEN
+from .occurrences import LAYER, OUTSIDE, NetworkGraph, Occurrence, Source
+
+BEFORE = "before"
+"""What stands before a block: the last entry before it, or of the one before it."""
+INPUT = "input"
+"""What the first entry reads, if it does not say."""
+
+_ENTRY_KEYS = ("op", "layer", "reads", "writes", "shape", "window", "stride", "pad")
+_BLOCK_KEYS = ("rows", "reads")
+_READ = re.compile(r"(\S+)(?:\s+as\s+((?:\w+\s*)+))?")
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row of the table.
+
+    layer  of the network
+    pads   zeros before its input, (height, width)
+    """
+
+    layer: NetworkLayer
+    pads: tuple[int, int] = (0, 0)
+
+
+def read_graph(entries: object, blocks: object, rows: Mapping[str, TableRow], network: str, where: str) -> NetworkGraph:
+    """The graph that a network file states.
+
+    entries, blocks  what stands there under `graph` and `blocks`
+    rows             of the table, by name
+    network          its name
+    where            how messages call the file
+
+    Raises ProblemError for keys and names that are unknown, and rows that occur more or less often than they say.
+    """
+    if not isinstance(entries, list) or not isinstance(blocks, dict):
+        what = "graph is no list of entries" if not isinstance(entries, list) else "blocks are no table of lists"
+        raise ProblemError(what, where=where, hint="networks/README.md has the form")
+    reader = _TableReader(rows, blocks, where)
+    reader.read_all(entries)
+    occurs = [occurrence.layer for occurrence in reader.found]
+    for name, row in rows.items():
+        if occurs.count(name) != row.layer.repeat:
+            message = f"{name} occurs {occurs.count(name)} times in the graph, and its repeat is {row.layer.repeat}"
+            raise ProblemError(message, where=where)
+    try:
+        return NetworkGraph(network, tuple(reader.found))
+    except ProblemError as error:
+        raise error.located(where) from None
+
+
+class _TableReader:
+    """One use for one file."""
+
+    def __init__(self, rows: Mapping[str, TableRow], blocks: Mapping[str, Any], where: str) -> None:
+        self.rows, self.blocks, self.where = rows, blocks, where
+        self.found: list[Occurrence] = []
+        self.last = INPUT
+        self.entry = 0
+
+    def read_all(self, entries: list[object]) -> None:
+        for number, entry in enumerate(entries, 1):
+            self.entry = number
+            if isinstance(entry, dict) and "block" in entry:
+                self._block(entry, f"{self.where}: graph entry {number}")
+            else:
+                self._add(entry, _Scope("", {}, self.last), f"{self.where}: graph entry {number}")
+
+    def _block(self, entry: dict[str, Any], where: str) -> None:
+        check_keys(entry, where, ("block", "names"), _BLOCK_KEYS)
+        block, names = entry["block"], entry["names"]
+        if not isinstance(block, str) or block not in self.blocks:
+            raise ProblemError(f"unknown block {block!r}", where=where, hint=did_you_mean(str(block), self.blocks))
+        if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+            raise ProblemError(f"names is {names!r}, expected a list of texts", where=where)
+        inner = self.blocks[block]
+        if not isinstance(inner, list) or not inner:
+            raise ProblemError(f"block {block} is {inner!r}, expected a list of entries", where=self.where)
+        self.last = entry.get("reads", self.last)
+        for name in names:
+            scope = _Scope(name, entry.get("rows", {}), self.last)
+            for each in inner:
+                self._add(each, scope, f"{where}: block {block}")
+
+    def _add(self, entry: object, scope: _Scope, where: str) -> None:
+        given = {"name": entry} if isinstance(entry, str) else entry
+        if not isinstance(given, dict):
+            raise ProblemError(f"found {entry!r}, expected a name or keys with values", where=where)
+        check_keys(given, where, ("name",), _ENTRY_KEYS)
+        local = given["name"]
+        if not isinstance(local, str) or not local or ":" in local:
+            raise ProblemError(f"name is {local!r}, expected a text without colons", where=where)
+        where = f"{where}: {local}"
+        op = given.get("op", LAYER)
+        sources = tuple(self._sources(given, scope, where))
+        name = scope.full(local)
+        if op == LAYER:
+            occurrence = self._layer(given, scope, sources, where)
+        elif op == OUTSIDE:
+            occurrence = Occurrence(name, OUTSIDE, sources, local=local, shape=_shape(given, where))
+        elif op in BETWEEN:
+            occurrence = self._between(given, scope, sources, where)
+        else:
+            hint = did_you_mean(str(op), [*BETWEEN, OUTSIDE])
+            raise ProblemError(f"op is {op!r}, unknown", where=where, hint=hint)
+        scope.names[local] = name
+        self.found.append(replace(occurrence, entry=self.entry))
+        self.last = name
+
+    def _sources(self, given: Mapping[str, Any], scope: _Scope, where: str) -> Iterator[Source]:
+        reads = given.get("reads", [self.last] if given.get("op") != OUTSIDE else [])
+        for text in [reads] if isinstance(reads, str) else reads if isinstance(reads, list) else [None]:
+            match = _READ.fullmatch(text.strip()) if isinstance(text, str) else None
+            if match is None:
+                hint = "write a name, or how its axes are read: 'q_proj as m b k'"
+                raise ProblemError(f"reads is {reads!r}, expected names", where=where, hint=hint)
+            name = self._source_named(match[1], scope, where)
+            yield Source(name, tuple(match[2].split()) if match[2] else None)
+
+    def _source_named(self, name: str, scope: _Scope, where: str) -> str:
+        if name == BEFORE and scope.name:
+            return scope.before
+        if name in scope.names:
+            return scope.names[name]
+        known = [INPUT, *(occurrence.name for occurrence in self.found)]
+        if name not in known:
+            raise ProblemError(f"reads {name!r}, unknown so far", where=where, hint=did_you_mean(name, known))
+        return name
+
+    def _layer(self, given: Mapping[str, Any], scope: _Scope, sources: tuple[Source, ...], where: str) -> Occurrence:
+        local = given["name"]
+        row = self.rows.get(scope.row(local, given.get("layer"), self.rows))
+        if row is None:
+            known = did_you_mean(given.get("layer") or scope.full(local), self.rows)
+            raise ProblemError("no row has that name", where=where, hint=known)
+        problem = row.layer.problem
+        read = 1 if row.layer.is_weight else len(problem.operands)
+        if len(sources) != read:
+            raise ProblemError(f"reads {len(sources)} tensors, expected {read}", where=where)
+        pads = tuple(zip(("p", "q"), row.pads, strict=True)) if any(row.pads) else ()
+        padded = []
+        for source, operand in zip(sources, problem.operands, strict=False):
+            letters = [rank[0][0].lower() for rank in operand.ranks]
+            if source.order is not None and sorted(map(str, source.order)) != sorted(letters):
+                found = " ".join(map(str, source.order))
+                raise ProblemError(f"reads as {found}, expected all of {' '.join(letters)}", where=where)
+            padded.append(Source(source.name, source.order, pads))
+        writes = given.get("writes")
+        letters = [rank[0][0].lower() for rank in problem.output.ranks]
+        if writes is not None and (not isinstance(writes, str) or sorted(writes.split()) != sorted(letters)):
+            raise ProblemError(f"writes is {writes!r}, expected all of {' '.join(letters)}", where=where)
+        return Occurrence(
+            scope.full(local),
+            LAYER,
+            tuple(padded),
+            problem=problem,
+            layer=row.layer.name,
+            local=local,
+            writes=tuple(writes.split()) if writes else None,
+        )
+
+    def _between(self, given: Mapping[str, Any], scope: _Scope, sources: tuple[Source, ...], where: str) -> Occurrence:
+        op = given["op"]
+        if len(sources) != BETWEEN[op] or any(source.order for source in sources):
+            raise ProblemError(f"{op} reads {len(sources)} tensors, expected {BETWEEN[op]} names", where=where)
+        window = None
+        if "window" in given:
+            size = pair("window", given["window"], where)
+            stride = pair("stride", given.get("stride", size), where)
+            window = size, stride, pair("pad", given.get("pad", 0), where, minimum=0)
+        elif op == "maxpool":
+            raise ProblemError("a maximum over windows without a window", where=where, hint="write window: 3")
+        return Occurrence(scope.full(given["name"]), op, sources, local=given["name"], window=window)
+
+
+class _Scope:
+    """What names mean inside one occurrence of a block.
+
+    name    of the occurrence; entries are called NAME.ENTRY
+    rows    which row an entry is: by entry, or what stands before the entry's name in the table
+    before  what the block comes after
+    """
+
+    def __init__(self, name: str, rows: Any, before: str) -> None:
+        self.name, self.before = name, before
+        self.prefix = rows if isinstance(rows, str) else None
+        self.by_entry: Mapping[str, str] = rows if isinstance(rows, dict) else {}
+        self.names: dict[str, str] = {}
+
+    def full(self, local: str) -> str:
+        """The name of an entry in the network."""
+        return f"{self.name}.{local}" if self.name else local
+
+    def row(self, local: str, stated: object, rows: Mapping[str, TableRow]) -> str:
+        """The row that an entry is: as stated, or the one of its name in the block, or of its own name."""
+        if isinstance(stated, str):
+            return stated
+        if local in self.by_entry:
+            return self.by_entry[local]
+        known = [self.full(local) if self.prefix is None else f"{self.prefix}.{local}", local]
+        return next((name for name in known if name in rows), "")
+
+
+def _shape(given: Mapping[str, Any], where: str) -> tuple[int, ...] | None:
+    shape = given.get("shape")
+    if shape is None:
+        return None
+    if not isinstance(shape, list):
+        raise ProblemError(f"shape is {shape!r}, expected a list of sizes", where=where)
+    return tuple(whole("shape", size, where) for size in shape)

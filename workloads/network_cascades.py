@@ -1,0 +1,97 @@
+"""Cascades from networks: layers and what is done between them, joined by `+`, or a range of them.
+
+mobilenet_v2:b3.expand+b3.dw+b3.project
+resnet50:layer1.0.conv1..layer1.0.conv3
+gpt2_small:qk+softmax+av
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..inputs import checks
+from ..ir import Cascade, ProblemError
+from .cascades import load_cascade
+from .graph import SOFTMAX_FORMS, SoftmaxForm, chosen, is_joined, joined
+from .network import Network, Widths
+from .networks import load_network, split_reference
+
+_YAML = (".yaml", ".yml")
+
+
+def cascade_of(network: Network | str | os.PathLike[str], layers: str, *, softmax: SoftmaxForm = "parts") -> Cascade:
+    """The cascade of some layers of a network: cascade_of("mobilenet_v2", "b3.expand+b3.dw+b3.project").
+
+    network  a network, its name or the path of its file
+    layers   names joined by `+`, in any order; `a..b` are all operations on a way from a to b. A row that occurs more
+             often than once stands for its first occurrence; the others have names of their own (`layer1.2.conv1`,
+             `h.3.qk`). An exact name wins over `+` and `..`
+    softmax  "parts": a softmax is four operations (maximum, exponential, sum, division); "one": one, of every word
+
+    Biases, batch norms and functions of one word (ReLU, GELU, ...) are done as outputs are written, and are no
+    operations.
+
+    Raises ProblemError for unknown names, layers that do not connect, and a network whose edges are not known.
+    """
+    found = network if isinstance(network, Network) else load_network(network)
+    checks.text(layers, "the layers", "names such as b3.expand+b3.dw", ProblemError)
+    if softmax not in SOFTMAX_FORMS:
+        raise ProblemError(f"softmax is {softmax!r}, expected {' or '.join(SOFTMAX_FORMS)}")
+    if found.wiring is None:
+        hint = "add a graph to its table, as workloads/networks/README.md says, or write the operations down"
+        raise ProblemError("which layer reads which is not known", where=f"network {found.name}", hint=hint)
+    occurrences = chosen(found.wiring, layers)
+    return joined(found.wiring, occurrences, f"{found.name}:{layers}", softmax=softmax)
+
+
+def resolve_cascade(
+    text: str | os.PathLike[str],
+    dims: Mapping[str, int] | None = None,
+    widths: Widths = "file",
+    *,
+    softmax: SoftmaxForm = "parts",
+) -> Cascade:
+    """The cascade that a text names: a YAML file of operations, or layers of a network, `resnet50:conv1+pool`.
+
+    dims, widths  as of `load_network`
+    softmax       as of `cascade_of`
+
+    Raises ProblemError where it names none.
+    """
+    name = checks.path(
+        text, "the cascade", "layers such as gpt2_small:qk+softmax+av, or the path of a file", ProblemError
+    )
+    if name.endswith(_YAML):
+        return load_cascade(name)
+    network, layers = split_reference(name)
+    if not network or not layers:
+        hint = "write NETWORK:LAYER+LAYER, NETWORK:FIRST..LAST, or the path of a YAML file with operations and sizes"
+        raise ProblemError(f"{name!r} names no cascade", hint=hint)
+    return cascade_of(load_network(network, dims, widths), layers, softmax=softmax)
+
+
+def names_cascade(text: str, dims: Mapping[str, int] | None = None) -> bool:
+    """Whether a text names a cascade rather than one layer: a file of operations, several layers of a network, or
+    something between its layers. A layer of exactly that name wins."""
+    if text.endswith(_YAML):
+        return is_cascade_file(Path(text))
+    network, layers = split_reference(text)
+    if not network or not layers:
+        return False
+    found = load_network(network, dims)
+    if any(layers in (layer.name, *layer.nodes) for layer in found.layers):
+        return False
+    if found.wiring is not None and found.wiring.knows(layers):
+        return not found.wiring.find(layers).multiplies
+    return is_joined(layers)
+
+
+def is_cascade_file(path: Path) -> bool:
+    """Whether a YAML file has the key `operations`; one that cannot be read is for its reader to refuse."""
+    try:
+        return re.search("^operations:", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+    except (OSError, ValueError):
+        return False
