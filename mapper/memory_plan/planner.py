@@ -62,7 +62,7 @@ class Candidate:
 
     def attempt(self, height: int, effort: int) -> bool | None:
         """Look for a plan of so many bytes at most: whether there is one; None: not known."""
-        from .attempts import Attempts, AttemptOutcome  # here, since a compiler comes with it
+        from .attempts import AttemptOutcome, Attempts  # here, since a compiler comes with it
 
         if self._sections is None:
             return None
