@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from .arguments import SizeLike, limits_of, memory_bytes
 from .mapper import memory_plan
 from .mapper.means import DEFAULT_MEMORY_LIMIT, Means
-from .mapper.memory_plan import Buffer, BufferSet, InPlace, MemoryPlan, buffer_set, read_buffers
+from .mapper.memory_plan import BufferSet, InPlace, LiveBuffer, MemoryPlan, buffer_set, read_buffers
 
-BuffersLike = BufferSet | str | os.PathLike[str] | Iterable[Buffer | tuple[object, ...]]
-"""A set of buffers, the path of a CSV file, or buffers one by one: `Buffer`s or (name, lower, upper, size)."""
+BuffersLike = BufferSet | str | os.PathLike[str] | Iterable[LiveBuffer | tuple[object, ...]]
+"""A set of buffers, the path of a CSV file, or buffers one by one: `LiveBuffer`s or (name, lower, upper, size)."""
 
 
 def plan_memory(
@@ -26,7 +26,7 @@ def plan_memory(
     """Addresses for buffers, so that no two that are live together share any: the least height, proven, or a plan that
     fits a capacity, or the proof that none does.
 
-    buffers       the path of a CSV file with columns id, lower, upper, size; or a list of `Buffer`s or of
+    buffers       the path of a CSV file with columns id, lower, upper, size; or a list of `LiveBuffer`s or of
                   (name, lower, upper, size) with alignment and copies if need be. Lifetimes are half-open, sizes bytes
     capacity      of the memory: bytes, or a text such as "1 MiB"; None: as many as it takes
     in_place      (source, result) names: updates that may have the addresses of their source

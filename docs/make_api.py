@@ -104,6 +104,8 @@ SECTIONS = (
     Section("", "", "report.cascade_documents", ("LoadedFused", "RecordedFused")),
     Section("Machines", "", "", ("Architecture",)),
     Section("", "", "arch", ("Memory", "Fanout", "ArrayAxis", "Keeps", "Mac")),
+    Section("Memory plans", "", "", ("plan_memory",)),
+    Section("", "", "mapper.memory_plan", ("MemoryPlan", "LiveBuffer", "InPlace", "BufferSet")),
     Section("Networks", "", "workloads", ("Network", "NetworkLayer")),
     Section("Objectives", "", "cost_models", ("Objective",)),
     Section("Batches", "", "report.batch.run", ("Progress",)),
@@ -129,6 +131,7 @@ SECTIONS = (
         "ir",
         (
             *("ProblemError", "ArchitectureError", "ConstraintError", "MappingError", "InfeasibleError"),
+            *("MemoryPlanError", "NoPlanError"),
             *("UndecidedError", "SearchCancelledError", "StoreError", "UnwritableStoreError"),
         ),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..mapper.memory_plan import Buffer, MemoryPlan
+from ..mapper.memory_plan import LiveBuffer, MemoryPlan
 from ..mapper.memory_plan.buffers import live_bytes
 from .svg import CHARACTER, STYLE, escape, line, rect
 from .units import count
@@ -54,7 +54,7 @@ class _MemoryDrawing:
         parts += self.axes()
         return "\n".join([*parts, self.live(), "</svg>", ""])
 
-    def buffer(self, buffer: Buffer, start: int, stop: int, number: int) -> list[str]:
+    def buffer(self, buffer: LiveBuffer, start: int, stop: int, number: int) -> list[str]:
         """The rectangle, with its name where there is room for it."""
         x, y = self.x(buffer.lower), self.y(stop)
         width, height = self.x(buffer.upper) - x, self.y(start) - y

@@ -12,11 +12,25 @@ packing.py   the search for addresses below a height
 tighten.py   rules on the room that is left
 work.py      arrays of the search
 compiled.py  functions as machine code
+order.py     the order of operations with the least peak
 """
 
-from .buffers import Buffer, BufferSet, InPlace, buffer_set
+from .buffers import BufferSet, InPlace, LiveBuffer, buffer_set
 from .csv_files import read_buffers
+from .order import StepOrder, TensorStep, least_peak_order, live_during
 from .plan import MemoryPlan
 from .planner import plan_memory
 
-__all__ = ["Buffer", "BufferSet", "InPlace", "MemoryPlan", "buffer_set", "plan_memory", "read_buffers"]
+__all__ = [
+    "BufferSet",
+    "InPlace",
+    "LiveBuffer",
+    "MemoryPlan",
+    "StepOrder",
+    "TensorStep",
+    "buffer_set",
+    "least_peak_order",
+    "live_during",
+    "plan_memory",
+    "read_buffers",
+]

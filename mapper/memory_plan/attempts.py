@@ -1,8 +1,8 @@
 """Attempts to plan below a height: the search begun again and again, with other tastes, and what it has learned kept.
 
-A search that has gone astray early would look for very long where nothing is to be found. So it gets some decisions, more
-from time to time (1, 1, 2, 1, 1, 2, 4, ... times a number), and is begun again: with the next taste, some chance, and the
-weights of sections at which it has come to an end before, which are then decided first.
+A search that has gone astray early would look for very long where nothing is to be found. So it gets some decisions,
+more from time to time (1, 1, 2, 1, 1, 2, 4, ... times a number), and is begun again: with the next taste, some chance,
+and the weights of sections at which it has come to an end before, which are then decided first.
 """
 
 from __future__ import annotations
@@ -18,8 +18,16 @@ from . import packing
 from .sections import Sections
 from .work import FULL, HEAD, STOP, USED, WEIGHT, Work, start_again, work_of
 
-TASTES = ((1.0, 0.0, 1000.0, 4.0), (0.2, 1.0, 0.4, 4.0), (0.05, 0.5, 0.2, 4.0), (0.001, 4.0, 10.0, 4.0))
-"""Low blocks first; between; between; those of tight sections first. See `packing.next_block`."""
+TASTES = (
+    (1.0, 0.0, 1e5, 4.0, 2),
+    (0.2, 1.0, 0.4, 4.0, 2),
+    (1.0, 0.0, 1e5, 4.0, 1),
+    (0.05, 0.5, 0.2, 4.0, 2),
+    (1.0, 0.0, 1e3, 4.0, 1),
+    (0.2, 1.0, 0.4, 4.0, 1),
+)
+"""See `packing.search`: low blocks first, or both low ones and those of tight sections. Where blocks lie loosely, rules
+that look one way alone get further in the same time; where they are tight, both ways are needed."""
 
 FORGETTING = 0.95
 """What is left of a weight at the next beginning."""
@@ -28,7 +36,7 @@ LONGEST_SLICE = 0.05
 """Seconds between looks at the clock."""
 
 
-class Outcome(Enum):
+class AttemptOutcome(Enum):
     """How an attempt ends."""
 
     FITS = "fits"
@@ -54,11 +62,11 @@ class Attempts:
         """Of the plan that the last attempt has found, in bytes."""
         return [int(head) * self.sections.unit for head in self.work.blocks[:-1, HEAD]]
 
-    def below(self, height: int, decisions: int) -> Outcome:
+    def below(self, height: int, decisions: int) -> AttemptOutcome:
         """Look for a plan of at most so many bytes, with about so many decisions."""
         room = self._room(height)
         if room is None:
-            return Outcome.NOTHING_FITS
+            return AttemptOutcome.NOTHING_FITS
         units, spare = room
         stop = self.decisions + decisions
         while True:
@@ -66,7 +74,7 @@ class Attempts:
             outcome = self._once(units, spare, self._first * luby(self._begun))
             weight = self.work.tightness[:, WEIGHT]
             weight[:] = 1 + FORGETTING * (weight - 1)
-            if outcome is not Outcome.UNKNOWN or self.decisions >= stop or self.means.expired:
+            if outcome is not AttemptOutcome.UNKNOWN or self.decisions >= stop or self.means.expired:
                 return outcome
 
     def _room(self, height: int) -> tuple[int, np.ndarray] | None:
@@ -79,9 +87,9 @@ class Attempts:
         ends = latest + sections.size
         return int(ends.max()), ends.max() - ends
 
-    def _once(self, units: int, spare: np.ndarray, decisions: int) -> Outcome:
+    def _once(self, units: int, spare: np.ndarray, decisions: int) -> AttemptOutcome:
         taste = np.array(TASTES[self._begun % len(TASTES)])
-        kind = self._preferences[self._chance.integers(len(self._preferences))]
+        kind = self._preferences[int(self._chance.integers(len(self._preferences)))]
         preference = kind * self._chance.uniform(0.7, 1.3, len(kind))
         start_again(self.work, spare)
         counters = self.work.counters
@@ -95,7 +103,9 @@ class Attempts:
             if self.means.expired:
                 break
         self.decisions += int(counters[USED])
-        return {packing.SOLVED: Outcome.FITS, packing.IMPOSSIBLE: Outcome.NOTHING_FITS}.get(found, Outcome.UNKNOWN)
+        return {packing.SOLVED: AttemptOutcome.FITS, packing.IMPOSSIBLE: AttemptOutcome.NOTHING_FITS}.get(
+            found, AttemptOutcome.UNKNOWN
+        )
 
 
 def luby(number: int) -> int:

@@ -13,7 +13,7 @@ LARGEST = 2**53
 
 
 @dataclass(frozen=True)
-class Buffer:
+class LiveBuffer:
     """An array that needs addresses for a while.
 
     name       how plans and messages call it
@@ -43,7 +43,7 @@ class Buffer:
             message = f"it lives from {self.lower} up to {self.upper}, which is no time at all"
             raise MemoryPlanError(message, where=self.name, hint="upper is the first moment at which it is not live")
 
-    def overlaps(self, other: Buffer) -> bool:
+    def overlaps(self, other: LiveBuffer) -> bool:
         """Whether both are live at some moment."""
         return self.lower < other.upper and other.lower < self.upper
 
@@ -54,6 +54,9 @@ class InPlace:
 
     Both are live while the operation runs; only here may two live buffers share addresses. Of several updates of one
     source, or several sources of one result, a plan makes one at most in place.
+
+    source  name of the buffer that is read
+    result  name of the buffer that is written
     """
 
     source: str
@@ -66,16 +69,17 @@ class BufferSet:
 
     buffers   with different names
     in_place  updates that a plan may make in place
+    by_name   the buffers again
 
     Raises MemoryPlanError for a name that is used twice, or a pair that cannot share addresses.
     """
 
-    buffers: tuple[Buffer, ...]
+    buffers: tuple[LiveBuffer, ...]
     in_place: tuple[InPlace, ...] = ()
-    by_name: Mapping[str, Buffer] = field(init=False, compare=False, repr=False)
+    by_name: Mapping[str, LiveBuffer] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        named: dict[str, Buffer] = {}
+        named: dict[str, LiveBuffer] = {}
         for buffer in self.buffers:
             if buffer.name in named:
                 raise MemoryPlanError(
@@ -131,7 +135,7 @@ def live_bytes(spans: Iterable[tuple[int, int, int]]) -> list[tuple[int, int]]:
 
 
 def buffer_set(buffers: object, in_place: object = ()) -> BufferSet:
-    """Buffers as callers give them: `Buffer`s, or (name, lower, upper, size) with alignment and copies if need be.
+    """Buffers as callers give them: `LiveBuffer`s, or (name, lower, upper, size) with alignment and copies if need be.
 
     in_place  (source, result) names
 
@@ -143,15 +147,15 @@ def buffer_set(buffers: object, in_place: object = ()) -> BufferSet:
     return BufferSet(found, tuple(_pair(given) for given in pairs))
 
 
-def _buffer(given: object, expected: str) -> Buffer:
-    if isinstance(given, Buffer):
+def _buffer(given: object, expected: str) -> LiveBuffer:
+    if isinstance(given, LiveBuffer):
         return given
     values: Sequence[object] = items(given, "a buffer", expected, MemoryPlanError)
     if not 4 <= len(values) <= 6:
         raise MemoryPlanError(f"a buffer of {len(values)} values, expected (name, lower, upper, size)")
     name = str(values[0])
     numbers = [whole(value, "a value", -LARGEST, MemoryPlanError, name) for value in values[1:]]
-    return Buffer(name, *numbers)
+    return LiveBuffer(name, *numbers)
 
 
 def _pair(given: object) -> InPlace:

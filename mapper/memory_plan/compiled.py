@@ -1,4 +1,5 @@
-"""Functions on arrays that are compiled where numba is installed, and run as they stand where it is not: slower, the same.
+"""Functions on arrays that are compiled where numba is installed, and run as they stand where it is not: slower, the
+same.
 
 Only what the search for addresses does millions of times is compiled. The machine code is kept beside the source, or in
 numba's own folder where that cannot be written, so that each machine compiles once.
@@ -7,6 +8,7 @@ numba's own folder where that cannot be written, so that each machine compiles o
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -31,7 +33,8 @@ def compiled_part(function: Function) -> Function:
 def _compiled(function: Function, options: dict[str, bool]) -> Function:
     if not COMPILES:
         return function
-    from numba import njit, types
+    numba: Any = import_module("numba")  # its annotations do not know all of its own options
+    types = numba.types
 
     other = {"tightness": types.float64[:, ::1], "others": types.int64[::1], "counters": types.int64[::1]}
     arrays = [other.get(name, types.int64[:, ::1]) for name in Work._fields]
@@ -45,5 +48,5 @@ def _compiled(function: Function, options: dict[str, bool]) -> Function:
     named = dict(function.__annotations__)
     # One signature, given: left alone, numba would make a version for every number that is written out in a call.
     signature = kinds[named.pop("return")](*(kinds[kind] for kind in named.values()))
-    made: Function = njit(signature, cache=True, error_model="numpy", **options)(function)
+    made: Function = numba.njit(signature, cache=True, error_model="numpy", **options)(function)
     return made

@@ -1,5 +1,5 @@
-"""Buffers from a CSV file: `id, lower, upper, size`, as MiniMalloc's benchmarks have them, and `alignment`, `copies` and
-`in_place` (the buffer that may be updated in place) as further columns."""
+"""Buffers from a CSV file: `id, lower, upper, size`, as MiniMalloc's benchmarks have them, and `alignment`, `copies`
+and `in_place` (the buffer that may be updated in place) as further columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...ir import MemoryPlanError, did_you_mean
 from ...ir.files import missing_file
-from .buffers import Buffer, BufferSet, InPlace
+from .buffers import BufferSet, InPlace, LiveBuffer
 
 LARGEST_FILE = 2**26
 """Bytes; a million buffers take about half of that."""
@@ -50,7 +50,7 @@ def buffers_of(text: str, file: str) -> BufferSet:
     for name in names:
         if name not in (*NEEDED, *MORE, "in_place"):
             raise MemoryPlanError(f"unknown column {name!r}", where=f"{file}:1", hint=did_you_mean(name, MORE))
-    buffers: dict[str, Buffer] = {}
+    buffers: dict[str, LiveBuffer] = {}
     pairs: list[tuple[str, InPlace]] = []
     for row in rows:
         where = f"{file}:{rows.line_num}"
@@ -69,7 +69,7 @@ def buffers_of(text: str, file: str) -> BufferSet:
     return BufferSet(tuple(buffers.values()), tuple(pair for _, pair in pairs))
 
 
-def _buffer(row: Mapping[str | None, str | None], where: str) -> Buffer:
+def _buffer(row: Mapping[str | None, str | None], where: str) -> LiveBuffer:
     if None in row or any(row[name] is None for name in NEEDED):
         raise MemoryPlanError(f"{len(row)} values or more, expected one for each column", where=where)
     numbers = {}
@@ -82,6 +82,6 @@ def _buffer(row: Mapping[str | None, str | None], where: str) -> Buffer:
         except ValueError:
             raise MemoryPlanError(f"{name} is {value[:60]!r}, expected a whole number", where=where) from None
     try:
-        return Buffer(str(row["id"]).strip(), **numbers)
+        return LiveBuffer(str(row["id"]).strip(), **numbers)
     except MemoryPlanError as error:
         raise error.located(where) from None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .sections import Block
+from .sections import AddressBlock
 
-ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
+ORDERS: tuple[Callable[[AddressBlock], tuple[int, ...]], ...] = (
     lambda block: (-block.size, block.lower),
     lambda block: (-block.size * (block.upper - block.lower), block.lower),
     lambda block: (block.lower - block.upper, -block.size),
@@ -15,18 +15,18 @@ ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
 """Large ones first; large and long ones; long ones; as they come."""
 
 
-def greedy_offsets(blocks: Sequence[Block]) -> list[int]:
+def greedy_offsets(blocks: Sequence[AddressBlock]) -> list[int]:
     """An offset for each block, in bytes: the lowest plan of those that the orders give."""
     plans = [_first_fit(blocks, sorted(range(len(blocks)), key=lambda b: order(blocks[b]))) for order in ORDERS]
     return min(plans, key=lambda offsets: height_of(blocks, offsets))
 
 
-def height_of(blocks: Sequence[Block], offsets: Sequence[int]) -> int:
+def height_of(blocks: Sequence[AddressBlock], offsets: Sequence[int]) -> int:
     """Where the uppermost block ends, in bytes."""
     return max((offset + block.size for block, offset in zip(blocks, offsets, strict=True)), default=0)
 
 
-def _first_fit(blocks: Sequence[Block], order: Sequence[int]) -> list[int]:
+def _first_fit(blocks: Sequence[AddressBlock], order: Sequence[int]) -> list[int]:
     offsets = [0] * len(blocks)
     placed: list[int] = []
     for b in order:

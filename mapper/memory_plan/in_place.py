@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from .buffers import Buffer, BufferSet, InPlace, live_bytes
+from .buffers import BufferSet, InPlace, LiveBuffer, live_bytes
 
 MOST_CHOICES = 1024
 """Beyond so many, a few are tried, and the lower bound is that of all."""
@@ -41,7 +41,7 @@ def may_be_together(buffers: BufferSet, choice: Choice) -> bool:
     )
 
 
-def _chains(buffers: BufferSet, choice: Choice) -> Iterator[list[Buffer]]:
+def _chains(buffers: BufferSet, choice: Choice) -> Iterator[list[LiveBuffer]]:
     after = {pair.source: pair.result for pair in choice}
     for start in after.keys() - set(after.values()):
         names = [start]

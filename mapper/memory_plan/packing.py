@@ -1,10 +1,10 @@
 """The search for addresses below a given height: complete, and stopped and gone on with at any decision.
 
-Every plan can be pushed down until each block rests on the floor or on another block. So some block that nothing can lie
-below has two choices: it lies at its head, or it is *postponed*, above the end of one of the open blocks that are live
-with it: its head is then raised to the least of their ends. Heads are tightened after each decision (`tighten.py`).
-Where the open blocks fall into groups that are not live together, the groups are *goals* of their own: one that cannot be
-solved is not mended by another solution of its neighbours.
+Every plan can be pushed down until each block rests on the floor or on another block. So some block that nothing can
+lie below has two choices: it lies at its head, or it is *postponed*, above the end of one of the open blocks that are
+live with it: its head is then raised to the least of their ends. Heads are tightened after each decision
+(`tighten.py`). Where the open blocks fall into groups that are not live together, the groups are *goals* of their own:
+one that cannot be solved is not mended by another solution of its neighbours.
 
 Which block is decided next is what a *taste* says: low ones first, those of tight sections first, or between.
 """
@@ -68,8 +68,8 @@ def count_open(work: Work, begin: int, end: int) -> None:
 
 @compiled_part
 def split_goal(work: Work, at: int) -> int:
-    """How many groups the open blocks of a goal form. One: the goal shrinks to it. More: each becomes a goal, tight ones
-    first."""
+    """How many groups the open blocks of a goal form. One: the goal shrinks to it. More: each becomes a goal, tight
+    ones first."""
     begin, end = work.goals[at, BEGIN], work.goals[at, STOP_AT]
     count_open(work, begin, end)
     goals, parts, first = work.goals, 0, at + 1
@@ -192,7 +192,7 @@ def next_goal(work: Work) -> int:
         at = counters[GOALS] - 1
         parts = 0 if work.goals[at, GOAL] == DONE else split_goal(work, at)
         if parts == 1:
-            return at
+            return int(at)
         if parts == 0:  # solved; what was chosen in it is not chosen again for others' sake
             counters[CHOICES], counters[GOALS] = work.goals[at, OPEN_BEFORE], at
     return -1
@@ -203,7 +203,7 @@ def search(work: Work, height: int, taste: np.ndarray, preference: np.ndarray) -
     """Search until `counters[STOP]` decisions are made: SOLVED, IMPOSSIBLE, or OPEN, which may be gone on with.
 
     height      in units
-    taste       (4,) see `next_block`
+    taste       (5,) see `next_block`; the last one: whether rules look from the floor alone (1), or both ways (2)
     preference  (n,) from 0 to 1: blocks that are decided sooner, as far as taste lets
 
     Before the first call heads and tails are 0, but for tails of blocks that have to end further below the ceiling, all
@@ -212,7 +212,7 @@ def search(work: Work, height: int, taste: np.ndarray, preference: np.ndarray) -
     counters, fits = work.counters, True
     while True:
         begin, end = work.goals[counters[GOALS] - 1, BEGIN], work.goals[counters[GOALS] - 1, STOP_AT]
-        if fits and tighten(work, begin, end, height):
+        if fits and tighten(work, begin, end, height, int(taste[4])):
             at = next_goal(work)
             if at < 0:
                 return SOLVED

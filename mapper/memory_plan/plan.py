@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ...ir import MemoryPlanError
-from .buffers import Buffer, BufferSet, InPlace
+from .buffers import BufferSet, InPlace, LiveBuffer
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,16 @@ class MemoryPlan:
         """Whether the plan fits the capacity, if there is one."""
         return self.capacity is None or self.height <= self.capacity
 
-    def places(self) -> Iterator[tuple[Buffer, int, int]]:
+    def places(self) -> Iterator[tuple[LiveBuffer, int, int]]:
         """Every copy of every buffer, with its first address and the one after its last."""
         for buffer in self.buffers.buffers:
             for offset in self.offsets[buffer.name]:
                 yield buffer, offset, offset + buffer.size
 
     def check(self) -> None:
-        """MemoryPlanError if a buffer has no addresses, wrong ones, or addresses that another one has at some moment, but
-        for a source and its result that are updated in place; or if the plan is lower than what is said to be proven."""
+        """MemoryPlanError if a buffer has no addresses, wrong ones, or addresses that another one has at some moment,
+        but for a source and its result that are updated in place; or if the plan is lower than what is said to be
+        proven."""
         check_plan(self)
 
 
@@ -71,7 +72,7 @@ def check_plan(plan: MemoryPlan) -> None:
             if offset < 0 or offset % buffer.alignment:
                 raise MemoryPlanError(f"offset {offset}, expected a multiple of {buffer.alignment}", where=buffer.name)
     pairs = {(pair.source, pair.result) for pair in plan.shared}
-    live: list[tuple[Buffer, int, int]] = []
+    live: list[tuple[LiveBuffer, int, int]] = []
     for one, start, end in sorted(plan.places(), key=lambda place: place[0].lower):
         live = [place for place in live if place[0].upper > one.lower]
         for other, begin, stop in live:

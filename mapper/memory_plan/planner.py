@@ -1,9 +1,9 @@
 """The planner: the least height of any plan, or a plan that fits, or the proof that none does.
 
 First come plans that are made at once, and the bytes that are live at the fullest moment, which any plan needs; where
-these meet there is nothing to search. Else heights between them are tried: each attempt finds a plan, proves that there is
-none, or gives up; the next round gives all of them twice the effort. So the planner ends with the least height, proven, or
-when its means run out with the best plan and the best bound.
+these meet there is nothing to search. Else heights between them are tried: each attempt finds a plan, proves that
+there is none, or gives up; the next round gives all of them twice the effort. So the planner ends with the least
+height, proven, or when its means run out with the best plan and the best bound.
 
 Where updates may be made in place, each choice of them is a search of its own.
 """
@@ -11,14 +11,15 @@ Where updates may be made in place, each choice of them is a search of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from ...ir import NoPlanError
 from ..means import UNLIMITED, Means, OutOfMeans
-from .buffers import Buffer, BufferSet, live_bytes
+from .buffers import BufferSet, LiveBuffer, live_bytes
 from .greedy import greedy_offsets, height_of
 from .in_place import Choice, choices_of, least_needed
 from .plan import MemoryPlan
-from .sections import Block, Sections, blocks_of, sections_of
+from .sections import AddressBlock, Sections, blocks_of, sections_of
 
 FIRST_EFFORT = 20_000
 """Decisions of an attempt in the first round."""
@@ -33,19 +34,17 @@ class Candidate:
 
     def __init__(self, buffers: BufferSet, choice: Choice, means: Means) -> None:
         self.choice = choice
-        self.blocks: list[Block] = blocks_of(buffers, choice)
+        self.blocks: list[AddressBlock] = blocks_of(buffers, choice)
         self.best = greedy_offsets(self.blocks)
         self.height = height_of(self.blocks, self.best)
         self.means = means
         self.lower = max((size for _, size in live_bytes(_spans(self.blocks))), default=0)
         self.decisions = 0
         self._sections: Sections | None = None
-        try:
+        with suppress(OutOfMeans):
             if self.blocks:
                 self._sections = sections_of(self.blocks, means)
                 self.lower = max(self.lower, *self._sections.bytes_live())
-        except OutOfMeans:
-            pass
         self._attempts: object = None
 
     @property
@@ -63,7 +62,7 @@ class Candidate:
 
     def attempt(self, height: int, effort: int) -> bool | None:
         """Look for a plan of so many bytes at most: whether there is one; None: not known."""
-        from .attempts import Attempts, Outcome  # here, since a compiler comes with it
+        from .attempts import AttemptOutcome, Attempts  # here, since a compiler comes with it
 
         if self._sections is None:
             return None
@@ -72,11 +71,11 @@ class Candidate:
         before = self._attempts.decisions
         outcome = self._attempts.below(height, effort)
         self.decisions += self._attempts.decisions - before
-        if outcome is Outcome.FITS:
+        if outcome is AttemptOutcome.FITS:
             self.best = self._attempts.offsets()
             self.height = height_of(self.blocks, self.best)
             return True
-        if outcome is Outcome.NOTHING_FITS:
+        if outcome is AttemptOutcome.NOTHING_FITS:
             self.lower = max(self.lower, height + 1)
             return False
         return None
@@ -98,10 +97,8 @@ def plan_memory(
     choices, all_of_them = choices_of(buffers)
     candidates = [Candidate(buffers, choice, means) for choice in choices]
     bound_of_others = None if all_of_them else least_needed(buffers)
-    try:
+    with suppress(OutOfMeans):  # what there is until then is the answer
         _search(candidates, capacity, least, means)
-    except OutOfMeans:
-        pass  # what there is until then is the answer
     lower = min(
         *(min(candidate.lower, candidate.height) for candidate in candidates),
         *([bound_of_others] if bound_of_others is not None else [candidates[0].height]),
@@ -134,14 +131,14 @@ def _search(candidates: Sequence[Candidate], capacity: int | None, least: bool, 
             return
         for candidate in sorted(open_ones, key=lambda found: found.lower):
             best = min(candidate.height for candidate in candidates)
-            heights = iter((capacity,)) if fits_only and capacity is not None else _heights(candidate, best, effort)
+            heights = iter((capacity,)) if fits_only and capacity is not None else _heights(candidate, best)
             for height in heights:
-                if means.expired or candidate.attempt(height, effort) and fits_only:
+                if means.expired or (candidate.attempt(height, effort) and fits_only):
                     break
         effort *= 2
 
 
-def _heights(candidate: Candidate, best: int, effort: int) -> Iterator[int]:
+def _heights(candidate: Candidate, best: int) -> Iterator[int]:
     """Heights to try in a round: the least that may be, and then halves of what is left. What is not found does not
     count as proven, but for the round."""
     grain = candidate.grain
@@ -173,11 +170,11 @@ def _check_fits(buffers: BufferSet, capacity: int) -> None:
     raise NoPlanError(message, hint=f"the largest of them: {largest}")
 
 
-def _bytes_text(buffer: Buffer) -> str:
+def _bytes_text(buffer: LiveBuffer) -> str:
     return f"{buffer.size}" if buffer.copies == 1 else f"{buffer.copies} x {buffer.size}"
 
 
-def _spans(blocks: Sequence[Block]) -> list[tuple[int, int, int]]:
+def _spans(blocks: Sequence[AddressBlock]) -> list[tuple[int, int, int]]:
     return [(block.lower, block.upper, block.size) for block in blocks]
 
 

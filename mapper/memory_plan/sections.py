@@ -20,7 +20,7 @@ from .buffers import BufferSet, InPlace
 
 
 @dataclass(frozen=True)
-class Block:
+class AddressBlock:
     """What has one offset.
 
     names         buffers in it, in the order of their lives
@@ -38,7 +38,7 @@ class Block:
     alignment: int
 
 
-def blocks_of(buffers: BufferSet, shared: Iterable[InPlace] = ()) -> list[Block]:
+def blocks_of(buffers: BufferSet, shared: Iterable[InPlace] = ()) -> list[AddressBlock]:
     """The blocks of all buffers with a size; `shared` are the updates made in place, chains of them included."""
     after = {pair.source: pair.result for pair in shared}
     later = set(after.values())
@@ -52,7 +52,7 @@ def blocks_of(buffers: BufferSet, shared: Iterable[InPlace] = ()) -> list[Block]
         members = [buffers.by_name[name] for name in names]
         alignment = math.lcm(*(member.alignment for member in members))
         blocks += [
-            Block(tuple(names), copy, buffer.lower, members[-1].upper, buffer.size, alignment)
+            AddressBlock(tuple(names), copy, buffer.lower, members[-1].upper, buffer.size, alignment)
             for copy in range(buffer.copies)
         ]
     return blocks
@@ -74,7 +74,7 @@ class Sections:
     others   blocks that are live with a block, of all blocks
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[AddressBlock, ...]
     unit: int
     size: np.ndarray
     step: np.ndarray
@@ -100,7 +100,7 @@ class Sections:
         return found
 
 
-def pairs_live(blocks: Sequence[Block]) -> int:
+def pairs_live(blocks: Sequence[AddressBlock]) -> int:
     """How many pairs of blocks are live together at some moment."""
     uppers = np.sort([block.upper for block in blocks])
     lowers = np.sort([block.lower for block in blocks])
@@ -108,7 +108,7 @@ def pairs_live(blocks: Sequence[Block]) -> int:
     return int((begun - np.searchsorted(uppers, lowers, side="right")).sum())
 
 
-def members_of_sections(blocks: Sequence[Block]) -> list[list[int]]:
+def members_of_sections(blocks: Sequence[AddressBlock]) -> list[list[int]]:
     """The blocks that are live at each section, in the order of time."""
     begins = sorted(range(len(blocks)), key=lambda b: blocks[b].lower)
     sections: list[list[int]] = []
@@ -128,7 +128,7 @@ def members_of_sections(blocks: Sequence[Block]) -> list[list[int]]:
     return sections
 
 
-def sections_of(blocks: Sequence[Block], means: Means) -> Sections:
+def sections_of(blocks: Sequence[AddressBlock], means: Means) -> Sections:
     """The sections of some blocks, of which there is one at least; OutOfMeans if they would take too much memory."""
     means.check_numbers(2 * pairs_live(blocks))
     quantum = math.gcd(*(block.alignment for block in blocks))

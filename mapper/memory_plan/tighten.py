@@ -1,17 +1,17 @@
 """What is left of the room for blocks: heads are raised until no rule raises one.
 
-In one section all blocks lie above each other, so they are jobs on one machine: a head is the earliest start, the ceiling
-the deadline, and the head from the ceiling a tail. The rules are those of one-machine scheduling. Each looks at the open
-blocks of one section: S of them, heads h, sizes p, ends h + p, tails t, ceiling H. From the ceiling, heads and tails
-change roles.
+In one section all blocks lie above each other, so they are jobs on one machine: a head is the earliest start, the
+ceiling the deadline, and the head from the ceiling a tail. The rules are those of one-machine scheduling. Each looks
+at the open blocks of one section: S of them, heads h, sizes p, ends h + p, tails t, ceiling H. From the ceiling, heads
+and tails change roles.
 
-- *Fit*: for every x, blocks whose heads are x or more need x + their sizes; if that is more than H less the least tail,
-  nothing fits.
-- *Not first*: if h(b) + p(b) + the sizes of some others exceeds H less the least tail, b is not the lowest of them, and
-  lies above the first of them that can end: h(b) is at least the least of their ends. The best others are those with the
-  greatest ends.
-- *Not last*: if x + the sizes of all blocks with heads x or more exceeds the latest start of a block b below x, b is not
-  the last of them: it ends where the last of their latest starts is, or before.
+- *Fit*: for every x, blocks whose heads are x or more need x + their sizes; if that is more than H less the least
+  tail, nothing fits.
+- *Not first*: if h(b) + p(b) + the sizes of some others exceeds H less the least tail, b is not the lowest of them,
+  and lies above the first of them that can end: h(b) is at least the least of their ends. The best others are those
+  with the greatest ends.
+- *Not last*: if x + the sizes of all blocks with heads x or more exceeds the latest start of a block b below x, b is
+  not the last of them: it ends where the last of their latest starts is, or before.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NOTHING = -1
 
 @compiled_part
 def raise_head(work: Work, block: int, side: int, least: int, height: int) -> bool:
-    """Raise a head (side HEAD) or tail (TAIL) to `least`, or to the next offset that is aligned; False if the block fits
-    no more, or the trail is full."""
+    """Raise a head (side HEAD) or tail (TAIL) to `least`, or to the next offset that is aligned; False if the block
+    fits no more, or the trail is full."""
     blocks, trail = work.blocks, work.trail
     size, step = blocks[block, SIZE], blocks[block, STEP]
     if step > 1:
@@ -43,7 +43,7 @@ def raise_head(work: Work, block: int, side: int, least: int, height: int) -> bo
     blocks[block, side] = least
     for section in range(blocks[block, START], blocks[block, END]):
         work.sections[section, STALE] = 1
-    return blocks[block, HEAD] + size + blocks[block, TAIL] <= height
+    return bool(blocks[block, HEAD] + size + blocks[block, TAIL] <= height)
 
 
 @compiled_part
@@ -65,7 +65,7 @@ def key_of(work: Work, block: int, order: int) -> int:
     blocks = work.blocks
     if blocks[block, PLACED] != 0:
         return -1
-    return blocks[block, order] if order < 2 else blocks[block, order - 2] + blocks[block, SIZE]
+    return int(blocks[block, order] if order < 2 else blocks[block, order - 2] + blocks[block, SIZE])
 
 
 @compiled_part
@@ -83,7 +83,7 @@ def put_in_order(work: Work, section: int, order: int) -> int:
     while front < stop and work.blocks[orders[order, front], PLACED] != 0:
         front += 1
     work.sections[section, FRONT + order] = front
-    return front
+    return int(front)
 
 
 @compiled_part
@@ -105,13 +105,12 @@ def not_first(work: Work, section: int, side: int, height: int, ceiling: int, to
     blocks, rules, stop = work.blocks, work.rules, work.sections[section + 1, FIRST]
     orders = work.orders
     front = put_in_order(work, section, 2 + side)
-    count, sizes = 0, 0
-    for i in range(stop - 1, front - 1, -1):
-        block = orders[2 + side, i]
+    count, sizes = stop - front, 0
+    for k in range(count):
+        block = orders[2 + side, stop - 1 - k]
         sizes += blocks[block, SIZE]
-        rules[0, count], rules[1, count] = sizes, blocks[block, side] + blocks[block, SIZE]
-        blocks[block, RANK] = count
-        count += 1
+        rules[0, k], rules[1, k] = sizes, blocks[block, side] + blocks[block, SIZE]
+        blocks[block, RANK] = k
     for i in range(stop - 1, front - 1, -1):
         block = orders[side, i]
         head, size = blocks[block, side], blocks[block, SIZE]
@@ -135,14 +134,13 @@ def not_last(work: Work, section: int, side: int, height: int) -> bool:
     blocks, rules, other = work.blocks, work.rules, 1 - side
     front, stop = work.sections[section, FRONT + side], work.sections[section + 1, FIRST]
     orders = work.orders
-    count, sizes, need, late = 0, 0, -1, -1
-    for i in range(stop - 1, front - 1, -1):
-        block = orders[side, i]
+    sizes, need, late = 0, -1, -1
+    for k in range(stop - front):
+        block = orders[side, stop - 1 - k]
         sizes += blocks[block, SIZE]
         need = max(need, blocks[block, side] + sizes)
         late = max(late, height - blocks[block, other] - blocks[block, SIZE])
-        rules[2, count], rules[3, count] = need, late
-        count += 1
+        rules[2, k], rules[3, k] = need, late
     for i in range(front, stop - 1):
         block, above = orders[side, i], stop - 1 - i  # so many have heads as high or higher
         start = height - blocks[block, other] - blocks[block, SIZE]
@@ -155,8 +153,9 @@ def not_last(work: Work, section: int, side: int, height: int) -> bool:
 
 
 @compiled_part
-def tighten_section(work: Work, section: int, side: int, height: int) -> int:
-    """All rules on one section, from the floor (side HEAD) or from the ceiling (TAIL): its slack, or NOTHING."""
+def tighten_section(work: Work, section: int, side: int, height: int, sides: int) -> int:
+    """All rules on one section, from the floor (side HEAD) or from the ceiling (TAIL): its slack, or NOTHING. With one
+    side, tails are not raised: less is found, sooner."""
     blocks, orders, stop = work.blocks, work.orders, work.sections[section + 1, FIRST]
     total, needed, least_tail, last = 0, 0, height, 0
     for i in range(stop - 1, put_in_order(work, section, side) - 1, -1):
@@ -172,23 +171,23 @@ def tighten_section(work: Work, section: int, side: int, height: int) -> int:
         return NOTHING
     if last + total > ceiling and not not_first(work, section, side, height, ceiling, total):
         return NOTHING
-    if not not_last(work, section, side, height):
+    if sides == 2 and not not_last(work, section, side, height):
         return NOTHING
     return ceiling - needed
 
 
 @compiled_part
-def tighten(work: Work, begin: int, end: int, height: int) -> bool:
+def tighten(work: Work, begin: int, end: int, height: int, sides: int) -> bool:
     """All rules on the sections from `begin` to `end`, until nothing is stale; False, with some left, when nothing
-    fits."""
+    fits. From the floor alone (1 side), or from the ceiling too (2)."""
     section, idle = begin, 0
     while idle < end - begin:
         idle += 1
         if work.sections[section, STALE] != 0:
             idle = 0
             work.sections[section, STALE] = 0
-            for side in range(HEAD, TAIL + 1):
-                slack = tighten_section(work, section, side, height)
+            for side in range(sides):
+                slack = tighten_section(work, section, side, height, sides)
                 if slack == NOTHING:
                     work.tightness[section, WEIGHT] += 1.0
                     return False

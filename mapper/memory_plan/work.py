@@ -1,5 +1,5 @@
-"""The arrays that a search for addresses works on, made once for all its attempts: few and wide, since machine code that
-takes many arrays takes long to make."""
+"""The arrays that a search for addresses works on, made once for all its attempts: few and wide, since machine code
+that takes many arrays takes long to make."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ WEIGHT, SHARE = range(2)
 that, of a goal."""
 
 GOAL, BEGIN, STOP_AT, OPEN_BEFORE, BLOCK, TRAIL = range(6)
-"""Columns of `choices`: the goal, its bounds, and its open choices; the block; the trail before. Of `goals`: 0, or 1 for
-one that is solved when those above are; then the same."""
+"""Columns of `choices`: the goal, its bounds, and its open choices; the block; the trail before. Of `goals`: 0, or 1
+for one that is solved when those above are; then the same."""
 
 USED, STOP, MARK, CHOICES, GOALS, FULL = range(6)
 """Entries of `counters`: decisions made; how many there may be; entries of the trail; open choices; open goals; 1: the
@@ -85,7 +85,8 @@ def work_of(sections: Sections, means: Means) -> Work:
 
 
 def start_again(work: Work, tails: np.ndarray) -> None:
-    """Forget everything but the weights of sections. `tails` (n,): units that the end of each block is below the ceiling."""
+    """Forget everything but the weights of sections. `tails` (n,): units that the end of each block is below the
+    ceiling."""
     work.counters[:] = 0
     work.blocks[:-1, HEAD] = work.blocks[:-1, PLACED] = 0
     work.blocks[:-1, TAIL] = tails

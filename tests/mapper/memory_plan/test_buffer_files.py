@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tilewright.ir import MemoryPlanError
-from tilewright.mapper.memory_plan import Buffer, InPlace, buffer_set, read_buffers
+from tilewright.mapper.memory_plan import InPlace, LiveBuffer, buffer_set, read_buffers
 
 
 def written(folder: Path, text: str) -> Path:
@@ -19,7 +19,7 @@ def written(folder: Path, text: str) -> Path:
 def test_all_columns_are_read(tmp_path: Path) -> None:
     text = "size, id, lower, upper, in_place, copies, alignment\n8, x, 0, 2, , , 64\n8, y, 1, 3, x, 1,\n"
     found = read_buffers(written(tmp_path, text))
-    assert found.buffers == (Buffer("x", 0, 2, 8, 64), Buffer("y", 1, 3, 8))
+    assert found.buffers == (LiveBuffer("x", 0, 2, 8, 64), LiveBuffer("y", 1, 3, 8))
     assert found.in_place == (InPlace("x", "y"),)
 
 
@@ -66,7 +66,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         ([("a", 0, 1, 2), ("a", 0, 1, 2)], (), "a second buffer of this name"),
         ([("a", 0, 1, 2)], [("a",)], "in_place has 1 names"),
         ([("a", 0, 1, 2), ("b", 2, 3, 2)], [("a", "b")], "expected a result that begins while the source lives"),
-        ([Buffer("a", 0, 2, 2, copies=2), ("b", 1, 3, 2)], [("a", "b")], "several copies"),
+        ([LiveBuffer("a", 0, 2, 2, copies=2), ("b", 1, 3, 2)], [("a", "b")], "several copies"),
     ],
 )
 def test_bad_arguments_are_refused(buffers: object, pairs: object, message: str) -> None:

@@ -1,0 +1,176 @@
+"""The order of operations with the least peak of live bytes: exact on graphs of some sixty operations.
+
+What has been done is a set of operations that has with each one all that come before it (an *ideal*). Which tensors are
+live then depends on the set alone, so of all orders that lead to a set one with the least peak is enough: a shortest
+path over sets, where the length of a path is its largest step. Sets are opened by rising peaks, so the first one that
+holds everything is proven. An operation that adds nothing to what is live, and fits below the peak so far, is done at
+once: no order gains by waiting with it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...ir import MemoryPlanError
+from ..means import UNLIMITED, Means
+
+SET_BYTES = 400
+"""Of a set that is remembered, about."""
+
+
+@dataclass(frozen=True)
+class TensorStep:
+    """An operation: it needs its operands and results at once; what nobody reads later is gone after it.
+
+    name     of the operation
+    reads    tensors, that other steps make or that are there from the beginning
+    writes   tensors
+    scratch  bytes that it needs beside them while it runs
+    """
+
+    name: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    scratch: int = 0
+
+
+@dataclass(frozen=True)
+class StepOrder:
+    """An order of operations.
+
+    names        operations, in their order
+    peak         most bytes that are live during one
+    lower_bound  bytes that any order needs, proven
+    """
+
+    names: tuple[str, ...]
+    peak: int
+    lower_bound: int
+
+    @property
+    def proven(self) -> bool:
+        """Whether no order has a lower peak."""
+        return self.peak == self.lower_bound
+
+
+def live_during(steps: Sequence[TensorStep], sizes: Mapping[str, int], kept: Sequence[str] = ()) -> list[int]:
+    """Bytes that are live during each step, in the order given. Tensors that no step writes are live from the
+    beginning, those in `kept` until the end.
+
+    Raises MemoryPlanError for a tensor without a size, and one that is read before it is written.
+    """
+    graph = _StepGraph(steps, sizes, kept)
+    done, found = 0, list[int]()
+    for i, step in enumerate(steps):
+        if graph.before[i] & ~done:
+            late = next(steps[j].name for j in range(len(steps)) if (graph.before[i] & ~done) >> j & 1)
+            raise MemoryPlanError(f"it reads what {late} writes only later", where=step.name)
+        found.append(graph.during(done, i))
+        done |= 1 << i
+    return found
+
+
+def least_peak_order(
+    steps: Sequence[TensorStep], sizes: Mapping[str, int], kept: Sequence[str] = (), means: Means = UNLIMITED
+) -> StepOrder:
+    """The order with the least peak; when the means run out, the order given and the bound that is proven by then.
+
+    sizes  bytes of every tensor
+    kept   tensors that stay to the end, as outputs do
+
+    Raises MemoryPlanError as `live_during` does.
+    """
+    given = max(live_during(steps, sizes, kept), default=0)
+    graph = _StepGraph(steps, sizes, kept)
+    everything = (1 << len(steps)) - 1
+    start, peak, path = graph.free_steps(0, graph.live(0))
+    best: dict[int, int] = {start: peak}
+    came: dict[int, tuple[int, tuple[int, ...]]] = {start: (-1, path)}
+    waiting = [(peak, -start.bit_count(), start)]
+    while True:
+        peak, _, done = heapq.heappop(waiting)
+        if peak > best[done]:
+            continue
+        if done == everything:
+            return StepOrder(tuple(steps[i].name for i in _path(came, done)), peak, peak)
+        if means.expired or SET_BYTES * len(best) > means.memory_limit:
+            return StepOrder(tuple(step.name for step in steps), given, min(peak, given))
+        for i in graph.ready(done):
+            after = max(peak, graph.during(done, i))
+            following, reached, more = graph.free_steps(done | 1 << i, after)
+            if reached < best.get(following, given + 1):
+                best[following] = reached
+                came[following] = (done, (i, *more))
+                heapq.heappush(waiting, (reached, -following.bit_count(), following))
+
+
+def _path(came: Mapping[int, tuple[int, tuple[int, ...]]], done: int) -> list[int]:
+    parts: list[tuple[int, ...]] = []
+    while done >= 0:
+        done, path = came[done]
+        parts.append(path)
+    return [i for path in reversed(parts) for i in path]
+
+
+class _StepGraph:
+    """Steps as bits: who comes before whom, which tensors end when."""
+
+    def __init__(self, steps: Sequence[TensorStep], sizes: Mapping[str, int], kept: Sequence[str]) -> None:
+        self.steps = steps
+        makers: dict[str, int] = {}
+        readers: dict[str, int] = {}
+        for i, step in enumerate(steps):
+            for name in step.writes:
+                if name in makers:
+                    raise MemoryPlanError(f"{name} is written twice", where=step.name)
+                makers[name] = i
+            for name in step.reads:
+                readers[name] = readers.get(name, 0) | 1 << i
+        for name in {*makers, *readers}:
+            if name not in sizes:
+                raise MemoryPlanError(f"no size of tensor {name}", hint="sizes has bytes for every tensor")
+        self.before = [sum(1 << j for j in {makers[n] for n in step.reads if n in makers}) for step in steps]
+        # (bytes, who writes it or 0, all who read it; all bits: it stays)
+        self.tensors = [
+            (
+                sizes[name],
+                1 << makers[name] if name in makers else 0,
+                -1 if name in kept else readers.get(name, 0),
+            )
+            for name in {*makers, *readers}
+        ]
+        self._live: dict[int, int] = {}
+
+    def live(self, done: int) -> int:
+        """Bytes that are live between steps: written, or there from the beginning, and to be read or kept."""
+        if done not in self._live:
+            self._live[done] = sum(
+                size for size, maker, readers in self.tensors if maker & ~done == 0 and readers & ~done
+            )
+        return self._live[done]
+
+    def during(self, done: int, i: int) -> int:
+        """Bytes that are live while a step runs: those before it, its results, its scratch."""
+        results = sum(size for size, maker, _ in self.tensors if maker == 1 << i)
+        return self.live(done) + results + self.steps[i].scratch
+
+    def ready(self, done: int) -> list[int]:
+        """Steps that can be next."""
+        return [i for i, before in enumerate(self.before) if not done >> i & 1 and not before & ~done]
+
+    def free_steps(self, done: int, peak: int) -> tuple[int, int, tuple[int, ...]]:
+        """Steps that raise neither what is live nor the peak, all done at once: the set then, its peak, the steps."""
+        path: list[int] = []
+        while True:
+            free = (
+                i
+                for i in self.ready(done)
+                if self.during(done, i) <= peak and self.live(done | 1 << i) <= self.live(done)
+            )
+            i = next(free, None)
+            if i is None:
+                return done, peak, tuple(path)
+            path.append(i)
+            done |= 1 << i
