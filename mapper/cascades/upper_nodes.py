@@ -76,11 +76,15 @@ class UpperNodes:
         for dim, trips in loops:
             covered[dim] *= trips
         items += [Loop(dim, -(-size // covered[dim])) for dim, size in sizes if size > covered[dim]]
+        # Words leave a node finished unless the MACs add to them there: here a memory inside has them, if there is one.
+        innermost = self.arch.memories[-1].name
+        if innermost not in {home, *(memory for memory, _ in chain)}:
+            items.append(Node(innermost, tensor))
         mapping = Mapping(problem, LoopNest(tuple(items)))
-        inside = [b for b in chains_of(mapping, self.arch) if b.tensor.name == tensor and b.inner is not None]
+        inside = [b for b in chains_of(mapping, self.arch) if b.tensor.name == tensor][: len(chain)]
         cost = mean_cost(mapping, self.arch, tuple(inside), again)
         nest = Nest.of(mapping, self.arch)
-        positions = mapping.nest.node_positions(tensor)[1:]
+        positions = mapping.nest.node_positions(tensor)[1 : len(chain) + 1]
         written = problem.tensor(tensor)
         return UpperCost(
             sum(use.energy_pj for use in cost.memories) + sum(n.energy_pj for n in cost.networks),
