@@ -61,8 +61,8 @@ class MemoryUse:
     cycles: float
     overlaps: bool
     energy_pj: float
-    read_bits: float = 0
-    write_bits: float = 0
+    read_bits: int = 0
+    write_bits: int = 0
     read_cycles: float = 0.0
     write_cycles: float = 0.0
 

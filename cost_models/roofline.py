@@ -102,7 +102,7 @@ def _roofs(memory: Memory, use: MemoryUse, macs: int, peak: float) -> list[Roof]
 
 
 def _roof(
-    port: Port, use: MemoryUse, bits: float, cycles: float, bits_per_cycle: float | None, macs: int, peak: float
+    port: Port, use: MemoryUse, bits: int, cycles: float, bits_per_cycle: float | None, macs: int, peak: float
 ) -> Roof:
     moved = bits / _BYTE
     intensity = macs / moved if moved else inf

@@ -4,7 +4,7 @@ from .capacity import Held, Occupancy, check_capacity, live_in, occupancy
 from .closed_form import count_tree, count_way
 from .cost import FusedCost, cost_of_counts, evaluate_tree
 from .simulator import simulate_tree
-from .visit_cost import TakenBits, mean_cost, taken_bits, visit_cost
+from .visit_cost import TakenBits, kinds_of_visits, taken_bits, visit_cost
 from .ways import Way, ways_of
 
 __all__ = [
@@ -18,8 +18,8 @@ __all__ = [
     "count_tree",
     "count_way",
     "evaluate_tree",
+    "kinds_of_visits",
     "live_in",
-    "mean_cost",
     "occupancy",
     "simulate_tree",
     "taken_bits",

@@ -3,6 +3,7 @@ nodes above the branch stand."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ...arch import Architecture
@@ -37,16 +38,19 @@ def visit_cost(mapping: Mapping, arch: Architecture, again: int, busy: dict[str,
         if taken.bits > taken.capacity:
             message = f"the nodes of a branch need {taken.bits / 8:,.10g} B, {taken.capacity / 8:,.10g} B are left"
             raise MappingError(message, where=taken.memory)
-    return _with_busy(mean_cost(mapping, arch, tuple(chains_of(mapping, arch)), again), arch, busy)
+    visits = kinds_of_visits(mapping, arch, tuple(chains_of(mapping, arch)), again)
+    return _with_busy(_mean(visits), arch, busy)
 
 
-def mean_cost(mapping: Mapping, arch: Architecture, boundaries: tuple[Boundary, ...], again: int) -> Cost:
-    """Energy and port cycles of some boundaries, in the mean over visits that add to one output tile."""
+def kinds_of_visits(
+    mapping: Mapping, arch: Architecture, boundaries: tuple[Boundary, ...], again: int
+) -> tuple[tuple[float, Cost], ...]:
+    """What some boundaries cost in each kind of visit that adds to one output tile, with its share of the visits."""
     first = _counted(mapping, arch, boundaries)
     if again == 1:
-        return first
+        return ((1.0, first),)
     resuming = arch.model_copy(update={"first_read_elision": False})
-    return _mean(first, _counted(mapping, resuming, boundaries, finishes=False), 1 / again)
+    return ((1 / again, first), (1 - 1 / again, _counted(mapping, resuming, boundaries, finishes=False)))
 
 
 def taken_bits(mapping: Mapping, arch: Architecture) -> list[TakenBits]:
@@ -89,25 +93,27 @@ def _unfinished(counts: Counts) -> Counts:
     return replace(counts, total=wide(counts.total), busiest=wide(counts.busiest))
 
 
-def _mean(one: Cost, other: Cost, share: float) -> Cost:
-    """Energy, and cycles of every memory, of a mixture of visits."""
+def _mean(visits: tuple[tuple[float, Cost], ...]) -> Cost:
+    """Energy, and cycles of every memory, of a mixture of visits; bits are those of the first kind."""
+    first = visits[0][1]
+    if len(visits) == 1:
+        return first
+    shares = [share for share, _ in visits]
 
-    def mixed(a: float, b: float) -> float:
-        return share * a + (1 - share) * b
+    def mixed(values: Iterable[float]) -> float:
+        return sum(share * value for share, value in zip(shares, values, strict=True))
 
     memories = tuple(
         replace(
-            a,
-            energy_pj=mixed(a.energy_pj, b.energy_pj),
-            read_bits=mixed(a.read_bits, b.read_bits),
-            write_bits=mixed(a.write_bits, b.write_bits),
-            read_cycles=mixed(a.read_cycles, b.read_cycles),
-            write_cycles=mixed(a.write_cycles, b.write_cycles),
+            uses[0],
+            energy_pj=mixed(use.energy_pj for use in uses),
+            read_cycles=mixed(use.read_cycles for use in uses),
+            write_cycles=mixed(use.write_cycles for use in uses),
         )
-        for a, b in zip(one.memories, other.memories, strict=True)
+        for uses in zip(*(cost.memories for _, cost in visits), strict=True)
     )
-    energy = mixed(one.energy_pj - one.leakage_pj, other.energy_pj - other.leakage_pj)
-    return replace(one, memories=memories, energy_pj=energy, leakage_pj=0.0)
+    energy = mixed(cost.energy_pj - cost.leakage_pj for _, cost in visits)
+    return replace(first, memories=memories, energy_pj=energy, leakage_pj=0.0)
 
 
 def _with_busy(cost: Cost, arch: Architecture, busy: dict[str, tuple[float, float]]) -> Cost:

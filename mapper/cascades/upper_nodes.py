@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from ...arch import Architecture
 from ...cost_models.boundaries import chains_of
-from ...cost_models.cascades import mean_cost
+from ...cost_models.cascades import kinds_of_visits
 from ...cost_models.closed_form import Nest
-from ...cost_models.cost import tensor_tile_words
+from ...cost_models.cost import Cost, tensor_tile_words
 from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem
-from .parts import Sizes
+from .parts import Busy, Sizes
 
 Loops = tuple[tuple[str, int], ...]
 """Dimension and trips of loops, outermost first."""
@@ -30,7 +30,7 @@ class UpperCost:
     """
 
     energy_pj: float
-    busy: tuple[tuple[str, float, float], ...]
+    busy: Busy
     words: tuple[int, ...]
     stays: tuple[bool, ...]
 
@@ -82,18 +82,27 @@ class UpperNodes:
             items.append(Node(innermost, tensor))
         mapping = Mapping(problem, LoopNest(tuple(items)))
         inside = [b for b in chains_of(mapping, self.arch) if b.tensor.name == tensor][: len(chain)]
-        cost = mean_cost(mapping, self.arch, tuple(inside), again)
+        visits = kinds_of_visits(mapping, self.arch, tuple(inside), again)
         nest = Nest.of(mapping, self.arch)
         positions = mapping.nest.node_positions(tensor)[1 : len(chain) + 1]
         written = problem.tensor(tensor)
         return UpperCost(
-            sum(use.energy_pj for use in cost.memories) + sum(n.energy_pj for n in cost.networks),
-            tuple(
-                (use.name, use.read_bits, use.write_bits) for use in cost.memories if use.read_bits or use.write_bits
-            ),
+            sum(share * sum(part.energy_pj for part in (*cost.memories, *cost.networks)) for share, cost in visits),
+            _mean_bits(visits),
             tuple(_tile_words(mapping, position, tensor, self.arch) for position in positions),
             tuple(nest.innermost_serving(written, position) < 0 for position in positions),
         )
+
+
+def _mean_bits(visits: tuple[tuple[float, Cost], ...]) -> Busy:
+    """Bits that each memory reads and writes for a visit, in the mean."""
+    bits: dict[str, list[float]] = {}
+    for share, cost in visits:
+        for use in cost.memories:
+            moved = bits.setdefault(use.name, [0.0, 0.0])
+            moved[0] += share * use.read_bits
+            moved[1] += share * use.write_bits
+    return tuple((name, read, written) for name, (read, written) in bits.items() if read or written)
 
 
 def _tile_words(mapping: Mapping, position: int, tensor: str, arch: Architecture) -> int:

@@ -36,6 +36,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "show": ("three_level",),
     "roofline": (*LAYER, *MACHINE),
     "network": ("tiny.yaml",),
+    "plan": ("buffers.csv",),
     "results list": (),
     "results show": ("0000",),
     "results export": ("results.csv",),
@@ -119,6 +120,7 @@ READ = {
     "--constraints": NO_FILE,
     "import accelforge FILE argument": (*NO_FILE, "tiny.yaml"),
     "import zigzag FILE argument": (*NO_FILE, "tiny.yaml"),
+    "plan FILE argument": (*NO_FILE, "tiny.yaml"),
     "gpu compare FILE": (*NO_FILE, "tiny.yaml"),
     "list NETWORK": BAD["NETWORK"],
 }
@@ -219,6 +221,7 @@ def prepare(folder: Path) -> None:
     (folder / "link.yaml").symlink_to("nowhere")
     rows = "layers:\n  - {name: only, op: gemm, M: 2, N: 2, K: 2, weight: true}\n"
     (folder / "tiny.yaml").write_text(f"network: tiny\n{rows}", encoding="utf-8")
+    (folder / "buffers.csv").write_text("id,lower,upper,size\na,0,2,8\nb,1,3,8\n", encoding="utf-8")
     (folder / "measured.csv").write_text(MEASURED, encoding="utf-8")
     for name, text in (("tables", f"{ERT}\n{ART}"), ("accelforge", ACCELFORGE), ("zigzag", ZIGZAG)):
         (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
