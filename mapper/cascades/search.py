@@ -258,7 +258,7 @@ class CascadeSearch:
         self, weights: Weights, cutoff: float, wide_sums: bool = False, fuse: Fuse | None = None
     ) -> tuple[float, FoundPart | None]:
         """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
-        search = self._tree_search(weights, wide_sums, fuse)
+        search: TreeSearch = self._tree_search(weights, wide_sums, fuse)
         best: FoundPart | None = None
         try:
             for names in self._orders():

@@ -8,14 +8,17 @@ from dataclasses import replace
 
 import pytest
 
+from cascade_brute_force import Trees
 from cascade_cases import CHEAP, DEAR, Case, random_case
 from longer import TIMES, blocks
-from tilewright.arch import Memory
-from tilewright.cost_models import parse_objective
+from tilewright.arch import Architecture, Keeps, Mac, Memory
+from tilewright.cost_models import EDP, parse_objective
 from tilewright.ir import InfeasibleError
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade, search_cascade_front
+from tilewright.mapper.space import Space
+from tilewright.workloads import cascade
 
-SEEDS, BLOCK = 6, 3
+SEEDS, BLOCK = 4, 2
 
 MOST = CHEAP if TIMES == 1 else DEAR
 
@@ -65,6 +68,39 @@ def cases(seeds: range) -> list[tuple[int, Case, Front]]:
         if front:
             found.append((seed, case, front))
     return found
+
+
+DEAR_ON_CHIP = Architecture.model_validate(
+    {
+        "name": "dear on chip",
+        "clock_hz": 1e9,
+        "word_bits": 8,
+        "levels": [
+            Memory(name="DRAM", access_bits=8, read_energy_pj=20, write_energy_pj=20, shared_bits_per_cycle=8),
+            Memory(
+                name="GLB",
+                access_bits=8,
+                read_energy_pj=30,
+                write_energy_pj=30,
+                shared_bits_per_cycle=64,
+                size_bits=8 * 8,
+                keeps=Keeps(input="may", weight="may", output="may"),
+            ),
+        ],
+        "mac": Mac(energy_pj=0.5, per_cycle=4),
+    }
+)
+
+
+@pytest.mark.parametrize(("space", "reuse", "m"), [("even", "across_levels", 1), ("uneven", "at_node", 2)])
+def test_a_front_of_many_points(space: Space, reuse: str, m: int) -> None:
+    """By a search for each branch, and by tables."""
+    pair = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], {"m": m, "k": 2, "n": 2, "p": 2})
+    arch = DEAR_ON_CHIP.model_copy(update={"reuse": reuse})
+    front = distinct(Trees(pair, arch, "perfect", space).front())
+    assert len(front) > 2
+    answers = search_cascade_front(CascadeQuestion(pair, arch, EDP, "perfect", space))
+    assert [(a.cost.energy_pj, a.cost.latency_cycles) for a in answers] == front
 
 
 @pytest.mark.long
