@@ -1,4 +1,4 @@
-"""Nodes of tensors that come from outside, above a split: which there may be, what they cost, and which fit together."""
+"""Nodes of tensors from outside, above a split: which there may be, what they cost, and which fit together."""
 
 from __future__ import annotations
 
