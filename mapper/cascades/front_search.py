@@ -9,7 +9,7 @@ than a point in energy and latency weighs no more than the point.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -17,8 +17,10 @@ import numpy as np
 
 from ...ir import Tree
 from ..exact.rows import Floats, Ints
-from .parts import FoundPart, VisitedPart
-from .tree_search import Exchange, Loops, Split, TreeSearch, some
+from .exchanges import Exchange
+from .parts import FoundPart, VisitedPart, some_of
+from .shared_loops import Loops
+from .tree_search import Split, TreeSearch
 
 
 class _Point(Protocol):
@@ -62,7 +64,11 @@ class FrontSearch(TreeSearch):
 
     def _choices_of_loops(self, part: VisitedPart, cutoff: float) -> list[tuple[float, Loops]]:
         """Shared loops of a whole tree, with bounds; none at all last, since most is open still with them."""
-        return [*sorted(self._loops(part, cutoff), key=lambda choice: choice[0]), (self.bound(part), ())]
+        return [*sorted(self._shared(part, cutoff), key=lambda choice: choice[0]), (self.bounds.of(part), ())]
+
+    def _shared(self, part: VisitedPart, cutoff: float) -> Iterable[tuple[float, Loops]]:
+        """Shared loops, with bounds."""
+        return self.loops.choices(part, cutoff) if self.fuse == "all" else ()
 
     def _front_of(self, part: VisitedPart, cutoff: float) -> list[FoundPart]:
         """All of a part that weighs less than the cutoff, perhaps with more that does not."""
@@ -74,23 +80,23 @@ class FrontSearch(TreeSearch):
         return known.front
 
     def _leaf(self, part: VisitedPart, cutoff: float) -> list[FoundPart]:
-        if self.close_bound(part) >= cutoff:
+        if self.bounds.close(part) >= cutoff:
             return []
         self.branches += 1
         mappings = self.solver.front(part.question(), self.weights, cutoff)
         return [FoundPart(m.energy_pj, m.latency_cycles, Tree(m.items, (), part.names[0])) for m in mappings]
 
     def _inner(self, part: VisitedPart, cutoff: float) -> list[FoundPart]:
-        if self.bound(part) >= cutoff:
+        if self.bounds.of(part) >= cutoff:
             return []
         found: list[FoundPart] = []
-        for _, loops in self._loops(part, cutoff):
+        for _, loops in self._shared(part, cutoff):
             found += self._fronts_with_loops(part, loops, cutoff)
         return _front(found)
 
     def _fronts_with_loops(self, part: VisitedPart, loops: Loops, cutoff: float) -> Iterator[FoundPart]:
         self.means.check()
-        for nodes in self._combined(part, self._choices_of_nodes(part, loops), cutoff):
+        for nodes in self.nodes.combined(part, self.nodes.by_tensor(part, loops), cutoff):
             if nodes.bound >= cutoff:
                 continue
             inside, visits = self._inside(part, loops, nodes), math.prod(loop.trips for loop in loops)
@@ -108,14 +114,14 @@ class FrontSearch(TreeSearch):
         count = len(inside.names)
         if start == count:
             return [Split(0.0, 0.0, 0.0)] if cutoff > 0 else []
-        rest_of = [self.close_bound(some(inside, end, count)) for end in range(start, count + 1)]
+        rest_of = [self.bounds.close(some_of(inside, end, count)) for end in range(start, count + 1)]
         if rest_of[0] >= cutoff:
             return []
         found: list[Split] = []
         for end in range(start + 1, count + 1):
             if end - start == count or (end - start > 1 and self.fuse != "all"):
                 continue
-            for exchange in self._exchanges(inside, start, end, live):
+            for exchange in self.exchanges.choices(inside, start, end, live):
                 found += self._first_with_rest(inside, start, end, exchange, cutoff, rest_of[end - start])
         return _front(found)
 
