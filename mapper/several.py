@@ -19,7 +19,7 @@ STEP = 1e-7
 """A point of the front is better than the one before it in one objective by more than this fraction."""
 
 
-class _Asked(Protocol):
+class _Askable(Protocol):
     """A question, about one operation or several."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -30,7 +30,7 @@ class _Asked(Protocol):
     def limits(self) -> Limits: ...
 
 
-class _Answered(Protocol):
+class _Answerable(Protocol):
     """What a search comes to."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -41,8 +41,8 @@ class _Answered(Protocol):
     def certificate(self) -> Certificate: ...
 
 
-Asked = TypeVar("Asked", bound=_Asked)
-Answered = TypeVar("Answered", bound=_Answered)
+Asked = TypeVar("Asked", bound=_Askable)
+Answered = TypeVar("Answered", bound=_Answerable)
 
 
 def search_best(question: Question, count: int) -> list[Answer]:
