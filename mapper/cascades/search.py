@@ -134,6 +134,13 @@ class CascadeSearch:
         """The corners that are found, from the least energy to the least latency."""
         return _front(self._corners)
 
+    def least_of(self, weights: Weights) -> float:
+        """What no tree weighs less than, without a search over trees."""
+        try:
+            return self._tree_search(weights).bound_of_whole()
+        except OutOfMeans:
+            return 0.0
+
     def _value(self, corner: _Corner) -> float:
         return self.question.objective.value(corner.energy, corner.latency)
 
@@ -148,7 +155,7 @@ class CascadeSearch:
         if least is None:
             return
         fast = Weights(1.0, FAST * least.energy / max(least.latency, 1.0))
-        self._bounds.append((LATENCY_ALONE, self._tree_search(LATENCY_ALONE).bound_of_whole()))
+        self._bounds.append((LATENCY_ALONE, self.least_of(LATENCY_ALONE)))
         fastest = self._solve(fast)
         if fastest is not None:
             self._between(least, fastest)
@@ -307,6 +314,17 @@ def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
     search = _search(question)
     answer = search.run()
     return [CascadeAnswer(c.mapping, c.cost, answer.certificate) for c in search.front()]
+
+
+def bound_cascade(question: CascadeQuestion) -> float:
+    """What no tree of the cascade has less of, seen without a search over trees; 0 where there are no means to see it.
+
+    Raises TilewrightError for what cannot be searched, and for objectives other than energy and latency.
+    """
+    weights = {ENERGY: ENERGY_ALONE, LATENCY: LATENCY_ALONE}.get(question.objective)
+    if weights is None:
+        raise TilewrightError(f"objective {question.objective.name} has no bound that adds up over operations")
+    return _search(question).least_of(weights)
 
 
 def _search(question: CascadeQuestion) -> CascadeSearch:

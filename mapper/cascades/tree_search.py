@@ -34,6 +34,7 @@ from typing import Literal
 
 import numpy as np
 
+from ...cost_models.cascades import reads_all, words_exchanged
 from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Loop, Node, Operation, SharedLoop, Tree
 from ..certificate import RELATIVE_TOLERANCE
@@ -607,9 +608,11 @@ class TreeSearch:
     def _may_exchange(self, memory: str, operation: Operation, readers: set[str]) -> bool:
         if memory == self.memories.outermost:
             return True
-        tensor = operation.output.name
-        roles = {operation.output.role, *(self.cascade.operation(n).problem.tensor(tensor).role for n in readers)}
-        return self.fuse != "none" and self.placing.may_exchange(memory, roles)
+        tensor, users = operation.output.name, [self.cascade.operation(name) for name in readers]
+        roles = {operation.output.role, *(user.problem.tensor(tensor).role for user in users)}
+        extents = self.cascade.extents(tensor)
+        is_whole = any(reads_all(user, tensor, extents) for user in users)  # what is read in part is not counted yet
+        return self.fuse != "none" and is_whole and self.placing.may_exchange(memory, roles)
 
     def _room_of(self, inside: VisitedPart, place: int, operation: Operation, memory: str) -> tuple[Room, ...]:
         """By operation, the bits that an intermediate takes while it works, where a memory exchanges it: only in the
@@ -617,7 +620,9 @@ class TreeSearch:
         if memory == self.memories.outermost:
             return ((),) * len(inside.names)
         tensor = operation.output.name
-        words = tensor_tile_words(operation.output, dict(inside.sizes[place]), self.memories.arch.footprint)
+        readers = [user for user in self.placing.users(inside, tensor) if user is not operation]
+        tile, footprint = dict(inside.sizes[place]), self.memories.arch.footprint
+        words = words_exchanged(operation, readers, tile, frozenset(), footprint)
         words *= self._copies(memory, inside.steps and self.memories.arch.overlap == "across_operations")
         users, found = self.placing.users(inside, tensor), []
         for name in inside.names:
