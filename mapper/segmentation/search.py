@@ -19,14 +19,16 @@ from dataclasses import dataclass, replace
 from ...arch import Architecture
 from ...cost_models import Objective
 from ...cost_models.cascades import FusedCost, evaluate_tree
-from ...ir import Cascade, InfeasibleError, TilewrightError, UndecidedError
+from ...ir import Cascade, InfeasibleError, NoPlanError, TilewrightError, UndecidedError
 from ...workloads.graph import NetworkGraph, OperationGroup, operation_groups
 from ..cascades import CascadeQuestion, Fuse, bound_cascade
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..fusing import FusedAnswer, answer_cascade, outer_words
+from ..means import Means
 from ..question import DEFAULT_LIMITS, Limits
 from ..space import Space
 from ..tilings import Tiling
+from .arenas import Arena, arenas_of
 from .equal import form_of, under_names_of
 from .lazy_path import CheapestWay, Edge, cheapest_way
 
@@ -35,6 +37,9 @@ OBJECTIVES = ("energy", "latency")
 
 MOST = 4
 """Operations of a group, unless told otherwise."""
+
+PLAN_SECONDS = 5.0
+"""For the addresses of one group's tiles in one memory."""
 
 Solve = Callable[[CascadeQuestion], FusedAnswer]
 Progress = Callable[[int, int], None]
@@ -75,11 +80,13 @@ class Segment:
 
     names   of its operations, in the order of the network
     answer  its best tree, cost and certificate; None: made in a way that is no operation here, and not counted
+    arenas  addresses of its tiles in every bounded memory
     alike   the number of the first segment that differs from it in names alone; its own, where there is none before it
     """
 
     names: tuple[str, ...]
     answer: FusedAnswer | None
+    arenas: tuple[Arena, ...]
     alike: int
 
 
@@ -225,15 +232,17 @@ class _Segmenting:
         """Find out what groups of a kind cost; KeyboardInterrupt once someone wants the search to end."""
         if self.interrupted:
             raise KeyboardInterrupt
-        if kind.is_known:
+        if kind.is_known or kind.cascade is None:
             return
         try:
-            kind.answer = self.solve(self.question.of_group(kind.cascade))
-            kind.bound, kind.value = kind.answer.certificate.lower_bound, kind.answer.certificate.value
-            self.interrupted = kind.answer.certificate.interrupted
+            answer = self.solve(self.question.of_group(kind.cascade))
+            kind.bound = answer.certificate.lower_bound
+            self.interrupted = answer.certificate.interrupted
+            self._check_addresses(kind.cascade, answer)
+            kind.answer, kind.value = answer, answer.certificate.value
         except InfeasibleError as error:
             kind.bound, kind.refused = math.inf, error
-        except UndecidedError as error:
+        except (UndecidedError, NoPlanError) as error:
             kind.refused = error
         except KeyboardInterrupt:
             self.interrupted = True
@@ -242,11 +251,21 @@ class _Segmenting:
         self.searched += 1
         self.progress(self.searched, sum(not other.is_known for other in self.kinds))
 
+    def _check_addresses(self, cascade: Cascade, answer: FusedAnswer) -> None:
+        """NoPlanError where tiles fit by their sum, and no addresses for them are found: such a mapping is no answer,
+        and what it costs remains a bound."""
+        for arena in arenas_of(answer.cost, self.question.arch, self._means_of_plans()):
+            if not arena.plan.fits:
+                raise NoPlanError(f"no addresses were found for its tiles in {arena.memory}", where=cascade.name)
+
+    def _means_of_plans(self) -> Means:
+        return Means.from_now(PLAN_SECONDS, self.question.limits.memory_bytes)
+
     def _bound_groups(self) -> None:
         """A bound for every kind of several operations; those that cannot be better than each alone are known then."""
         for number, group in enumerate(self.groups):
             kind = self.kind_of.get(number)
-            if kind is None or kind.is_known or kind.bound:
+            if kind is None or kind.cascade is None or kind.is_known or kind.bound:
                 continue
             kind.bound = bound_cascade(self.question.of_group(kind.cascade))
             values = (self.kind_of[one].value for one in self.alone[group.start : group.end])
@@ -266,10 +285,11 @@ class _Segmenting:
         for number in numbers:
             group, kind = self.groups[number], self.kind_of.get(number)
             if kind is None or kind.answer is None or group.cascade is None:
-                found.append(Segment(group.names, None, len(found)))
+                found.append(Segment(group.names, None, (), len(found)))
                 continue
-            alike = first.setdefault(id(kind), len(found))
-            found.append(Segment(group.names, self._named(kind.answer, group.cascade), alike))
+            answer = self._named(kind.answer, group.cascade)
+            arenas = arenas_of(answer.cost, self.question.arch, self._means_of_plans())
+            found.append(Segment(group.names, answer, arenas, first.setdefault(id(kind), len(found))))
         return tuple(found)
 
     def _named(self, answer: FusedAnswer, cascade: Cascade) -> FusedAnswer:
