@@ -8,6 +8,17 @@ arenas.py     what a network's mapping holds in every memory, over the run
 
 from __future__ import annotations
 
-from .search import NetworkAnswer, NetworkQuestion, Segment, segment
+from .arenas import Arena, over_the_run
+from .search import MOST, OBJECTIVES, Apart, NetworkAnswer, NetworkQuestion, Segment, segment
 
-__all__ = ["NetworkAnswer", "NetworkQuestion", "Segment", "segment"]
+__all__ = [
+    "MOST",
+    "OBJECTIVES",
+    "Apart",
+    "Arena",
+    "NetworkAnswer",
+    "NetworkQuestion",
+    "Segment",
+    "over_the_run",
+    "segment",
+]

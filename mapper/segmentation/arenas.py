@@ -6,8 +6,8 @@ nothing stays, so each group has all of a memory's addresses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from ...arch import Architecture
 from ...cost_models.cascades import FusedCost, Held
@@ -60,3 +60,23 @@ def _buffers(cost: FusedCost, part: Part) -> Iterator[LiveBuffer]:
         name = tensor if count[tensor] == 1 else f"{tensor}.{count[tensor]}"
         size = max(-(-tile.bits // 8) for _, tile in moments)
         yield LiveBuffer(name, moments[0][0], moments[-1][0] + 1, size)
+
+
+def over_the_run(arenas: Iterable[tuple[int, str, Arena]]) -> MemoryPlan:
+    """The plans of one memory while one group after the other works, as one plan.
+
+    arenas  when each group begins, what names of its tiles begin with, and its arena
+    """
+    buffers: list[LiveBuffer] = []
+    offsets: dict[str, tuple[int, ...]] = {}
+    lower, capacity = 0, None
+    for start, name, arena in arenas:
+        plan = arena.plan
+        lower, capacity = max(lower, plan.lower_bound), plan.capacity
+        for buffer in plan.buffers.buffers:
+            shifted = replace(
+                buffer, name=f"{name}{buffer.name}", lower=start + buffer.lower, upper=start + buffer.upper
+            )
+            buffers.append(shifted)
+            offsets[shifted.name] = plan.offsets[buffer.name]
+    return MemoryPlan(BufferSet(tuple(buffers)), offsets, (), lower, capacity)

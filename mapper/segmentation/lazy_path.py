@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from ..certificate import RELATIVE_TOLERANCE
+
 
 @dataclass
 class Edge:
@@ -62,9 +64,9 @@ def _cheapest(places: int, edges: Iterable[Edge], cost: Callable[[Edge], float])
     """What the cheapest way costs, and its edges."""
     least = [0.0, *[math.inf] * (places - 1)]
     last: list[Edge | None] = [None] * places
-    for edge in sorted(edges, key=lambda each: (each.start, each.end)):
+    for edge in sorted(edges, key=lambda each: (each.end, -each.start)):
         reached = least[edge.start] + cost(edge)
-        if reached < least[edge.end]:
+        if reached < least[edge.end] * (1 - RELATIVE_TOLERANCE):  # of equal ways the one of shorter steps
             least[edge.end], last[edge.end] = reached, edge
     way: list[Edge] = []
     edge_before = last[-1]

@@ -18,17 +18,18 @@ from dataclasses import dataclass, replace
 
 from ...arch import Architecture
 from ...cost_models import Objective
-from ...cost_models.cascades import FusedCost, evaluate_tree
+from ...cost_models.cascades import evaluate_tree
 from ...ir import Cascade, InfeasibleError, NoPlanError, TilewrightError, UndecidedError
 from ...workloads.graph import NetworkGraph, OperationGroup, operation_groups
 from ..cascades import CascadeQuestion, Fuse, bound_cascade
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..fusing import FusedAnswer, answer_cascade, outer_words
 from ..means import Means
+from ..memory_plan import MemoryPlan
 from ..question import DEFAULT_LIMITS, Limits
 from ..space import Space
 from ..tilings import Tiling
-from .arenas import Arena, arenas_of
+from .arenas import Arena, arenas_of, over_the_run
 from .equal import form_of, under_names_of
 from .lazy_path import CheapestWay, Edge, cheapest_way
 
@@ -146,6 +147,18 @@ class NetworkAnswer:
         return sum(outer_words(answer.cost) for answer in self.answers)
 
     @property
+    def arenas(self) -> dict[tuple[str, tuple[str, ...]], MemoryPlan]:
+        """By memory and the roles that its part is for, the addresses of all tiles over the run; a moment is the place
+        of an operation among all that are done."""
+        found: dict[tuple[str, tuple[str, ...]], list[tuple[int, str, Arena]]] = {}
+        moment = 0
+        for number, one in enumerate(self.segments, 1):
+            for arena in one.arenas:
+                found.setdefault((arena.memory, arena.roles), []).append((moment, f"{number}.", arena))
+            moment += 0 if one.answer is None else len(one.answer.cost.occupancy)
+        return {part: over_the_run(arenas) for part, arenas in found.items()}
+
+    @property
     def saves(self) -> float | None:
         """The part of the objective that fusing saves; None where there is nothing to compare with."""
         if self.apart is None:
@@ -183,7 +196,7 @@ class _Segmenting:
 
     question: NetworkQuestion
     solve: Solve
-    progress: Progress
+    progress: Progress | None
     groups: Sequence[OperationGroup] = ()
     searched: int = 0
     interrupted: bool = False
@@ -249,7 +262,8 @@ class _Segmenting:
             raise
         kind.is_known = True
         self.searched += 1
-        self.progress(self.searched, sum(not other.is_known for other in self.kinds))
+        if self.progress is not None:
+            self.progress(self.searched, sum(not other.is_known for other in self.kinds))
 
     def _check_addresses(self, cascade: Cascade, answer: FusedAnswer) -> None:
         """NoPlanError where tiles fit by their sum, and no addresses for them are found: such a mapping is no answer,
@@ -359,11 +373,9 @@ def _sum(every: Sequence[Apart]) -> Apart:
     )
 
 
-def _quiet(searched: int, left: int) -> None:
-    """No progress is shown."""
-
-
-def segment(question: NetworkQuestion, solve: Solve = answer_cascade, progress: Progress = _quiet) -> NetworkAnswer:
+def segment(
+    question: NetworkQuestion, solve: Solve = answer_cascade, progress: Progress | None = None
+) -> NetworkAnswer:
     """The best segmentation of a network, and the best tree of each of its groups.
 
     solve     answers a question about one group: from a store, if need be
