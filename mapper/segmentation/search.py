@@ -167,7 +167,7 @@ class NetworkAnswer:
 
 
 @dataclass
-class _Kind:
+class _GroupKind:
     """Groups that differ in names alone.
 
     cascade  the first of them; None: no operation
@@ -205,9 +205,9 @@ class _Segmenting:
         self.started = time.perf_counter()
         most = 1 if self.question.fuse == "none" else self.question.most
         self.groups = operation_groups(self.question.graph, most)
-        kinds: dict[object, _Kind] = {}
+        kinds: dict[object, _GroupKind] = {}
         self.kind_of = {
-            number: kinds.setdefault(form_of(group.cascade), _Kind(group.cascade))
+            number: kinds.setdefault(form_of(group.cascade), _GroupKind(group.cascade))
             for number, group in enumerate(self.groups)
             if group.cascade is not None
         }
@@ -241,7 +241,7 @@ class _Segmenting:
 
     # ---- groups --------------------------------------------------------------------------------------------
 
-    def _search(self, kind: _Kind) -> None:
+    def _search(self, kind: _GroupKind) -> None:
         """Find out what groups of a kind cost; KeyboardInterrupt once someone wants the search to end."""
         if self.interrupted:
             raise KeyboardInterrupt
@@ -349,7 +349,7 @@ class _Segmenting:
         return KeyboardInterrupt()
 
 
-_NO_OPERATION = _Kind(None, 0.0, 0.0, is_known=True)
+_NO_OPERATION = _GroupKind(None, 0.0, 0.0, is_known=True)
 """What is no operation here, and not counted."""
 
 
