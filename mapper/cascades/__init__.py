@@ -2,6 +2,10 @@
 
 search.py         objectives, orders of operations, the certificate
 tree_search.py    branch and bound over parts of a tree, from the outside in
+part_bounds.py    what parts weigh at least
+shared_loops.py   loops above a split: all choices
+node_choices.py   nodes of tensors from outside, above a split: all choices that fit
+exchanges.py      memories that exchange intermediates at a split
 parts.py          a part of a tree, and what it finds around it
 sharing.py        which dimensions may be one loop
 placing.py        where nodes may stand among shared loops
