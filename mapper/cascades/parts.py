@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...ir import Tree
 from .branch import BranchQuestion, Room
@@ -67,6 +67,19 @@ class Outcome:
 
     bound: float
     found: FoundPart | None = None
+
+
+def some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
+    """Some operations of a part, one after the other."""
+    used = slice(start, end)
+    return replace(
+        part,
+        names=part.names[used],
+        sizes=part.sizes[used],
+        again=part.again[used],
+        room=part.room[used],
+        busy=part.busy[used],
+    )
 
 
 def less_rooms(room: tuple[Room, ...], taken: tuple[Room, ...]) -> tuple[Room, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...arch import Architecture, Memory
 from ...cost_models.cost import capacity_parts
-from ...ir import Role, Tensor
+from ...ir import Operation, Role, Tensor
 from .branch import Room
 from .parts import Busy
 
@@ -79,6 +79,22 @@ class UpperMemories:
     def part_of(self, memory: Memory, role: str) -> str:
         """The part of a memory that a role has: its own, or "" for that which roles share."""
         return role if role in memory.partition_bits else ""
+
+    def part_for(self, name: str, users: Sequence[Operation], tensor: str, memory: str) -> str:
+        """The part of a memory in which a tensor lies while an operation works: that of the role that it has there; of
+        the roles that others see it in, the one with more room, where this one does not use it."""
+        roles = {user.name: user.problem.tensor(tensor).role for user in users}
+        role = roles.get(name) or self.roomiest(memory, roles.values())
+        return self.part_of(self.of(memory), role)
+
+    def copies(self, memory: str, moves: bool) -> int:
+        """How many tiles of a node a memory holds, where the tile changes as loops step or lasts."""
+        return 2 if self.of(memory).double_buffered and moves else 1
+
+    def width(self, user: Operation, tensor: str, is_partial: bool) -> int:
+        """Bits of a word of a tensor, of a partial sum or not."""
+        one = user.problem.tensor(tensor)
+        return self.arch.partial_width_bits(one) if is_partial else self.arch.width_bits(one)
 
     @cached_property
     def rates(self) -> tuple[tuple[str, float, float], ...]:

@@ -87,11 +87,16 @@ class UpperNodes:
         positions = mapping.nest.node_positions(tensor)[1 : len(chain) + 1]
         written = problem.tensor(tensor)
         return UpperCost(
-            sum(share * sum(part.energy_pj for part in (*cost.memories, *cost.networks)) for share, cost in visits),
+            sum(share * _moving_pj(cost) for share, cost in visits),
             _mean_bits(visits),
             tuple(_tile_words(mapping, position, tensor, self.arch) for position in positions),
             tuple(nest.innermost_serving(written, position) < 0 for position in positions),
         )
+
+
+def _moving_pj(cost: Cost) -> float:
+    """Energy of words on their way, apart from what computes and what leaks."""
+    return sum(use.energy_pj for use in cost.memories) + sum(hops.energy_pj for hops in cost.networks)
 
 
 def _mean_bits(visits: tuple[tuple[float, Cost], ...]) -> Busy:

@@ -1,0 +1,78 @@
+"""Which memories exchange the intermediates of a split, and what room they take while they are live."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...cost_models.cascades import reads_all, words_exchanged
+from ...ir import Cascade, Operation
+from .branch import Room
+from .parts import VisitedPart
+from .placing import Placing
+from .upper_memories import UpperMemories
+
+Exchange = tuple[tuple[str, str, tuple[Room, ...]], ...]
+"""Intermediates that are live: tensor, memory, and by operation the bits that they take while it works."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exchanges:
+    """Exchanges at the splits of one cascade on one machine.
+
+    fuses      whether intermediates pass anywhere but through the outermost memory
+    wide_sums  whether they take the room of partial sums while they are written, as `TreeSearch` says
+    """
+
+    cascade: Cascade
+    memories: UpperMemories
+    placing: Placing
+    fuses: bool
+    wide_sums: bool
+
+    def choices(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> Iterator[Exchange]:
+        """Choices of memories for the intermediates that a branch writes for others: with what is live already."""
+        homes = dict(inside.homes)
+        names = inside.names[start:end]
+        options = []
+        for place, name in enumerate(names, start):
+            operation = self.cascade.operation(name)
+            tensor = operation.output.name
+            readers = {consumer.name for consumer in self.cascade.consumers[tensor]} & set(inside.names[end:])
+            if tensor in homes or not readers:
+                continue
+            options.append(
+                [
+                    (tensor, memory.name, self._room_of(inside, place, operation, memory.name))
+                    for memory in self.memories.upper
+                    if self._may_exchange(memory.name, operation, readers)
+                ]
+            )
+        for chosen in itertools.product(*options):
+            yield (*live, *chosen)
+
+    def _may_exchange(self, memory: str, operation: Operation, readers: set[str]) -> bool:
+        if memory == self.memories.outermost:
+            return True
+        tensor, users = operation.output.name, [self.cascade.operation(name) for name in readers]
+        roles = {operation.output.role, *(user.problem.tensor(tensor).role for user in users)}
+        extents = self.cascade.extents(tensor)
+        is_whole = any(reads_all(user, tensor, extents) for user in users)  # what is read in part is not counted yet
+        return self.fuses and is_whole and self.placing.may_exchange(memory, roles)
+
+    def _room_of(self, inside: VisitedPart, place: int, operation: Operation, memory: str) -> tuple[Room, ...]:
+        """By operation, the bits that an intermediate takes while it works, where a memory exchanges it: only in the
+        branch that writes it they may be those of partial sums."""
+        if memory == self.memories.outermost:
+            return ((),) * len(inside.names)
+        tensor = operation.output.name
+        readers = [user for user in self.placing.users(inside, tensor) if user is not operation]
+        tile, footprint = dict(inside.sizes[place]), self.memories.arch.footprint
+        words = words_exchanged(operation, readers, tile, frozenset(), footprint)
+        words *= self.memories.copies(memory, inside.steps and self.memories.arch.overlap == "across_operations")
+        users, found = self.placing.users(inside, tensor), []
+        for name in inside.names:
+            width = self.memories.width(operation, tensor, self.wide_sums and name == operation.name)
+            found.append(((memory, self.memories.part_for(name, users, tensor, memory), words * width),))
+        return tuple(found)

@@ -1,0 +1,147 @@
+"""Nodes of tensors from outside, above a split: which there may be, what they cost, and which fit together."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .branch import Room
+from .part_bounds import PartBounds
+from .parts import Busy, Sizes, VisitedPart, less_rooms
+from .shared_loops import Loops, inner_sizes
+from .upper_memories import Floats
+from .upper_nodes import Chain, UpperNodes
+
+
+@dataclass(frozen=True)
+class NodeChoice:
+    """Choices for the nodes of tensors that come from outside a part.
+
+    chains  by tensor
+    energy_pj  of the words that pass there, for one visit of the part
+    least_pj   that, and what the tensors take more inside at least, since their homes are further out
+    cycles     (operations, ports) that both take at least
+    taken      by operation, bits of memories while it works
+    busy       by operation, bits that pass at memories for one visit of the part
+    bound      what the part weighs at least
+    """
+
+    chains: tuple[tuple[str, Chain], ...]
+    energy_pj: float
+    least_pj: float
+    cycles: Floats
+    taken: tuple[Room, ...] = ()
+    busy: tuple[tuple[str, Busy], ...] = ()
+    bound: float = 0.0
+
+    def __add__(self, other: NodeChoice) -> NodeChoice:
+        return NodeChoice(
+            (*self.chains, *other.chains),
+            self.energy_pj + other.energy_pj,
+            self.least_pj + other.least_pj,
+            self.cycles + other.cycles,
+            tuple((*one, *more) for one, more in zip(self.taken, other.taken, strict=False)),
+            (*self.busy, *other.busy),
+        )
+
+
+@dataclass
+class NodeChoices:
+    """Choices of nodes above the splits of one cascade on one machine.
+
+    bounds  of what parts weigh
+    fuses   whether there are nodes above splits at all
+    pruned  counts choices that are left aside, by rule
+    """
+
+    bounds: PartBounds
+    fuses: bool
+    pruned: Counter[str]
+    _known: dict[tuple[object, ...], list[list[NodeChoice]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.memories, self.placing, self.timed = self.bounds.memories, self.bounds.placing, self.bounds.timed
+        self.upper = UpperNodes(self.bounds.cascade, self.memories.arch)
+
+    def by_tensor(self, part: VisitedPart, loops: Loops) -> list[list[NodeChoice]]:
+        """Per tensor that comes from outside, where its nodes may stand above the split."""
+        key = part.names, part.sizes, part.homes, part.again, part.steps, loops
+        if key not in self._known:
+            inner = dict(zip(part.names, inner_sizes(part, loops), strict=True))
+            dims = tuple(loop.dim for loop in loops)
+            found = []
+            for tensor, home in part.homes:
+                chains = self.placing.chains(part, dims, tensor, home) if self.fuses else [()]
+                found.append([self._of_chain(part, loops, inner, tensor, home, chain) for chain in chains])
+            self._known[key] = sorted(found, key=len)
+        return self._known[key]
+
+    def _of_chain(
+        self, part: VisitedPart, loops: Loops, inner: dict[str, Sizes], tensor: str, home: str, chain: Chain
+    ) -> NodeChoice:
+        users = self.placing.users(part, tensor)
+        cycles = np.zeros((len(part.names), self.memories.ports))
+        energy = 0.0
+        taken: tuple[Room, ...] = ((),) * len(part.names)
+        busy: tuple[tuple[str, Busy], ...] = ()
+        if chain:
+            payer = next((user for user in users if user.output.name == tensor), users[0])
+            place = part.names.index(payer.name)
+            own = tuple((loop.dim.of(payer.name), loop.trips) for loop in loops)
+            cost = self.upper.cost(payer.name, tensor, part.sizes[place], own, home, chain, part.again[place])
+            energy, busy = cost.energy_pj, ((payer.name, cost.busy),)
+            cycles[place] = self.memories.port_cycles(cost.busy)
+            is_partial = payer.output.name == tensor
+            width = self.memories.width(payer, tensor, is_partial)
+            held = [
+                (memory, self.memories.copies(memory, part.steps or not stays) * words * width)
+                for (memory, _), words, stays in zip(chain, cost.words, cost.stays, strict=True)
+            ]
+            taken = tuple(
+                tuple((memory, self.memories.part_for(name, users, tensor, memory), bits) for memory, bits in held)
+                for name in part.names
+            )
+        home = chain[-1][0] if chain else home
+        visits = math.prod(loop.trips for loop in loops)
+        least = energy
+        for user in self.placing.payers(part, tensor):
+            more, later = self.bounds.far(user, tensor, inner[user.name], home)
+            least += visits * more
+            cycles[part.names.index(user.name)] += visits * later
+        return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy)
+
+    def _best_of(self, part: VisitedPart, nodes: list[list[NodeChoice]]) -> NodeChoice:
+        """What the nodes of all tensors take at least, each at its best in everything."""
+        best = NodeChoice((), 0.0, 0.0, np.zeros((len(part.names), self.memories.ports)))
+        for options in nodes:
+            cycles = np.min([each.cycles for each in options], axis=0) if self.timed else best.cycles
+            best += NodeChoice((), 0.0, min(each.least_pj for each in options), cycles)
+        return best
+
+    def combined(self, part: VisitedPart, nodes: list[list[NodeChoice]], cutoff: float) -> list[NodeChoice]:
+        """All choices for all tensors that fit, and whose bound lies below the cutoff."""
+        own = self.bounds.own(part)
+        found = [NodeChoice((), 0.0, 0.0, np.zeros((len(part.names), self.memories.ports)), ((),) * len(part.names))]
+        alone = sum(len(options) == 1 for options in nodes)  # these come first, and leave nothing to choose
+        for options in nodes[:alone]:
+            found = [found[0] + options[0]]
+        if alone == len(nodes):
+            return [replace(found[0], bound=self.bounds.with_more(own, found[0].least_pj, found[0].cycles))]
+        for i, options in enumerate(nodes[alone:], alone):
+            later = self._best_of(part, nodes[i + 1 :])
+            grown = []
+            for each, option in itertools.product(found, options):
+                both = each + option
+                bound = self.bounds.with_more(own, both.least_pj + later.least_pj, both.cycles + later.cycles)
+                if bound >= cutoff:
+                    self.pruned["nodes"] += 1
+                elif less_rooms(part.room, both.taken) is None:
+                    self.pruned["capacity"] += 1
+                else:
+                    grown.append(replace(both, bound=bound))
+            found = grown
+        return found

@@ -1,0 +1,161 @@
+"""What a part of a tree weighs at least, before it is searched.
+
+An operation costs at least what it costs if all its tensors came from the innermost memory outside the arrays and that
+had endless room, as often as its visits make it whole; and each word of a tile comes at least once a visit from its
+home (`UpperMemories.further_pj`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...cost_models.cost import tensor_tile_words
+from ...ir import Cascade, Operation
+from ..space import Space
+from .branch import BranchSolver
+from .parts import Sizes, VisitedPart, some_of
+from .placing import Placing
+from .upper_memories import Floats, UpperMemories
+from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+
+
+@dataclass(frozen=True, eq=False)
+class OwnLeast:
+    """What the operations of a part take at least by themselves.
+
+    energy_pj  of all
+    cycles     (operations,)
+    busy       (operations, ports) cycles that nodes further out need
+    """
+
+    energy_pj: float
+    cycles: Floats
+    busy: Floats
+
+
+@dataclass
+class PartBounds:
+    """Bounds of the parts of one cascade on one machine, by one weight."""
+
+    cascade: Cascade
+    memories: UpperMemories
+    space: Space
+    weights: Weights
+    solver: BranchSolver
+    placing: Placing
+    _least: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
+    _asked: set[tuple[str, tuple[tuple[str, str], ...], bool]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.timed = self.memories.arch.total_leakage_pj_per_cycle > 0 or not self.weights.energy_only
+
+    def of(self, part: VisitedPart) -> float:
+        """What a part weighs at least."""
+        return sum(self._of_one(part, place) for place in range(len(part.names)))
+
+    def _of_one(self, part: VisitedPart, place: int) -> float:
+        """What one operation of a part weighs at least.
+
+        Of a tensor that several of them use, a node above their split may come between that and its home: then the
+        first of them alone fills it."""
+        name, sizes, homes = part.names[place], part.sizes[place], dict(part.homes)
+        operation = self.cascade.operation(name)
+        energy, latency = self._least_of(name, sizes)
+        cycles = self.memories.port_cycles(part.busy[place])
+        for tensor in operation.problem.tensors:
+            if tensor.name in homes and self.placing.users(part, tensor.name)[0] is operation:
+                more, later = self.far(operation, tensor.name, sizes, homes[tensor.name])
+                energy, cycles = energy + more, cycles + later
+        return self.weights.of(energy, max(latency, cycles.max(initial=0.0)) if self.timed else 0.0)
+
+    def close(self, part: VisitedPart) -> float:
+        """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""
+        return sum(max(self._of_one(part, place), self._by_whole(part, place)) for place in range(len(part.names)))
+
+    def _by_whole(self, part: VisitedPart, place: int) -> float:
+        """What one operation of a part weighs at least, by what it weighs as a whole."""
+        name, known = part.names[place], dict(part.homes)
+        if len(part.names) > 1 and self.space == "even":  # nodes above splits stand at depths of their own
+            return 0.0
+        nearest, homes = self.memories.upper[-1], {}
+        for tensor in self.cascade.operation(name).problem.tensors:
+            if tensor.name in known and self.placing.users(part, tensor.name)[0].name == name:
+                homes[tensor.name] = known[tensor.name]
+            elif nearest.keeps[tensor.role] == "must":
+                homes[tensor.name] = nearest.name
+            else:
+                return 0.0
+        own = tuple(sorted(homes.items()))
+        self._as_a_whole(name, own, part.steps)
+        return self.solver.bound(replace(some_of(part, place, place + 1), homes=own).question(), self.weights)
+
+    def _as_a_whole(self, name: str, homes: tuple[tuple[str, str], ...], steps: bool) -> None:
+        """Ask once for a whole operation with all the room that there is: a bound for all its visits."""
+        if (name, homes, steps) not in self._asked:
+            self._asked.add((name, homes, steps))
+            whole = self.cascade.operation(name).problem.dims
+            part = VisitedPart((name,), (whole,), homes, (1,), (self.memories.room,), ((),), steps)
+            self.solver.least(part.question(), self.weights)
+
+    def _least_of(self, name: str, sizes: Sizes) -> tuple[float, float]:
+        """Energy and latency of one operation's tile at least, with all tensors near and endless room."""
+        energy, latency = self._nearest(name)
+        part = math.prod(size for _, size in sizes) / self.cascade.operation(name).problem.macs
+        return part * energy, part * latency
+
+    def _nearest(self, name: str) -> tuple[float, float]:
+        """The least energy and the least latency of a whole operation with endless room, and with all tensors near;
+        those that may pass the nearest memory by also further out, where ports may be wider."""
+        if name not in self._least:
+            answers = [self._with_homes(name, homes) for homes in self._near_homes(self.cascade.operation(name))]
+            self._least[name] = min(energy for energy, _ in answers), min(latency for _, latency in answers)
+        return self._least[name]
+
+    def _near_homes(self, operation: Operation) -> Iterator[tuple[tuple[str, str], ...]]:
+        near, tensors = self.memories.upper[-1], sorted(operation.problem.tensors, key=lambda t: t.name)
+        all_homes = [memory.name for memory in reversed(self.memories.upper)]
+        options = [all_homes[:1] if near.keeps[t.role] == "must" else all_homes for t in tensors]
+        for chosen in itertools.product(*options):
+            yield tuple((t.name, home) for t, home in zip(tensors, chosen, strict=True))
+
+    def _with_homes(self, name: str, homes: tuple[tuple[str, str], ...]) -> tuple[float, float]:
+        """The least energy, and the least latency, of a whole operation with endless room, and tensors from homes."""
+        dims = self.cascade.operation(name).problem.dims
+        whole = VisitedPart((name,), (dims,), homes, (1,), (self.memories.endless_room,), ((),), steps=False)
+        energy, latency = 0.0, 0.0
+        if self.weights.energy:
+            mapping = self.solver.least(whole.question(), ENERGY_ALONE).mapping
+            energy = mapping.energy_pj if mapping else math.inf
+        if self.timed:
+            mapping = self.solver.least(whole.question(), LATENCY_ALONE).mapping
+            latency = mapping.latency_cycles if mapping else math.inf
+        return energy, latency
+
+    def far(self, operation: Operation, tensor: str, sizes: Sizes, home: str) -> tuple[float, Floats]:
+        """pJ, and cycles of every port, that a tile of a tensor takes more at least, since its home is further out."""
+        key = operation.name, tensor, sizes, home
+        if key not in self._further:
+            one = operation.problem.tensor(tensor)
+            words = tensor_tile_words(one, dict(sizes))
+            cycles = self.memories.port_cycles(self.memories.further_bits(one, words, home))
+            self._further[key] = words * self.memories.further_pj(one, home), cycles
+        return self._further[key]
+
+    def own(self, part: VisitedPart) -> OwnLeast:
+        """What all operations of a part take at least by themselves."""
+        least = [self._least_of(name, sizes) for name, sizes in zip(part.names, part.sizes, strict=True)]
+        busy = np.array([self.memories.port_cycles(one) for one in part.busy])
+        return OwnLeast(sum(energy for energy, _ in least), np.array([latency for _, latency in least]), busy)
+
+    def with_more(self, own: OwnLeast, energy_pj: float, cycles: Floats) -> float:
+        """What a part weighs at least that takes more, and (operations, ports) cycles more, than its operations do."""
+        if not self.timed:
+            return self.weights.energy * (own.energy_pj + energy_pj)
+        slowest = np.maximum(own.cycles, (own.busy + cycles).max(axis=1, initial=0.0))
+        return self.weights.of(own.energy_pj + energy_pj, float(slowest.sum()))

@@ -1,0 +1,101 @@
+"""Loops above a split: all choices of dimensions, order and trips, with what a part weighs at least with them."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...ir import Loop, SharedLoop
+from ..means import Means
+from ..tilings import factors
+from .loop_bounds import LoopBounds, grid
+from .part_bounds import OwnLeast, PartBounds
+from .parts import Sizes, VisitedPart
+from .sharing import LoopAbove, SharedDim, shared_dims
+from .upper_memories import Floats
+
+Loops = tuple[LoopAbove, ...]
+
+
+@dataclass
+class SharedLoops:
+    """Loops above the splits of one cascade.
+
+    bounds  of what parts weigh
+    pruned  counts choices that are left aside, by rule
+    """
+
+    bounds: PartBounds
+    means: Means
+    pruned: Counter[str]
+    _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
+
+    def choices(self, part: VisitedPart, cutoff: float) -> Iterator[tuple[float, Loops]]:
+        """All choices of shared loops whose bound lies below the cutoff, with their bounds: no dimension twice, each
+        with more than one trip."""
+        if part.names not in self._shared:
+            self._shared[part.names] = shared_dims(self.bounds.cascade, part.names)
+        shared = self._shared[part.names]
+        sizes = {name: dict(own) for name, own in zip(part.names, part.sizes, strict=True)}
+        trips = {dim: _trips({sizes[name][own] for name, own in dim.dims}) for dim in shared}
+        own = self.bounds.own(part)
+        for count in range(1, len(shared) + 1):
+            for dims in itertools.permutations(shared, count):
+                if _apart(dims) and all(trips[dim] for dim in dims):
+                    self.means.check()
+                    yield from self._of_dims(part, dims, grid([trips[dim] for dim in dims]), own, cutoff)
+
+    def _of_dims(
+        self,
+        part: VisitedPart,
+        dims: tuple[SharedDim, ...],
+        trips: Floats,
+        own: OwnLeast,
+        cutoff: float,
+    ) -> Iterator[tuple[float, Loops]]:
+        """All trips of loops in one order whose bound lies below the cutoff, with their bounds."""
+        bounds = self.bounds
+        least = LoopBounds(bounds.cascade, bounds.memories, bounds.placing, part, dims, trips).least()
+        energy, latency = own.energy_pj + least.energy, np.zeros(trips.shape[1])
+        if bounds.timed:
+            ports = (own.busy[:, :, None] + least.cycles).max(axis=1, initial=0.0)
+            latency = np.maximum(own.cycles[:, None], ports).sum(axis=0)
+        weights = bounds.weights.energy * energy + bounds.weights.latency * latency
+        open_ones = np.flatnonzero(weights < cutoff)
+        self.pruned["loops"] += trips.shape[1] - len(open_ones)
+        for i in open_ones.tolist():
+            chosen = trips[:, i].astype(int).tolist()
+            yield float(weights[i]), tuple(LoopAbove(dim, n) for dim, n in zip(dims, chosen, strict=True))
+
+
+def _trips(sizes: set[int]) -> list[int]:
+    """Trips of a shared loop over dimensions of one size; none where operations disagree."""
+    if len(sizes) != 1:
+        return []
+    (size,) = sizes
+    return [trips for trips in factors(size, "perfect", True) if trips > 1]
+
+
+def inner_sizes(part: VisitedPart, loops: Loops) -> list[Sizes]:
+    """By operation, the tile of one visit below some loops."""
+    found = []
+    for name, sizes in zip(part.names, part.sizes, strict=True):
+        trips = {loop.dim.of(name): loop.trips for loop in loops}
+        found.append(tuple((dim, size // trips.get(dim, 1)) for dim, size in sizes))
+    return found
+
+
+def _apart(dims: Sequence[SharedDim]) -> bool:
+    """Whether no operation has the same dimension in two of them."""
+    return all(not set(one.dims) & set(other.dims) for one, other in itertools.combinations(dims, 2))
+
+
+def loop_item(loop: LoopAbove, names: Sequence[str]) -> Loop:
+    """A loop as an item of a tree, named by the first operation's dimension."""
+    first = loop.dim.of(names[0])
+    renamed = tuple((name, loop.dim.of(name)) for name in names if loop.dim.of(name) != first)
+    return SharedLoop(first, loop.trips, renamed=renamed) if renamed else Loop(first, loop.trips)
