@@ -19,7 +19,7 @@ STEP = 1e-7
 """A point of the front is better than the one before it in one objective by more than this fraction."""
 
 
-class _Askable(Protocol):
+class _WithLimits(Protocol):
     """A question, about one operation or several."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -30,7 +30,7 @@ class _Askable(Protocol):
     def limits(self) -> Limits: ...
 
 
-class _Answerable(Protocol):
+class _Answered(Protocol):
     """What a search comes to."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -41,8 +41,8 @@ class _Answerable(Protocol):
     def certificate(self) -> Certificate: ...
 
 
-Asked = TypeVar("Asked", bound=_Askable)
-Answered = TypeVar("Answered", bound=_Answerable)
+Asked = TypeVar("Asked", bound=_WithLimits)
+Answered = TypeVar("Answered", bound=_Answered)
 
 
 def search_best(question: Question, count: int) -> list[Answer]:

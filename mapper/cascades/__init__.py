@@ -32,7 +32,7 @@ weights.py        sums of energy and latency
 from __future__ import annotations
 
 from .question import CascadeAnswer, CascadeQuestion
-from .search import search_cascade, search_cascade_front
+from .search import bound_cascade, search_cascade, search_cascade_front
 from .tree_search import Fuse
 
-__all__ = ["CascadeAnswer", "CascadeQuestion", "Fuse", "search_cascade", "search_cascade_front"]
+__all__ = ["CascadeAnswer", "CascadeQuestion", "Fuse", "bound_cascade", "search_cascade", "search_cascade_front"]

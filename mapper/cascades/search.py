@@ -119,6 +119,13 @@ class CascadeSearch:
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
         return _front(self._corners)
 
+    def least_of(self, weights: Weights) -> float:
+        """What no tree weighs less than, without a search over trees."""
+        try:
+            return self._tree_search(weights).bound_of_whole()
+        except OutOfMeans:
+            return 0.0
+
     def front_answers(self) -> list[CascadeAnswer]:
         """These, each with the proof that nothing of as little energy is faster, or how much faster it could be."""
         return [
@@ -141,7 +148,7 @@ class CascadeSearch:
         if least is None or not self._matters(least.energy, 0.0):
             return
         fast = Weights(1.0, FAST * least.energy / max(least.latency, 1.0))
-        self._bounds.append((LATENCY_ALONE, self._tree_search(LATENCY_ALONE).bound_of_whole()))
+        self._bounds.append((LATENCY_ALONE, self.least_of(LATENCY_ALONE)))
         fastest = self._solve(fast)
         if fastest is not None:
             self._between(least, fastest)
@@ -397,6 +404,17 @@ def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
     search = _search(question, whole_front=True)
     search.run()
     return search.front_answers()
+
+
+def bound_cascade(question: CascadeQuestion) -> float:
+    """What no tree of the cascade has less of, seen without a search over trees; 0 where there are no means to see it.
+
+    Raises TilewrightError for what cannot be searched, and for objectives other than energy and latency.
+    """
+    weights = {ENERGY: ENERGY_ALONE, LATENCY: LATENCY_ALONE}.get(question.objective)
+    if weights is None:
+        raise TilewrightError(f"objective {question.objective.name} has no bound that adds up over operations")
+    return _search(question).least_of(weights)
 
 
 def _search(question: CascadeQuestion, whole_front: bool = False) -> CascadeSearch:
