@@ -24,6 +24,8 @@ from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 class ExactBranches:
     """Branches of one cascade on one machine.
 
+    proves    whether each answer is the best mapping; else it is the best of the first few that a search comes to, and
+              bounds are what they would be if that were the best
     searches  how many searches have been made
     """
 
@@ -32,6 +34,7 @@ class ExactBranches:
     space: Space
     tiling: Tiling
     means: Means
+    proves: bool = True
     searches: int = 0
     _known: dict[tuple[BranchQuestion, Weights], list[tuple[Room, BranchAnswer]]] = field(default_factory=dict)
 
@@ -122,12 +125,12 @@ class ExactBranches:
             surroundings=around,
             ceiling=ceiling,
         )
-        if not search.solve():
+        if not search.solve(self.proves):
             if search.out_of_time:
                 raise OutOfMeans
             return None
         best = search.found[0]
-        if search.out_of_time and search.frontier.bound < best.value:
+        if self.proves and search.out_of_time and search.frontier.bound < best.value:
             raise OutOfMeans
         outside = {memory for memory, _, _ in question.room}
         used = tuple((t.memory, t.role, t.bits) for t in taken_bits(best.mapping, machine) if t.memory in outside)
