@@ -9,6 +9,7 @@ part_bounds.py    what parts weigh at least
 shared_loops.py   loops above a split: all choices
 node_choices.py   nodes of tensors from outside, above a split: all choices that fit
 exchanges.py      memories that exchange intermediates at a split
+tree_constraints.py  what users ask of trees
 parts.py          a part of a tree, and what it finds around it
 sharing.py        which dimensions may be one loop
 placing.py        where nodes may stand among shared loops

@@ -21,7 +21,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -292,11 +292,14 @@ class CascadeSearch:
 
     def _first_tree(self, search: TreeSearch, cutoff: float) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
-        that come to hand for its branches. It leaves less for the search to look at, and is there when time runs out."""
+        that come to hand for its branches. It leaves less to look at, and is there when time runs out."""
         if not isinstance(self.solver, ExactBranches):
             return None
         means = self.means.share(FIRST_SHARE).at_most(FIRST_SECONDS)
-        first = replace(search, solver=replace(self.solver, means=means, proves=False), means=means)
+        solver = ExactBranches(
+            self.question.cascade, self.question.arch, self.question.space, self.question.tiling, means, proves=False
+        )
+        first: TreeSearch = self._tree_search(search.weights, search.wide_sums, search.fuse, solver=solver)
         best: FoundPart | None = None
         try:
             for names in self._orders():
@@ -312,7 +315,9 @@ class CascadeSearch:
         wide_sums: bool = False,
         fuse: Fuse | None = None,
         kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
+        solver: ExactBranches | None = None,
     ) -> Kind:
+        """A search; by another solver, nothing that it comes to know is known to others."""
         question = self.question
         return kind(
             question.cascade,
@@ -320,10 +325,11 @@ class CascadeSearch:
             question.space,
             question.tiling,
             weights,
-            self.solver,
-            self.means,
+            solver or self.solver,
+            self.means if solver is None else solver.means,
             fuse or question.fuse,
             wide_sums,
+            constraints=question.constraints,
         )
 
     def _orders(self) -> Iterator[tuple[str, ...]]:

@@ -77,7 +77,7 @@ class _OperationLowering(Lowering):
         for step in self.steps:
             place = way.place(step.position)
             if place not in variables:
-                dim = self.nest.items[step.position].dim  # type: ignore[union-attr]
+                dim = step.dim
                 variables[place] = Variable(dim, numbers[dim])
                 numbers[dim] += 1
             self._variables[step] = variables[place]
@@ -210,8 +210,9 @@ class TreeLowering:
                 less, more = begin - base[i], begin + Affine.of(span) - ends[i]
                 if less.terms or more.terms:
                     raise self._refused(f"{array.tensor.name} is read by other steps than it is written")
-                low[i] = min(low[i], begin, key=lambda each, of=base[i]: (each - of).constant)
-                high[i] = max(high[i], begin + Affine.of(span), key=lambda each, of=base[i]: (each - of).constant)
+                end = begin + Affine.of(span)
+                low[i] = begin if (begin - low[i]).constant < 0 else low[i]
+                high[i] = end if (end - high[i]).constant > 0 else high[i]
         shape = tuple((h - b).constant for h, b in zip(high, low, strict=True))
         return _Tile(replace(array, shape=shape), tuple(low))
 
