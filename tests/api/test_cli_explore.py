@@ -121,11 +121,15 @@ def test_limits_leave_points_out(tiny: Path, tmp_path: Path) -> None:
 def test_sizes_that_change_alone_are_told(exploration: Exploration, tiny: Path) -> None:
     assert len(exploration.notes) == 1
     assert "GLB has sizes from 4 KiB to 16 KiB, and an access costs 6 pJ at all of them" in exploration.notes[0]
-    shown = run("explore", "--network", tiny, "--arch", "eyeriss", *SWEEPS, "--tiling", "perfect", "--workers", 1).stdout
+    shown = run(
+        "explore", "--network", tiny, "--arch", "eyeriss", *SWEEPS, "--tiling", "perfect", "--workers", 1
+    ).stdout
     assert "GLB has sizes from 4 KiB to 16 KiB" in shown
     followed = {"GLB.read": "6 pJ * (size / 108 KiB)**0.5", "GLB.write": "read", "GLB.area": "1 mm2 * (size / 1 MiB)"}
     assert tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=followed, tiling="perfect", workers=1).notes == ()
-    only_area = tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=followed | {"GLB.area": "1 mm2"}, tiling="perfect", workers=1)
+    only_area = tw.explore(
+        tiny, "eyeriss", SWEEPS[1::2], settings=followed | {"GLB.area": "1 mm2"}, tiling="perfect", workers=1
+    )
     assert "it takes 1 mm2 at all of them" in only_area.notes[0]
     estimated = {"GLB.read": "estimate", "GLB.write": "estimate"}
     assert tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=estimated, tiling="perfect", workers=1).notes == ()
