@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .arch import Architecture, list_archs, load_arch
     from .cascade_results import CascadeResult
     from .comparisons import compare, search_many
+    from .compiled import CompiledNetwork, compile
     from .cost_models import simulate
     from .explanations import explain
     from .explorations import explore
@@ -43,6 +44,7 @@ __all__ = [
     "Architecture",
     "Cascade",
     "CascadeResult",
+    "CompiledNetwork",
     "FusedMapping",
     "LoopNest",
     "Mapping",
@@ -54,6 +56,7 @@ __all__ = [
     "cascade",
     "cascade_of",
     "compare",
+    "compile",
     "conv2d",
     "einsum",
     "evaluate",
@@ -79,6 +82,7 @@ _HOME = {
     "Architecture": "arch",
     "Cascade": "ir",
     "CascadeResult": "cascade_results",
+    "CompiledNetwork": "compiled",
     "FusedMapping": "ir",
     "LoopNest": "ir",
     "Mapping": "ir",
@@ -89,6 +93,7 @@ _HOME = {
     "cascade": "workloads",
     "cascade_of": "workloads",
     "compare": "comparisons",
+    "compile": "compiled",
     "conv2d": "workloads",
     "einsum": "workloads",
     "evaluate": "results",

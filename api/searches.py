@@ -192,7 +192,7 @@ def search_pareto(
     arguments as those of `search`, the limits for each of the two searches that a point takes. A store keeps all of
     these searches.
 
-    Of a cascade they are the corners of the front: no mapping lies below the straight lines between them.
+    Of a cascade the limits are for the whole front, and the store keeps none.
 
     Raises TilewrightError as `search` does.
     """

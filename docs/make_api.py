@@ -104,6 +104,8 @@ SECTIONS = (
     Section("", "", "report.cascade_documents", ("LoadedFused", "RecordedFused")),
     Section("Machines", "", "", ("Architecture",)),
     Section("", "", "arch", ("Memory", "Fanout", "ArrayAxis", "Keeps", "Mac")),
+    Section("Whole networks", "", "", ("compile", "CompiledNetwork")),
+    Section("", "", "mapper.segmentation", ("NetworkAnswer", "Segment", "Apart", "Arena")),
     Section("Memory plans", "", "", ("plan_memory",)),
     Section("", "", "mapper.memory_plan", ("MemoryPlan", "LiveBuffer", "InPlace", "BufferSet")),
     Section("Networks", "", "workloads", ("Network", "NetworkLayer")),

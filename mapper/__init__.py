@@ -17,6 +17,7 @@ tilings.py       trip counts worth trying: perfect and ragged
 constraints/     which part of the space is asked for; dataflows
 diagnosis.py     why nothing fits
 ski_slope.py     the least traffic to one buffer, against its size
+segmentation/    which operations of a network are mapped as one
 memory_plan/     addresses for buffers with lifetimes, the least height proven
 legality.py      that a mapping is a legal schedule, proven by integer sets
 mapping_files.py mappings that users write

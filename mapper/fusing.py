@@ -9,20 +9,18 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Any, Final
 
 from ..arch import Architecture, Memory
-from ..cost_models import ENERGY, LATENCY, Capped
+from ..cost_models import ENERGY, Capped
 from ..cost_models.cascades import FusedCost
-from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
+from ..ir import Cascade, FusedMapping, InfeasibleError, UndecidedError
 from .cascades import CascadeAnswer, CascadeQuestion, Fuse, search_cascade, search_cascade_front
 from .cascades.upper_memories import UpperMemories
 from .certificate import RELATIVE_TOLERANCE, Certificate
-from .exact.unmet_limits import unmet_limits
 from .model_version import MODEL_VERSION
 from .question import Question, canonical_json, plain_architecture, plain_problem
-from .several import best_of
+from .several import best_of, search_in_turn, with_time_left
 
 FUSES: Final[tuple[Fuse, ...]] = ("all", "whole", "none")
 
@@ -124,11 +122,11 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     try:
         apart = _searched(replace(question, fuse="none", limits=limits))
     except (InfeasibleError, UndecidedError):
-        return _searched(_with_time_left(question, started))
+        return _searched(with_time_left(question, started))
     if apart.certificate.interrupted:
         return _not_compared(question, apart, apart.certificate.interrupted)
     try:
-        answer = _searched(_with_time_left(question, started))
+        answer = _searched(with_time_left(question, started))
     except UndecidedError:
         answer = _not_compared(question, apart, interrupted=False)
     except KeyboardInterrupt:
@@ -141,13 +139,6 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     return replace(answer, unfused=Unfused(*figures, apart.certificate))
 
 
-def _with_time_left(question: CascadeQuestion, started: float) -> CascadeQuestion:
-    if question.limits.time_s is None:
-        return question
-    left = max(question.limits.time_s - (time.perf_counter() - started), 0.0)
-    return replace(question, limits=replace(question.limits, time_s=left))
-
-
 def _not_compared(question: CascadeQuestion, apart: FusedAnswer, interrupted: bool) -> FusedAnswer:
     """The best with nothing fused as the answer to a question that was not searched: nothing bounds what is fused."""
     told = _CONSTRAINTS[question.fuse]
@@ -156,7 +147,7 @@ def _not_compared(question: CascadeQuestion, apart: FusedAnswer, interrupted: bo
 
 
 def answer_front(question: CascadeQuestion) -> list[FusedAnswer]:
-    """Corners of the front of energy and latency, from the least energy to the least latency; nothing beside them.
+    """The front of energy and latency, from the least energy to the least latency; nothing beside it.
 
     Raises TilewrightError as `answer_cascade` does.
     """
@@ -168,30 +159,14 @@ def answer_front(question: CascadeQuestion) -> list[FusedAnswer]:
 
 
 def _searched(question: CascadeQuestion) -> FusedAnswer:
+    if question.objective.is_lexicographic:
+        return search_in_turn(question, _searched)
     try:
-        answer = search_cascade(question)
+        return _of(question, search_cascade(question))
     except InfeasibleError:
-        _diagnose(question)
+        if not isinstance(question.objective, Capped):
+            _diagnose(question)
         raise
-    if isfinite(answer.certificate.value):
-        return _of(question, answer)
-    assert isinstance(question.objective, Capped)
-    raise _unmet(question, question.objective)
-
-
-def _unmet(question: CascadeQuestion, objective: Capped) -> TilewrightError:
-    """Why no mapping was found that keeps to the limits of the objective."""
-    least = {one: search_cascade(replace(question, objective=one)) for one in (ENERGY, LATENCY)}
-    beyond = (
-        least[ENERGY].certificate.lower_bound > objective.max_energy_pj
-        or least[LATENCY].certificate.lower_bound > objective.max_latency_cycles
-    )
-    if beyond:
-        return unmet_limits(objective, lambda one: least[one].cost)
-    hint = "raise the limit a little: only mappings on straight lines between the best trade-offs are looked at"
-    return UndecidedError(
-        f"no mapping was found for {objective.name}, and none was ruled out", where=question.cascade.name, hint=hint
-    )
 
 
 def _diagnose(question: CascadeQuestion) -> None:

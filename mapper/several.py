@@ -4,16 +4,45 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import Field, replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
-from ..cost_models import ENERGY, LATENCY, Capped, Objective
+from ..cost_models import ENERGY, LATENCY, Capped, Cost, Objective
+from ..cost_models.cascades import FusedCost
 from ..ir import InfeasibleError
+from .certificate import Certificate
 from .exact.search import ExactSearch
 from .means import Means
-from .question import Answer, Question
+from .question import Answer, Limits, Question
 
 STEP = 1e-7
 """A point of the front is better than the one before it in one objective by more than this fraction."""
+
+
+class _WithLimits(Protocol):
+    """A question, about one operation or several."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def objective(self) -> Objective: ...
+    @property
+    def limits(self) -> Limits: ...
+
+
+class _Answered(Protocol):
+    """What a search comes to."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def cost(self) -> Cost | FusedCost: ...
+    @property
+    def certificate(self) -> Certificate: ...
+
+
+Asked = TypeVar("Asked", bound=_WithLimits)
+Answered = TypeVar("Answered", bound=_Answered)
 
 
 def search_best(question: Question, count: int) -> list[Answer]:
@@ -47,21 +76,23 @@ def _exact(question: Question, count: int) -> ExactSearch:
     )
 
 
-def search_in_turn(question: Question) -> Answer:
+def search_in_turn(question: Asked, search: Callable[[Asked], Answered]) -> Answered:
     """The best mapping for a lexicographic objective: the least of its first part, then of its second one among those.
+
+    search  that finds each of the two
 
     The certificate is that of the whole: its value and bound are those of the first part, and it is proven if both are.
     The time limit is for both searches together.
     """
     started = time.perf_counter()
     first, second = question.objective.parts
-    best = best_of(replace(question, objective=first))
+    best = search(replace(question, objective=first))
     proof = best.certificate
     if proof.interrupted:
         return replace(best, certificate=replace(proof, objective=question.objective.name))
     limit = {"latency": best.cost.latency_cycles} if _is_latency(first) else {"energy": best.cost.energy_pj}
-    among = replace(_with_time_left(question, started), objective=second.capped(**limit))
-    found = best_of(among)
+    among = replace(with_time_left(question, started), objective=second.capped(**limit))
+    found = search(among)
     then = found.certificate
     bound = proof.lower_bound if then.proven else min(proof.lower_bound, proof.value * (1 - then.gap))
     rules = {**proof.pruned, **then.pruned}
@@ -73,10 +104,11 @@ def search_in_turn(question: Question) -> Answer:
         pruned={rule: proof.pruned.get(rule, 0) + then.pruned.get(rule, 0) for rule in rules},
         seconds=proof.seconds + then.seconds,
     )
-    return Answer(found.mapping, found.cost, whole)
+    return replace(found, certificate=whole)
 
 
-def _with_time_left(question: Question, started: float) -> Question:
+def with_time_left(question: Asked, started: float) -> Asked:
+    """A question with the time that is left of its limit since it was started, by `perf_counter`."""
     if question.limits.time_s is None:
         return question
     left = max(question.limits.time_s - (time.perf_counter() - started), 0.0)

@@ -44,7 +44,7 @@ class Exact:
 
     def search(self, question: Question) -> Answer:
         if question.objective.is_lexicographic:
-            return search_in_turn(question)
+            return search_in_turn(question, best_of)
         return best_of(question)
 
 

@@ -65,14 +65,16 @@ def _sections(fused: FusedMapping, arch: Architecture, cost: FusedCost) -> list[
 
 
 def front_page(answers: Sequence[FusedAnswer], arch: Architecture, out: object | None = None) -> Group:
-    """A line for each corner of the front, and where its files are."""
+    """A line for each mapping of the front, and where its files are."""
     table = columns(["#"], ["energy", "cycles", "EDP (pJ x cycles)", "utilization", "proof"])
     for number, answer in enumerate(answers, 1):
         cost, proof = answer.cost, answer.certificate
         verdict = "proven" if proof.proven else f"gap {percent(proof.gap, 1)}"
         figures = energy(cost.energy_pj), count(cost.latency_cycles), significant(cost.edp, 6)
         table.add_row(str(number), *figures, percent(cost.utilization, 1), verdict)
-    told = "Corners of the front: no mapping of the space lies below the straight lines between them."
+    told = "The front: no mapping of the space costs as little energy and latency as one of these, but they themselves."
+    if not all(answer.certificate.proven for answer in answers):
+        told = "Not all of the front is proven: a gap is how much faster a mapping of as little energy could be."
     parts: list[RenderableType] = [
         pairs([*cascade_rows(answers[0].mapping.cascade), *architecture_rows(arch)]),
         section("Mappings", Group(table, Text(""), Text(told))),

@@ -9,7 +9,7 @@ from rich import box
 from rich.console import Group
 from rich.table import Table
 
-from ..mapper.memory_plan import MemoryPlan
+from ..mapper.memory_plan import LiveBuffer, MemoryPlan
 from .text import pairs, section
 from .units import count, percent, plural
 
@@ -44,17 +44,19 @@ def plan_document(plan: MemoryPlan) -> dict[str, Any]:
         "fits": plan.fits,
         "decisions": plan.decisions,
         "in_place": [[pair.source, pair.result] for pair in plan.shared],
-        "buffers": [
-            {
-                "id": buffer.name,
-                "lower": buffer.lower,
-                "upper": buffer.upper,
-                "size_bytes": buffer.size,
-                "alignment": buffer.alignment,
-                "offsets": list(plan.offsets[buffer.name]),
-            }
-            for buffer in plan.buffers.buffers
-        ],
+        "buffers": [buffer_document(plan, buffer) for buffer in plan.buffers.buffers],
+    }
+
+
+def buffer_document(plan: MemoryPlan, buffer: LiveBuffer) -> dict[str, Any]:
+    """One buffer of a plan, and where its copies lie."""
+    return {
+        "id": buffer.name,
+        "lower": buffer.lower,
+        "upper": buffer.upper,
+        "size_bytes": buffer.size,
+        "alignment": buffer.alignment,
+        "offsets": list(plan.offsets[buffer.name]),
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arch import Architecture
 from ..ir import Cascade, FusedMapping, LoopNest, Mapping, Problem
+from ..mapper.segmentation import NetworkAnswer
 from ..workloads import Network
 from .comparison import Comparison
 from .explain.explanation import Explanation
@@ -28,7 +29,15 @@ def html_of(value: Any) -> str:
     for kind, show in _PAGES.items():
         if isinstance(value, kind):
             return show(value)
+    if isinstance(getattr(value, "answer", None), NetworkAnswer):
+        return _compiled(value.answer)
     return _result(value)
+
+
+def _compiled(answer: NetworkAnswer) -> str:
+    from .network_plan import network_plan_page
+
+    return to_html(network_plan_page(answer))
 
 
 def _result(result: Any) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -389,7 +389,28 @@ class Trees:
                 best[objective] = choice
         return best
 
+    def front(self) -> list[tuple[float, float]]:
+        """Energy and latency of all trees that no other one beats in both, from the least energy on."""
+        leakage = self.arch.total_leakage_pj_per_cycle
+        found: list[tuple[float, float]] = []
+        for skeleton in Skeletons(self.cascade, self.upper[0].name, self.fuse, self.wider):
+            for _, fronts in self._fronts_of(skeleton):
+                sums = [(0.0, 0.0)]
+                for front in fronts:
+                    sums = _beaten_by_none((e + p[0], c + p[1]) for e, c in sums for p in front)
+                found = _beaten_by_none([*found, *((e + leakage * c, c) for e, c in sums)])
+        return found
+
     def _best_of(self, skeleton: Skeleton, known: dict[str, float]) -> Iterator[tuple[Choice, str]]:
+        for placed, fronts in self._fronts_of(skeleton):
+            for objective, value, each in _least(fronts, self.arch.total_leakage_pj_per_cycle):
+                if value < known.get(objective, math.inf):
+                    known[objective] = value
+                    leaves = {op.name: one[2] for op, one in zip(self.cascade, each, strict=True)}
+                    yield Choice(value, skeleton, placed, leaves), objective
+
+    def _fronts_of(self, skeleton: Skeleton) -> Iterator[tuple[dict[str, Placed], list[list[Point]]]]:
+        """All choices of sites, with the mappings that are worth having of every branch."""
         options = [self.placements(skeleton, tensor) for tensor in self.cascade.tensors]
         inside: dict[tuple[object, ...], _Sums] = {}
         for chosen in itertools.product(*options):
@@ -406,11 +427,7 @@ class Trees:
                 fronts.append(front)
                 self.tried += 1
             else:
-                for objective, value, each in _least(fronts, self.arch.total_leakage_pj_per_cycle):
-                    if value < known.get(objective, math.inf):
-                        known[objective] = value
-                        leaves = {op.name: one[2] for op, one in zip(self.cascade, each, strict=True)}
-                        yield Choice(value, skeleton, placed, leaves), objective
+                yield placed, fronts
 
     def _sums(self, skeleton: Skeleton, operation: Operation, placed: dict[str, Placed]) -> _Sums:
         """All mappings of an operation's branch, with its tensors in some places."""
@@ -501,3 +518,12 @@ def _least(fronts: list[list[Point]], leakage: float) -> Iterator[tuple[str, flo
         if edp < best[0]:
             best = edp, each
     yield "edp", *best
+
+
+def _beaten_by_none(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """From the least energy on."""
+    found: list[tuple[float, float]] = []
+    for energy, latency in sorted(points):
+        if not found or latency < found[-1][1]:
+            found.append((energy, latency))
+    return found

@@ -16,7 +16,19 @@ NEEDED = {"compilers": ("tvm", "xdsl")}
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name",
-    ["tutorial", "coming-from", "commands", "explain", "compilers", "c", "scaling", "importing", "cascades", "memory"],
+    [
+        "tutorial",
+        "coming-from",
+        "commands",
+        "explain",
+        "compilers",
+        "c",
+        "scaling",
+        "importing",
+        "cascades",
+        "memory",
+        "networks",
+    ],
 )
 def test_the_page_is_followed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = [package for package in NEEDED.get(name, ()) if find_spec(package) is None]

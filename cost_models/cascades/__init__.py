@@ -1,5 +1,6 @@
 """What a fused mapping costs: the simulator that defines its counts, the closed form, capacity, energy and latency."""
 
+from .asks import reads_all, words_exchanged
 from .capacity import Held, Occupancy, check_capacity, live_in, occupancy
 from .closed_form import count_tree, count_way
 from .cost import FusedCost, cost_of_counts, evaluate_tree
@@ -21,8 +22,10 @@ __all__ = [
     "kinds_of_visits",
     "live_in",
     "occupancy",
+    "reads_all",
     "simulate_tree",
     "taken_bits",
     "visit_cost",
     "ways_of",
+    "words_exchanged",
 ]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ...arch import Architecture, Footprint
-from ...ir import FusedMapping, Loop, MappingError, Node, OperationPath, Place
+from ...ir import FusedMapping, Loop, MappingError, Node, Operation, OperationPath, Place
 
 Positions = frozenset[int]
 
@@ -98,20 +98,51 @@ def exchanged_words(fused: FusedMapping, place: Place, arch: Architecture, spans
     node = fused.item(place)
     assert isinstance(node, Node)
     producer = fused.paths[fused.cascade.producers[node.tensor].name]
-    readers = readers_of(fused, place)
-    asks = [_asks(reader, node.tensor, place) for reader in readers]
+    readers = [path.operation for path in readers_of(fused, place)]
     below = producer.mapping.nest.items[producer.places.index(place) :]
+    tile = {
+        dim: spans[dim] if dim in spans else math.prod(i.trips for i in below if isinstance(i, Loop) and i.dim == dim)
+        for ((dim, _),) in producer.operation.output.ranks
+    }
+    return words_exchanged(producer.operation, readers, tile, frozenset(spans), arch.footprint)
+
+
+def words_exchanged(
+    producer: Operation,
+    readers: Sequence[Operation],
+    tile: Mapping[str, int],
+    windowed: frozenset[str],
+    footprint: Footprint,
+) -> int:
+    """Words of an intermediate's tile, of what its producer makes in a visit and some operations read.
+
+    tile      positions along each of the producer's dimensions
+    windowed  those of them that shared loops step over and readers see through windows
+    """
     words, uncut = 1, []
-    for i, ((dim, _),) in enumerate(producer.operation.output.ranks):
-        size = producer.operation.problem.sizes[dim]
-        tile = math.prod(item.trips for item in below if isinstance(item, Loop) and item.dim == dim)
-        if dim in spans:
-            words *= spans[dim]
-        elif tile < size or all(_is_plain(ask[i], size) for ask in asks):
-            words *= min(tile, size)
+    for i, ((dim, _),) in enumerate(producer.output.ranks):
+        size = producer.problem.sizes[dim]
+        asks = [_whole_ask(reader, producer.output.name, i) for reader in readers]
+        if dim in windowed:
+            words *= tile[dim]
+        elif tile[dim] < size or all(_is_plain(ask, size) for ask in asks):
+            words *= min(tile[dim], size)
         else:
-            uncut.append([_positions(ask[i], arch.footprint) for ask in asks])
+            uncut.append([_positions(ask, footprint) for ask in asks])
     return words * _union(list(zip(*uncut, strict=True))) if uncut else words
+
+
+def reads_all(reader: Operation, tensor: str, extents: Sequence[int], windowed: Collection[int] = ()) -> bool:
+    """Whether an operation reads every position of a tensor, along all ranks but some."""
+    asks = [(_whole_ask(reader, tensor, i), extent) for i, extent in enumerate(extents) if i not in windowed]
+    return all(_is_plain(ask, extent) or set(range(extent)) <= _positions(ask) for ask, extent in asks)
+
+
+def _whole_ask(reader: Operation, tensor: str, rank: int) -> Ask:
+    """What an operation asks of a rank that no loop above cuts."""
+    sizes = reader.problem.sizes
+    terms = [(step, sizes[dim], ()) for dim, step in reader.problem.tensor(tensor).ranks[rank] if sizes[dim] > 1]
+    return tuple(sorted(terms)), reader.pad(tensor, rank)[0]
 
 
 def _is_plain(ask: Ask, extent: int) -> bool:
@@ -149,23 +180,17 @@ def check_asks(fused: FusedMapping, arch: Architecture) -> None:
 def _check_exchange(
     fused: FusedMapping, place: Place, node: Node, readers: Iterable[OperationPath], arch: Architecture
 ) -> None:
-    extents = fused.cascade.extents(node.tensor)
-    every = True
+    extents, producer = fused.cascade.extents(node.tensor), fused.cascade.producers[node.tensor]
     readers = list(readers)
+    windowed = [i for i, ((dim, _),) in enumerate(producer.output.ranks) if dim in fused.windows(producer.name)]
     for reader in readers:
-        asks = _asks(reader, node.tensor, place)
-        for i, ask in enumerate(asks):
-            ((dim, _),) = fused.cascade.producers[node.tensor].output.ranks[i]
-            if dim in fused.windows(fused.cascade.producers[node.tensor].name):
-                continue
-            if any(loops for _, _, loops in ask[0]) and any(reader.operation.pad(node.tensor, i)):
+        for i, ask in enumerate(_asks(reader, node.tensor, place)):
+            cut = any(loops for _, _, loops in ask[0])
+            if i not in windowed and cut and any(reader.operation.pad(node.tensor, i)):
                 message = f"{reader.operation.name} reads zeros along a rank of {node.tensor} that shared loops cut"
                 raise MappingError(f"{message}: not counted yet")
-        every = every and not all(
-            _is_plain(ask, extent) or set(range(extent)) <= _positions(ask)
-            for ask, extent in zip(asks, extents, strict=True)
-        )
-    if readers and every and node.memory != arch.memories[0].name:
+    whole = any(reads_all(reader.operation, node.tensor, extents, windowed) for reader in readers)
+    if readers and not whole and node.memory != arch.memories[0].name:
         raise MappingError(
             f"no operation reads all of {node.tensor}, and '{node}' would hold a part of it: not counted yet",
             hint=f"keep {node.tensor} in {arch.memories[0].name} between these operations",

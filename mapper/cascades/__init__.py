@@ -1,7 +1,10 @@
 """The search over trees: the best fused mapping of a cascade, proven.
 
+question.py       what is asked, and what is answered
 search.py         objectives, orders of operations, the certificate
+regions.py        energies and latencies that no mapping has, and those that matter still
 tree_search.py    branch and bound over parts of a tree, from the outside in
+front_search.py   all that may be best where energy and latency are weighed in other ways
 part_bounds.py    what parts weigh at least
 shared_loops.py   loops above a split: all choices
 node_choices.py   nodes of tensors from outside, above a split: all choices that fit
@@ -28,7 +31,8 @@ weights.py        sums of energy and latency
 
 from __future__ import annotations
 
-from .search import CascadeAnswer, CascadeQuestion, search_cascade, search_cascade_front
+from .question import CascadeAnswer, CascadeQuestion
+from .search import bound_cascade, search_cascade, search_cascade_front
 from .tree_search import Fuse
 
-__all__ = ["CascadeAnswer", "CascadeQuestion", "Fuse", "search_cascade", "search_cascade_front"]
+__all__ = ["CascadeAnswer", "CascadeQuestion", "Fuse", "bound_cascade", "search_cascade", "search_cascade_front"]

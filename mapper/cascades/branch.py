@@ -85,3 +85,6 @@ class BranchSolver(Protocol):
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """What the mapping weighs at least, as far as that can be said at once."""
+
+    def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
+        """Mappings that weigh less than the cutoff, of which no other one has as little energy and latency."""

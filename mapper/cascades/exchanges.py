@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...cost_models.cost import tensor_tile_words
+from ...cost_models.cascades import reads_all, words_exchanged
 from ...ir import Cascade, Operation
 from .branch import Room
 from .parts import VisitedPart
@@ -55,9 +55,11 @@ class Exchanges:
     def _may_exchange(self, memory: str, operation: Operation, readers: set[str]) -> bool:
         if memory == self.memories.outermost:
             return True
-        tensor = operation.output.name
-        roles = {operation.output.role, *(self.cascade.operation(n).problem.tensor(tensor).role for n in readers)}
-        return self.fuses and self.placing.may_exchange(memory, roles)
+        tensor, users = operation.output.name, [self.cascade.operation(name) for name in readers]
+        roles = {operation.output.role, *(user.problem.tensor(tensor).role for user in users)}
+        extents = self.cascade.extents(tensor)
+        is_whole = any(reads_all(user, tensor, extents) for user in users)  # what is read in part is not counted yet
+        return self.fuses and is_whole and self.placing.may_exchange(memory, roles)
 
     def _room_of(self, inside: VisitedPart, place: int, operation: Operation, memory: str) -> tuple[Room, ...]:
         """By operation, the bits that an intermediate takes while it works, where a memory exchanges it: only in the
@@ -65,7 +67,9 @@ class Exchanges:
         if memory == self.memories.outermost:
             return ((),) * len(inside.names)
         tensor = operation.output.name
-        words = tensor_tile_words(operation.output, dict(inside.sizes[place]), self.memories.arch.footprint)
+        readers = [user for user in self.placing.users(inside, tensor) if user is not operation]
+        tile, footprint = dict(inside.sizes[place]), self.memories.arch.footprint
+        words = words_exchanged(operation, readers, tile, frozenset(), footprint)
         words *= self.memories.copies(memory, inside.steps and self.memories.arch.overlap == "across_operations")
         users, found = self.placing.users(inside, tensor), []
         for name in inside.names:

@@ -6,17 +6,18 @@ import math
 from dataclasses import dataclass, field
 
 from ...arch import Architecture, Memory
-from ...cost_models import ENERGY, Objective, parse_objective
+from ...cost_models import ENERGY, LATENCY, Objective, parse_objective
 from ...cost_models.cascades import taken_bits
 from ...cost_models.formula import number_text
 from ...ir import Cascade, Problem
 from ..exact.search import ExactSearch
 from ..exact.surroundings import Surroundings
 from ..means import Means, OutOfMeans
+from ..several import STEP
 from ..space import Space
 from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room
-from .weights import Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
 
 @dataclass
@@ -70,7 +71,37 @@ class ExactBranches:
                 best = part * answer.bound
         return best
 
+    def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
+        """Mappings that weigh less than the cutoff, of which no other one has as little energy and latency: one after
+        the other, each the least energy of all that are faster than the one before.
+
+        Raises OutOfMeans when time or memory run out first."""
+        least = [self.least(question, alone).mapping for alone in (ENERGY_ALONE, LATENCY_ALONE)]
+        found: list[BranchMapping] = []
+        if least[0] is None or least[1] is None:
+            return found
+        most_energy = (cutoff - weights.latency * least[1].latency_cycles) / weights.energy
+        most_latency = (cutoff - weights.energy * least[0].energy_pj) / weights.latency
+        while most_latency >= least[1].latency_cycles and most_energy >= least[0].energy_pj:
+            cheapest = self._mapping(question, ENERGY.capped(latency=_finite(most_latency)), most_energy)
+            if cheapest is None:
+                break
+            capped = LATENCY.capped(energy=cheapest.energy_pj)
+            point = self._mapping(question, capped, math.inf) or cheapest
+            if weights.of(point.energy_pj, point.latency_cycles) < cutoff:
+                found.append(point)
+            most_latency = point.latency_cycles * (1 - STEP)
+        return found
+
     def _search(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
+        ceiling = cutoff / weights.energy if weights.energy else cutoff
+        mapping = self._mapping(question, objective_of(weights), ceiling)
+        if mapping is None:
+            return BranchAnswer(cutoff)
+        return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
+
+    def _mapping(self, question: BranchQuestion, objective: Objective, ceiling: float) -> BranchMapping | None:
+        """The best mapping for an objective; None where all are at the ceiling or above, or nothing fits."""
         self.searches += 1
         operation = self.cascade.operation(question.operation)
         machine = machine_with_room(self.arch, question.room)
@@ -84,26 +115,29 @@ class ExactBranches:
         search = ExactSearch(
             problem,
             machine,
-            objective_of(weights),
+            objective,
             "perfect" if question.divides else self.tiling,
             self.space,
             means=self.means,
             surroundings=around,
-            ceiling=cutoff / weights.energy if weights.energy else cutoff,
+            ceiling=ceiling,
         )
         if not search.solve():
             if search.out_of_time:
                 raise OutOfMeans
-            return BranchAnswer(cutoff)
+            return None
         best = search.found[0]
         if search.out_of_time and search.frontier.bound < best.value:
             raise OutOfMeans
         outside = {memory for memory, _, _ in question.room}
         used = tuple((t.memory, t.role, t.bits) for t in taken_bits(best.mapping, machine) if t.memory in outside)
-        mapping = BranchMapping(
+        return BranchMapping(
             best.cost.energy_pj, best.cost.latency_cycles, used, best.mapping.nest.items[len(problem.tensors) :]
         )
-        return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
+
+
+def _finite(limit: float) -> float | None:
+    return limit if limit < math.inf else None
 
 
 def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[str]) -> float | None:

@@ -7,6 +7,11 @@ end, so nothing above the hull is better than all of its corners. The corners ar
 weights are those of the line between two known corners either has its least on that line, and then nothing lies below
 it, or gives a corner between them. A pair is left aside when even the best of both could not be better than what is
 known.
+
+Within a limit, or by a formula, a mapping above the hull may be best, and a front has all of them. What matters lies in
+the triangle between two neighbouring corners and the point with the energy of the one and the latency of the other; so
+it weighs less than that point, and a search for everything that does (`front_search.py`) finds it. As mappings are
+found, less matters, and the weight falls.
 """
 
 from __future__ import annotations
@@ -17,22 +22,27 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
-from ...arch import Architecture
 from ...cost_models import ENERGY, LATENCY, Capped, Objective
 from ...cost_models.cascades import FusedCost, evaluate_tree
+from ...cost_models.objective import LIMIT_TOLERANCE
 from ...ir import Cascade, FusedMapping, InfeasibleError, MappingError, Node, TilewrightError, Tree, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
+from ..exact.unmet_limits import unmet_limits
 from ..means import Means, OutOfMeans
-from ..question import DEFAULT_LIMITS, Limits
-from ..space import Space
-from ..tilings import Tiling
+from .front_search import FrontSearch
 from .oracle import ExactBranches
 from .parts import FoundPart
+from .question import CascadeAnswer, CascadeQuestion, check_searchable
+from .regions import Box, heaviest, least_value
 from .tables import TableBranches, supports
 from .tree_search import Fuse, TreeSearch
 from .upper_memories import UpperMemories
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+
+Kind = TypeVar("Kind", bound=TreeSearch)
 
 MOST_ORDERS = 1_000
 """Orders of independent operations that are looked at."""
@@ -40,40 +50,6 @@ MOST_ORDERS = 1_000
 FAST = 1e6
 """How much more latency weighs than energy where the fastest mapping is looked for, and of equally fast ones the one of
 less energy."""
-
-
-@dataclass(frozen=True)
-class CascadeQuestion:
-    """One search over trees, with everything resolved.
-
-    cascade, arch  what is to be mapped, and on which machine
-    objective      to be minimized
-    tiling, space  the mappings to choose from
-    fuse           `all` of the space, `whole` intermediates on chip but no shared loops, or `none`
-    limits         after which the best mapping so far is taken, with the bound proven by then
-    """
-
-    cascade: Cascade
-    arch: Architecture
-    objective: Objective
-    tiling: Tiling
-    space: Space = "even"
-    fuse: Fuse = "all"
-    limits: Limits = DEFAULT_LIMITS
-
-
-@dataclass(frozen=True)
-class CascadeAnswer:
-    """What a search over trees comes to.
-
-    mapping      the best one that was found
-    cost         of the mapping
-    certificate  what is proven of it
-    """
-
-    mapping: FusedMapping
-    cost: FusedCost
-    certificate: Certificate
 
 
 @dataclass(frozen=True)
@@ -90,6 +66,9 @@ class _Corner:
 class CascadeSearch:
     """One search over trees.
 
+    whole_front  whether all that no other mapping beats in energy and latency is looked for; else what may be best for
+                 the objective
+
     Raises InfeasibleError when nothing fits, UndecidedError when that is not known in time.
     """
 
@@ -99,8 +78,11 @@ class CascadeSearch:
     interrupted: bool = False
     out_of_means: bool = False
     pruned: Counter[str] = field(default_factory=Counter)
+    whole_front: bool = False
     _corners: list[_Corner] = field(default_factory=list)
     _bounds: list[tuple[Weights, float]] = field(default_factory=list)
+    _lines: list[tuple[_Corner, _Corner, Weights]] = field(default_factory=list)
+    _is_complete: bool = False
 
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
@@ -128,11 +110,28 @@ class CascadeSearch:
                 raise KeyboardInterrupt
             raise self._nothing_found()
         best = min(self._corners, key=self._value)
-        return CascadeAnswer(best.mapping, best.cost, self._certificate(best))
+        objective = self.question.objective
+        if self._value(best) == math.inf and isinstance(objective, Capped):
+            raise self._nothing_within(objective)
+        return CascadeAnswer(best.mapping, best.cost, self._certificate(best, objective))
 
     def front(self) -> list[_Corner]:
-        """The corners that are found, from the least energy to the least latency."""
+        """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
         return _front(self._corners)
+
+    def least_of(self, weights: Weights) -> float:
+        """What no tree weighs less than, without a search over trees."""
+        try:
+            return self._tree_search(weights).bound_of_whole()
+        except OutOfMeans:
+            return 0.0
+
+    def front_answers(self) -> list[CascadeAnswer]:
+        """These, each with the proof that nothing of as little energy is faster, or how much faster it could be."""
+        return [
+            CascadeAnswer(c.mapping, c.cost, self._certificate(c, LATENCY.capped(energy=c.energy)))
+            for c in self.front()
+        ]
 
     def _value(self, corner: _Corner) -> float:
         return self.question.objective.value(corner.energy, corner.latency)
@@ -140,25 +139,32 @@ class CascadeSearch:
     # ---- which weighted sums are searched ------------------------------------------------------------------
 
     def _explore(self) -> None:
-        for objective, alone in ((ENERGY, ENERGY_ALONE), (LATENCY, LATENCY_ALONE)):
-            if self.question.objective == objective:
-                self._solve(alone)
-                return
+        if not self.whole_front:
+            for objective, alone in ((ENERGY, ENERGY_ALONE), (LATENCY, LATENCY_ALONE)):
+                if self.question.objective == objective:
+                    self._solve(alone)
+                    return
         least = self._solve(ENERGY_ALONE)
-        if least is None:
+        if least is None or not self._matters(least.energy, 0.0):
             return
         fast = Weights(1.0, FAST * least.energy / max(least.latency, 1.0))
-        self._bounds.append((LATENCY_ALONE, self._tree_search(LATENCY_ALONE).bound_of_whole()))
+        self._bounds.append((LATENCY_ALONE, self.least_of(LATENCY_ALONE)))
         fastest = self._solve(fast)
         if fastest is not None:
             self._between(least, fastest)
+        if fastest is not None and not self._is_on_hull:
+            self._above_hull(fastest)
+
+    @property
+    def _is_on_hull(self) -> bool:
+        """Whether nothing above the hull is better than all corners."""
+        return not self.whole_front and self.question.objective.name in ("edp", "ed2p")
 
     def _between(self, left: _Corner, right: _Corner) -> None:
         """All corners between two of them that may matter."""
-        if right.energy <= left.energy * (1 + RELATIVE_TOLERANCE) or right.latency >= left.latency:
-            return
-        best = min(map(self._value, self._corners))
-        if self.question.objective.value(left.energy, right.latency) >= best * (1 - RELATIVE_TOLERANCE):
+        costs_more = right.energy > left.energy * (1 + RELATIVE_TOLERANCE)
+        is_faster = right.latency < left.latency * (1 - RELATIVE_TOLERANCE)
+        if not costs_more or not is_faster or not self._matters(left.energy, right.latency):
             return
         weights = Weights(1.0, (right.energy - left.energy) / (left.latency - right.latency))
         found = self._solve(weights)
@@ -166,6 +172,73 @@ class CascadeSearch:
         if found is not None and weights.of(found.energy, found.latency) < on_line:
             self._between(left, found)
             self._between(found, right)
+        else:
+            self._lines.append((left, right, weights))
+
+    def _matters(self, energy: float, latency: float) -> bool:
+        """Whether a mapping that costs so much, or more, could be wanted."""
+        if self.whole_front:
+            return True
+        best = min(map(self._value, self._corners))
+        value = self.question.objective.value(energy, latency)
+        return value < (best * (1 - RELATIVE_TOLERANCE) if best < math.inf else best)
+
+    # ---- what lies between the corners ---------------------------------------------------------------------
+
+    def _above_hull(self, fastest: _Corner) -> None:
+        """All mappings between corners that may matter, and those that are a little faster than the fastest corner."""
+        least_latency = next(bound for weights, bound in self._bounds if weights is LATENCY_ALONE)
+        if fastest.latency > least_latency * (1 + RELATIVE_TOLERANCE):
+            quickest = self._solve(LATENCY_ALONE)
+            assert quickest is not None
+            self._between(fastest, quickest)
+        is_complete = True
+        for left, right, weights in self._lines:
+            if not self._all_between(left, right, weights, wide_sums=False):
+                is_complete = False
+                self._all_between(left, right, weights, wide_sums=True)
+        self._is_complete = is_complete
+
+    def _all_between(self, left: _Corner, right: _Corner, weights: Weights, wide_sums: bool) -> bool:
+        """All mappings between two corners that may matter; whether they are as the search took them to be."""
+        as_taken = True
+
+        def take(found: FoundPart) -> None:
+            nonlocal as_taken
+            if self._matters(found.energy_pj, found.latency_cycles) and not self._is_beaten(found):
+                as_taken = self._take(found) and as_taken
+
+        for names in self._orders():
+            search = self._tree_search(weights, wide_sums, kind=FrontSearch)
+            try:
+                search.explore(names, partial(self._most, left, right, weights), take)
+            finally:
+                self.branches += search.branches
+                self.pruned.update(search.pruned)
+        return as_taken
+
+    def _most(self, left: _Corner, right: _Corner, weights: Weights) -> float:
+        """What all that matters between two corners weighs less than."""
+        line = weights.of(left.energy, left.latency) * (1 - RELATIVE_TOLERANCE)
+        limits = (math.inf, math.inf) if self.whole_front else _limits(self.question.objective)
+        points = [c for c in self.front() if left.energy <= c.energy <= right.energy]
+        boxes = (Box(a.energy, b.energy, b.latency, a.latency) for a, b in itertools.pairwise(points))
+        within = (box.within(*limits) for box in boxes)
+        return max((heaviest(box, weights, line, self._matters) for box in within), default=-math.inf)
+
+    def _take(self, found: FoundPart) -> bool:
+        """Know one more mapping; whether it is as the search took it to be."""
+        corner = self._evaluated(found)
+        if corner is not None:
+            self._corners.append(corner)
+        return corner is not None
+
+    def _is_beaten(self, found: FoundPart) -> bool:
+        """Whether a mapping that is known costs no more energy and no more latency."""
+        more = 1 + RELATIVE_TOLERANCE
+        return any(
+            c.energy <= found.energy_pj * more and c.latency <= found.latency_cycles * more for c in self._corners
+        )
 
     def _solve(self, weights: Weights) -> _Corner | None:
         """The least of one weighted sum."""
@@ -192,7 +265,7 @@ class CascadeSearch:
         self, weights: Weights, cutoff: float, wide_sums: bool = False, fuse: Fuse | None = None
     ) -> tuple[float, FoundPart | None]:
         """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
-        search = self._tree_search(weights, wide_sums, fuse)
+        search: TreeSearch = self._tree_search(weights, wide_sums, fuse)
         best: FoundPart | None = None
         try:
             for names in self._orders():
@@ -206,9 +279,15 @@ class CascadeSearch:
         bound = cutoff if not self.out_of_means else min(cutoff, search.open_bound)
         return bound, best or search.incumbent
 
-    def _tree_search(self, weights: Weights, wide_sums: bool = False, fuse: Fuse | None = None) -> TreeSearch:
+    def _tree_search(
+        self,
+        weights: Weights,
+        wide_sums: bool = False,
+        fuse: Fuse | None = None,
+        kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
+    ) -> Kind:
         question = self.question
-        return TreeSearch(
+        return kind(
             question.cascade,
             self.memories,
             question.space,
@@ -251,12 +330,12 @@ class CascadeSearch:
 
     # ---- what is proven ------------------------------------------------------------------------------------
 
-    def _certificate(self, best: _Corner) -> Certificate:
-        value = self._value(best)
-        bound = min(value, self._bound())
+    def _certificate(self, best: _Corner, objective: Objective) -> Certificate:
+        value = objective.value(best.energy, best.latency)
+        bound = min(value, self._bound(objective, value))
         question = self.question
         return Certificate(
-            objective=question.objective.name,
+            objective=objective.name,
             tiling=question.tiling,
             value=value,
             lower_bound=value if bound >= value * (1 - RELATIVE_TOLERANCE) else bound,
@@ -269,27 +348,44 @@ class CascadeSearch:
             interrupted=self.interrupted,
         )
 
-    def _bound(self) -> float:
-        """The objective of no mapping is lower: the least over what all weighted sums leave."""
-        limits = self.question.objective
-        most = limits.max_latency_cycles if isinstance(limits, Capped) else math.inf
-        highest = limits.max_energy_pj if isinstance(limits, Capped) else math.inf
-        base = limits.base if isinstance(limits, Capped) else limits
-        points = list(_hull(self._bounds, most, highest))
-        return min((base.value(energy, latency) for energy, latency in points), default=0.0)
+    def _bound(self, objective: Objective, value: float) -> float:
+        """The objective of no mapping is lower.
+
+        value  of the best one that is found
+        """
+        if self._is_complete:
+            return value
+        base = objective.base if isinstance(objective, Capped) else objective
+        most_energy, most_latency = _limits(objective)
+        is_plain = base.name in ("energy", "latency", "edp", "ed2p")
+        return least_value(self._bounds, base.value, most_energy, most_latency, *([] if is_plain else [value]))
+
+    def _nothing_within(self, objective: Capped) -> TilewrightError:
+        """Why no mapping keeps the limits; or that the means have run out before this was known."""
+        if self._bound(objective, math.inf) == math.inf:
+            return unmet_limits(
+                objective, lambda one: min(self._corners, key=lambda c: one.value(c.energy, c.latency)).cost
+            )
+        return self._undecided()
+
+    def _least_known(self, objective: Objective) -> FusedCost:
+        return min(self._corners, key=lambda corner: objective.value(corner.energy, corner.latency)).cost
 
     def _nothing_found(self) -> TilewrightError:
         name = self.question.cascade.name
         if self.out_of_means:
-            return UndecidedError(
-                "no mapping was found, and none was ruled out, before time or memory ran out",
-                where=name,
-                hint="raise the time limit or the memory limit",
-            )
+            return self._undecided()
         return InfeasibleError(
             f"no mapping of its operations fits on {self.question.arch.name}",
             where=name,
             hint="search the operations one by one: the error says which memory is too small for which",
+        )
+
+    def _undecided(self) -> UndecidedError:
+        return UndecidedError(
+            "no mapping was found, and none was ruled out, before time or memory ran out",
+            where=self.question.cascade.name,
+            hint="raise the time limit or the memory limit",
         )
 
 
@@ -303,34 +399,27 @@ def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
 
 
 def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
-    """Corners of the front of energy and latency, from the least energy to the least latency."""
-    search = _search(question)
-    answer = search.run()
-    return [CascadeAnswer(c.mapping, c.cost, answer.certificate) for c in search.front()]
+    """The front of energy and latency, from the least energy to the least latency; what it is least of is not looked
+    at."""
+    search = _search(question, whole_front=True)
+    search.run()
+    return search.front_answers()
 
 
-def _search(question: CascadeQuestion) -> CascadeSearch:
-    return CascadeSearch(question, Means.from_now(question.limits.time_s, question.limits.memory_bytes))
+def bound_cascade(question: CascadeQuestion) -> float:
+    """What no tree of the cascade has less of, seen without a search over trees; 0 where there are no means to see it.
+
+    Raises TilewrightError for what cannot be searched, and for objectives other than energy and latency.
+    """
+    weights = {ENERGY: ENERGY_ALONE, LATENCY: LATENCY_ALONE}.get(question.objective)
+    if weights is None:
+        raise TilewrightError(f"objective {question.objective.name} has no bound that adds up over operations")
+    return _search(question).least_of(weights)
 
 
-def check_searchable(question: CascadeQuestion) -> None:
-    """TilewrightError for what the search over trees does not know."""
-    arch = question.arch
-    base = question.objective.base if isinstance(question.objective, Capped) else question.objective
-    if base.name not in ("energy", "latency", "edp", "ed2p"):
-        raise TilewrightError(
-            f"objective {question.objective.name} is not known for cascades",
-            hint="use energy, latency, edp or ed2p, with limits if need be",
-        )
-    if arch.latency == "with_fill":
-        hint = "use 'latency: steady'"
-        raise TilewrightError("cascades are not counted with 'latency: with_fill' yet", where=arch.name, hint=hint)
-    if arch.overlap == "across_operations" and question.objective != ENERGY:
-        raise TilewrightError(
-            "with 'overlap: across_operations' only energy is searched: latencies of operations do not add up there",
-            where=arch.name,
-            hint="search for energy, or leave 'overlap' out",
-        )
+def _search(question: CascadeQuestion, whole_front: bool = False) -> CascadeSearch:
+    means = Means.from_now(question.limits.time_s, question.limits.memory_bytes)
+    return CascadeSearch(question, means, whole_front=whole_front)
 
 
 def orders(cascade: Cascade) -> Iterator[tuple[str, ...]]:
@@ -361,23 +450,9 @@ def _front(corners: list[_Corner]) -> list[_Corner]:
     return found
 
 
-def _hull(
-    bounds: list[tuple[Weights, float]], most_latency: float, most_energy: float
-) -> Iterator[tuple[float, float]]:
-    """The corners of what lies at or above all bounds on weighted sums, within limits.
-
-    Of two bounds, the point on both; it counts if it keeps all others."""
-    lines = [(w.energy, w.latency, value) for w, value in bounds]
-    lines += [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0)]
-    walls = [(1.0, 0.0, most_energy)] if most_energy < math.inf else []
-    walls += [(0.0, 1.0, most_latency)] if most_latency < math.inf else []
-    for one, other in itertools.combinations([*lines, *walls], 2):
-        determinant = one[0] * other[1] - other[0] * one[1]
-        if not determinant:
-            continue
-        energy = (one[2] * other[1] - other[2] * one[1]) / determinant
-        latency = (one[0] * other[2] - other[0] * one[2]) / determinant
-        keeps = all(a * energy + b * latency >= value * (1 - 1e-12) for a, b, value in lines)
-        inside = energy <= most_energy * (1 + 1e-9) and latency <= most_latency * (1 + 1e-9)
-        if keeps and inside:
-            yield max(energy, 0.0), max(latency, 0.0)
+def _limits(objective: Objective) -> tuple[float, float]:
+    """The most energy and latency that are asked for, with a little more for the rounding of floats."""
+    if not isinstance(objective, Capped):
+        return math.inf, math.inf
+    slack = 1 + LIMIT_TOLERANCE
+    return objective.max_energy_pj * slack, objective.max_latency_cycles * slack

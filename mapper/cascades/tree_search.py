@@ -171,6 +171,21 @@ class TreeSearch:
 
     def _with_nodes(self, part: VisitedPart, loops: Loops, nodes: NodeChoice, best: Outcome) -> Outcome:
         """The best of a part with some loops and nodes above its split, if it is better than what is known."""
+        inside, visits = self._inside(part, loops, nodes), math.prod(loop.trips for loop in loops)
+        fixed = self.weights.energy * nodes.energy_pj
+        split = self._split(inside, 0, (), (_below(best) - fixed) / visits)
+        if split is None or fixed + visits * split.weight >= _below(best):
+            return best
+        found = FoundPart(
+            nodes.energy_pj + visits * split.energy_pj,
+            visits * split.latency_cycles,
+            self._tree(part, loops, nodes, split),
+            split.stored,
+        )
+        return Outcome(self._weight(found), found)
+
+    def _inside(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> VisitedPart:
+        """What is below the loops and nodes of a part."""
         room = less_rooms(part.room, nodes.taken)
         assert room is not None
         visits = math.prod(loop.trips for loop in loops)
@@ -184,7 +199,7 @@ class TreeSearch:
         for name, outside in zip(part.names, part.busy, strict=True):
             above = tuple(one for owner, needed in nodes.busy for one in needed if owner == name)
             busy.append(with_busy(outside, above, visits) if self.bounds.timed else ())
-        inside = VisitedPart(
+        return VisitedPart(
             part.names,
             tuple(inner_sizes(part, loops)),
             tuple(sorted(homes.items())),
@@ -193,27 +208,16 @@ class TreeSearch:
             tuple(busy),
             steps=part.steps or bool(loops),
         )
-        fixed = self.weights.energy * nodes.energy_pj
-        split = self._split(inside, 0, (), (_below(best) - fixed) / visits)
-        if split is None or fixed + visits * split.weight >= _below(best):
-            return best
-        found = FoundPart(
-            nodes.energy_pj + visits * split.energy_pj,
-            visits * split.latency_cycles,
-            self._tree(part, loops, nodes, split),
-            split.stored,
-        )
-        return Outcome(self._weight(found), found)
 
-    def _split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> _Split | None:
+    def _split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> Split | None:
         """The best branches from one operation on, that weigh less than the cutoff together.
 
         live  intermediates that are live: tensor, memory, and bits that they take
         """
         count = len(inside.names)
         if start == count:
-            return _Split(0.0, 0.0, 0.0)
-        best: _Split | None = None
+            return Split(0.0, 0.0, 0.0)
+        best: Split | None = None
         rest_of = [self.bounds.of(some_of(inside, end, count)) for end in range(start, count + 1)]
         if rest_of[0] >= cutoff:
             return None
@@ -232,15 +236,12 @@ class TreeSearch:
 
     def _first_and_rest(
         self, inside: VisitedPart, start: int, end: int, exchange: Exchange, limit: float, rest_bound: float
-    ) -> _Split | None:
+    ) -> Split | None:
         """A branch, and the best of those after it: one does not depend on the other, once it is known what they
         exchange. So what is known sooner comes first: it may show that the other need not be looked at."""
-        homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
-        after = replace(inside, homes=tuple(sorted(homes.items())))
-        needed = {t.name for name in inside.names[end:] for t in self.cascade.operation(name).problem.operands}
-        still = tuple(each for each in exchange if each[0] in needed)
+        after, still = self._after(inside, end, exchange)
         count = len(inside.names)
-        rest: _Split | None = None
+        rest: Split | None = None
         if self._takes_long(inside.names[start:end]) > self._takes_long(inside.names[end:]):
             first = self.bounds.close(some_of(after, start, end))
             rest = self._split(after, end, still, limit - first)
@@ -250,16 +251,25 @@ class TreeSearch:
         outcome = self._branch(inside, start, end, exchange, limit - rest_bound)
         if outcome is None or outcome.found is None:
             return None
-        rest = rest or (self._split(after, end, still, limit - outcome.bound) if end < count else _Split(0.0, 0.0, 0.0))
-        if rest is None:
-            return None
+        rest = rest or (self._split(after, end, still, limit - outcome.bound) if end < count else Split(0.0, 0.0, 0.0))
+        return None if rest is None else self._joined(outcome.found, rest, exchange)
+
+    def _after(self, inside: VisitedPart, end: int, exchange: Exchange) -> tuple[VisitedPart, Exchange]:
+        """What branches from one operation on find, and which intermediates are live for them."""
+        homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
+        needed = {t.name for name in inside.names[end:] for t in self.cascade.operation(name).problem.operands}
+        still = tuple(each for each in exchange if each[0] in needed)
+        return replace(inside, homes=tuple(sorted(homes.items()))), still
+
+    def _joined(self, first: FoundPart, rest: Split, exchange: Exchange) -> Split:
+        """A branch with those after it."""
         outermost = self.memories.outermost
-        return _Split(
-            outcome.bound + rest.weight,
-            outcome.found.energy_pj + rest.energy_pj,
-            outcome.found.latency_cycles + rest.latency_cycles,
-            (outcome.found.tree, *rest.branches),
-            outcome.found.stored | rest.stored | {t for t, memory, _ in exchange if memory == outermost},
+        return Split(
+            self._weight(first) + rest.weight,
+            first.energy_pj + rest.energy_pj,
+            first.latency_cycles + rest.latency_cycles,
+            (first.tree, *rest.branches),
+            first.stored | rest.stored | {t for t, memory, _ in exchange if memory == outermost},
             rest.exchanged | {(t, memory) for t, memory, _ in exchange if memory != outermost},
         )
 
@@ -271,6 +281,11 @@ class TreeSearch:
 
     def _branch(self, inside: VisitedPart, start: int, end: int, exchange: Exchange, cutoff: float) -> Outcome | None:
         """One branch of a split; None where it has no room."""
+        part = self._branch_part(inside, start, end, exchange)
+        return None if part is None else self.least(part, cutoff)
+
+    def _branch_part(self, inside: VisitedPart, start: int, end: int, exchange: Exchange) -> VisitedPart | None:
+        """What one branch of a split finds; None where it has no room."""
         taken = tuple(tuple(bits for _, _, held in exchange for bits in held[i]) for i in range(start, end))
         room = less_rooms(inside.room[start:end], taken)
         if room is None:
@@ -278,11 +293,9 @@ class TreeSearch:
         homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
         branch = some_of(inside, start, end)
         used = {t.name for name in branch.names for t in self.cascade.operation(name).problem.tensors}
-        return self.least(
-            replace(branch, room=room, homes=tuple(sorted((t, m) for t, m in homes.items() if t in used))), cutoff
-        )
+        return replace(branch, room=room, homes=tuple(sorted((t, m) for t, m in homes.items() if t in used)))
 
-    def _tree(self, part: VisitedPart, loops: Loops, nodes: NodeChoice, split: _Split) -> Tree:
+    def _tree(self, part: VisitedPart, loops: Loops, nodes: NodeChoice, split: Split) -> Tree:
         items: list[Loop | Node] = []
         order = self.memories.depth
         for depth in range(len(loops) + 1):
@@ -296,7 +309,7 @@ class TreeSearch:
 
 
 @dataclass(frozen=True)
-class _Split:
+class Split:
     """Branches of a split, one after the other, for one visit.
 
     exchanged  intermediates that nodes directly above the split hold, with their memories

@@ -21,10 +21,10 @@ from make_api import PAGE, api_page, interface_lines, public_objects
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "public_interface.txt"
 NAMES = """
-    Architecture Cascade CascadeResult FusedMapping LoopNest Mapping Problem SearchResult TilewrightError
-    __version__ batched_gemm cascade cascade_of compare conv2d einsum evaluate explain explore gemm list_archs
-    list_networks load_arch load_fused_mapping load_layer load_mapping load_network plan_memory search search_many
-    search_pareto search_top simulate
+    Architecture Cascade CascadeResult CompiledNetwork FusedMapping LoopNest Mapping Problem SearchResult
+    TilewrightError __version__ batched_gemm cascade cascade_of compare compile conv2d einsum evaluate explain
+    explore gemm list_archs list_networks load_arch load_fused_mapping load_layer load_mapping load_network
+    plan_memory search search_many search_pareto search_top simulate
 """
 HEAVY = {"networkx", "numpy", "onnx", "pydantic", "yaml", "rich", "typer"}
 

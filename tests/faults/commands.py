@@ -26,6 +26,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "search": (*LAYER, *MACHINE, "--no-cache"),
     "space": (*LAYER, *MACHINE),
     "compare": ("--networks", "tiny.yaml", "--archs", "three_level", "--dataflows", "free", "--no-cache"),
+    "compile": ("tiny.yaml", *MACHINE, "--no-cache"),
     "explore": ("--network", "tiny.yaml", *MACHINE, "--sweep", "GLB.size=32KiB", "--no-cache"),
     "bound": (*LAYER, "--sizes", "4"),
     "evaluate": ("mapping.json",),
@@ -220,7 +221,7 @@ def prepare(folder: Path) -> None:
     (folder / "empty.yaml").write_bytes(b"")
     (folder / "link.yaml").symlink_to("nowhere")
     rows = "layers:\n  - {name: only, op: gemm, M: 2, N: 2, K: 2, weight: true}\n"
-    (folder / "tiny.yaml").write_text(f"network: tiny\n{rows}", encoding="utf-8")
+    (folder / "tiny.yaml").write_text(f"network: tiny\n{rows}graph: [only]\n", encoding="utf-8")
     (folder / "buffers.csv").write_text("id,lower,upper,size\na,0,2,8\nb,1,3,8\n", encoding="utf-8")
     (folder / "measured.csv").write_text(MEASURED, encoding="utf-8")
     for name, text in (("tables", f"{ERT}\n{ART}"), ("accelforge", ACCELFORGE), ("zigzag", ZIGZAG)):

@@ -19,7 +19,7 @@ from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac
 from tilewright.cost_models import EDP, ENERGY, LATENCY, evaluate, parse_objective
 from tilewright.ir import InfeasibleError, MappingError, Problem
 from tilewright.mapper.question import Question
-from tilewright.mapper.several import search_best, search_front, search_in_turn
+from tilewright.mapper.several import best_of, search_best, search_front, search_in_turn
 from tilewright.workloads import gemm
 
 PAIRS = 24
@@ -122,7 +122,7 @@ def test_one_objective_after_another(start: int) -> None:
         for text, first in (("energy,latency", 0), ("latency,energy", 1)) if points else ():
             least = min(point[first] for point in points)
             then = min(p[1 - first] for p in points if p[first] <= least * (1 + 1e-9))
-            best = search_in_turn(asked(problem, arch, text))
+            best = search_in_turn(asked(problem, arch, text), best_of)
             found = (best.cost.energy_pj, best.cost.latency_cycles)
             assert (found[first], found[1 - first]) == pytest.approx((least, then), rel=1e-9, abs=0), (number, text)
             assert best.certificate.proven

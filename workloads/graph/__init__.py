@@ -5,10 +5,12 @@ tables.py       the `graph:` of a network file
 between.py      operations that do not multiply: additions, softmax, norms, pooling
 atoms.py        how a reader's dimensions lie in what it reads: heads, groups, flattening
 joining.py      occurrences that read one another as a cascade
+groups.py       which occurrences can be mapped as one
 specs.py        `expand+dw+project` and `conv1..conv3`: which occurrences a text means
 """
 
 from .between import BETWEEN
+from .groups import OperationGroup, operation_groups
 from .joining import SOFTMAX_FORMS, SoftmaxForm, joined
 from .occurrences import NetworkGraph, Occurrence, Source
 from .specs import chosen, is_joined
@@ -18,9 +20,11 @@ __all__ = [
     "SOFTMAX_FORMS",
     "NetworkGraph",
     "Occurrence",
+    "OperationGroup",
     "SoftmaxForm",
     "Source",
     "chosen",
     "is_joined",
     "joined",
+    "operation_groups",
 ]

@@ -193,7 +193,7 @@ def test_no_mapping_of_a_branch_is_better(seeds: range) -> None:
             assert best is None or _is_as_said(whole, arch, question, best)
             assert _close(tables.bound(question, weights), least) or not costs
             assert tables.least(question, weights, least * (1 - 1e-6)).mapping is None
-        front = [(m.energy_pj, m.latency_cycles) for m in tables.front(question)]
+        front = [(m.energy_pj, m.latency_cycles) for m in tables.front(question, Weights(1.0, 1.0))]
         for energy, latency in costs:
             assert any(e <= energy * (1 + 1e-9) and c <= latency * (1 + 1e-9) for e, c in front)
         for one in front:

@@ -1,0 +1,225 @@
+"""A whole network on a machine: which operations are mapped together, where every tile lies, and the proof."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .arch import Architecture
+from .arguments import (
+    ArchitectureLike,
+    SizeLike,
+    StoreLike,
+    as_architecture,
+    as_store,
+    check_choice,
+    limits_of,
+    tiling_or_default,
+)
+from .cascade_results import CascadeResult
+from .cost_models import ObjectiveLike, parse_objective
+from .inputs import checks
+from .ir import ProblemError
+from .ir.display import Shown
+from .mapper.certificate import Certificate
+from .mapper.fusing import FUSES, FusedAnswer, answer_cascade
+from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.question import Limits
+from .mapper.segmentation import MOST, NetworkAnswer, NetworkQuestion, Segment, segment
+from .mapper.space import SPACES, Space
+from .mapper.tilings import Tiling
+from .report.units import count, energy, percent
+from .results import prepare_folder, write_file
+from .workloads import Network, load_network
+from .workloads.network import Widths
+
+if TYPE_CHECKING:
+    import pandas
+
+    from .mapper.cascades import CascadeQuestion, Fuse
+    from .mapper.emit import Verification
+    from .stored import Note
+
+GROUP_SECONDS = 10.0
+"""For the search of each group, unless told otherwise."""
+
+Watch = Callable[[int, int], None]
+"""Called with how many groups have been searched, and how many more there may be at most."""
+
+_FILES = ("plan.json", "network.html")
+
+
+@dataclass(frozen=True, repr=False)
+class CompiledNetwork(Shown):
+    """The best segmentation of a network: groups of operations, each mapped as one tree.
+
+    network  its name
+    arch     the machine
+    answer   groups, costs, addresses and what is proven
+    """
+
+    network: str
+    arch: Architecture
+    answer: NetworkAnswer
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """The groups, in the order in which they run."""
+        return self.answer.segments
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is proven of the whole."""
+        return self.answer.certificate
+
+    @property
+    def energy_pj(self) -> float:
+        """Of the whole run."""
+        return self.answer.energy_pj
+
+    @property
+    def latency_cycles(self) -> float:
+        """Of the whole run."""
+        return self.answer.latency_cycles
+
+    @property
+    def saves(self) -> float | None:
+        """The part of the objective that fusing saves, 0 to 1; None where there is nothing to compare with."""
+        return self.answer.saves
+
+    def results(self) -> list[CascadeResult]:
+        """Every group that is counted as a result of its own, with its programs and pages."""
+        found = (one.answer for one in self.segments if one.answer is not None)
+        return [CascadeResult.of(answer.mapping.cascade, self.arch, answer) for answer in found]
+
+    def verify(self, seed: int = 0) -> list[Verification]:
+        """Run the numpy program of every group, of equal ones the first: does it compute what its operations compute
+        one after the other, and does it move the words that the model counts?
+
+        Raises MappingError when no program can be written for a group.
+        """
+        counted = (one for number, one in enumerate(self.segments) if one.answer is not None and one.alike == number)
+        found = [one.answer for one in counted if one.answer is not None]
+        return [CascadeResult.of(a.mapping.cascade, self.arch, a).verify(seed) for a in found]
+
+    def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Write plan.json, network.html, and for each group (of equal ones the first) a folder with mapping.json,
+        nest.txt and, if a program can be written for it, reference.py; return the paths of all.
+
+        Raises TilewrightError when the folder or a file cannot be written.
+        """
+        from .report.network_plan import network_plan_html, network_plan_json
+
+        place = prepare_folder(folder, _FILES)
+        texts = network_plan_json(self.answer), network_plan_html(self.answer)
+        files = [write_file(place / name, text) for name, text in zip(_FILES, texts, strict=True)]
+        for number, one in enumerate(self.segments):
+            if one.answer is not None and one.alike == number:
+                result = CascadeResult.of(one.answer.mapping.cascade, self.arch, one.answer)
+                files += result.save(place / "groups" / str(number + 1))
+        return tuple(files)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A row for each group: operations, energy, cycles, words at the outermost memory, and what is proven, as a
+        pandas frame with units in the names of its columns. Raises TilewrightError when pandas is not installed."""
+        from .report.network_plan import segment_table
+
+        return segment_table(self.answer).to_frame()
+
+    def __repr__(self) -> str:
+        return f"<CompiledNetwork: {self}>"
+
+    def __str__(self) -> str:
+        verdict = "proven optimal" if self.certificate.proven else f"gap {percent(self.certificate.gap, 1)}"
+        saved = f"; fusing saves {percent(self.saves, 1)}" if self.saves else ""
+        return (
+            f"{self.network} on {self.arch.name}: {energy(self.energy_pj)}, {count(self.latency_cycles)} cycles, "
+            f"{verdict} for {self.certificate.objective}{saved}"
+        )
+
+
+def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compiled here otherwise
+    network: Network | str | os.PathLike[str],
+    arch: ArchitectureLike,
+    objective: ObjectiveLike = "energy",
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    *,
+    fuse: Fuse = "all",
+    most: int = MOST,
+    dims: Mapping[str, int] | None = None,
+    widths: Widths = "file",
+    time_limit: float | None = GROUP_SECONDS,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    store: StoreLike | None = None,
+    watch: Watch | None = None,
+) -> CompiledNetwork:
+    """The proven best way to cut a network into groups of operations that are each mapped as one (docs/networks.md).
+
+    network    a network, its name, or the path of a table or an ONNX file
+    arch       an architecture, one of the library by name, or the path of an architecture file
+    objective  "energy" or "latency": what adds up over groups
+    tiling, space  of the mappings to choose from, as of `search`
+    fuse       "all"; "whole", intermediates whole on chip and no shared loops; "none", every operation on its own
+    most       operations that a group has at most
+    dims, widths  of an ONNX file, as of `load_network`
+    time_limit seconds for the search of each group, then its best mapping so far is taken, with the bound proven by
+               then; None: no limit. Ctrl-C ends the whole with the best that is known
+    memory_limit  bytes that each search may take, or a text such as "2 GiB"
+    store      path of a result store that is asked first, and keeps what is found; None: none is
+    watch      called with how many groups have been searched, and how many more there may be at most
+
+    Raises TilewrightError: ProblemError for a network whose edges are not known, InfeasibleError where an operation
+    fits in no group, UndecidedError where that is not known in time.
+    """
+    found = network if isinstance(network, Network) else load_network(network, dims, widths)
+    limits = limits_of(time_limit, memory_limit)
+    question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
+    from .searches import warn
+
+    answer = compiled(question, store, watch, warn, cached=as_store(store) is not None)
+    return CompiledNetwork(found.name, question.arch, answer)
+
+
+def network_question(
+    network: Network,
+    arch: Architecture,
+    objective: ObjectiveLike,
+    tiling: Tiling | None,
+    space: Space,
+    fuse: Fuse,
+    most: int,
+    limits: Limits,
+) -> NetworkQuestion:
+    """The question that arguments of `compile` ask; all of them checked."""
+    if network.wiring is None:
+        hint = "add a graph to its table, as workloads/networks/README.md says"
+        raise ProblemError("which layer reads which is not known", where=f"network {network.name}", hint=hint)
+    check_choice("space", space, SPACES)
+    check_choice("fuse", fuse, FUSES)
+    count = checks.whole(most, "the number of operations of a group")
+    wanted, kind = parse_objective(objective), tiling_or_default(tiling)
+    return NetworkQuestion(network.wiring, arch, wanted, kind, space, fuse, count, limits)
+
+
+def compiled(
+    question: NetworkQuestion, store: StoreLike | None, watch: Watch | None, note: Note, *, cached: bool
+) -> NetworkAnswer:
+    """The answer to a question.
+
+    store   path of the store that keeps the results of groups; None: `TILEWRIGHT_STORE`, or the user's cache
+    watch   called with the progress
+    note    called with what is worth knowing, such as that nothing can be kept
+    cached  whether a store is asked at all
+    """
+    if not cached:
+        return segment(question, answer_cascade, watch)
+    from .stored import cascade_stored
+
+    def solve(one: CascadeQuestion) -> FusedAnswer:
+        return cascade_stored(one, store, note).result.answer
+
+    return segment(question, solve, watch)

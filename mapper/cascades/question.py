@@ -1,0 +1,63 @@
+"""What a search over trees is asked, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...arch import Architecture
+from ...cost_models import ENERGY, Objective
+from ...cost_models.cascades import FusedCost
+from ...ir import Cascade, FusedMapping, TilewrightError
+from ..certificate import Certificate
+from ..question import DEFAULT_LIMITS, Limits
+from ..space import Space
+from ..tilings import Tiling
+from .tree_search import Fuse
+
+
+@dataclass(frozen=True)
+class CascadeQuestion:
+    """One search over trees, with everything resolved.
+
+    cascade, arch  what is to be mapped, and on which machine
+    objective      to be minimized
+    tiling, space  the mappings to choose from
+    fuse           `all` of the space, `whole` intermediates on chip but no shared loops, or `none`
+    limits         after which the best mapping so far is taken, with the bound proven by then
+    """
+
+    cascade: Cascade
+    arch: Architecture
+    objective: Objective
+    tiling: Tiling
+    space: Space = "even"
+    fuse: Fuse = "all"
+    limits: Limits = DEFAULT_LIMITS
+
+
+@dataclass(frozen=True)
+class CascadeAnswer:
+    """What a search over trees comes to.
+
+    mapping      the best one that was found
+    cost         of the mapping
+    certificate  what is proven of it
+    """
+
+    mapping: FusedMapping
+    cost: FusedCost
+    certificate: Certificate
+
+
+def check_searchable(question: CascadeQuestion) -> None:
+    """TilewrightError for what the search over trees does not know."""
+    arch = question.arch
+    if arch.latency == "with_fill":
+        hint = "use 'latency: steady'"
+        raise TilewrightError("cascades are not counted with 'latency: with_fill' yet", where=arch.name, hint=hint)
+    if arch.overlap == "across_operations" and question.objective != ENERGY:
+        raise TilewrightError(
+            "with 'overlap: across_operations' only energy is searched: latencies of operations do not add up there",
+            where=arch.name,
+            hint="search for energy, or leave 'overlap' out",
+        )

@@ -1,0 +1,111 @@
+"""Regions of energy and latency: what no mapping lies below, and where better ones could still lie.
+
+A mapping is a point of energy and latency. A *line* is a bound on a weighted sum: no point lies below it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from .weights import Weights
+
+Line = tuple[Weights, float]
+"""A weighted sum, and what no mapping weighs less than."""
+
+Value = Callable[[float, float], float]
+"""An objective: never falls when energy or latency grows."""
+
+HALVINGS = 12
+"""How often a part of a line is halved at most, where an objective may be least in its midst."""
+
+DEPTH = 6
+"""How often a box is quartered at most."""
+
+
+class Box(NamedTuple):
+    """Energies and latencies from the least to the most."""
+
+    least_energy: float
+    most_energy: float
+    least_latency: float
+    most_latency: float
+
+    @property
+    def is_empty(self) -> bool:
+        return self.least_energy > self.most_energy or self.least_latency > self.most_latency
+
+    def within(self, most_energy: float, most_latency: float) -> Box:
+        """The part of it that keeps limits."""
+        return self._replace(
+            most_energy=min(self.most_energy, most_energy), most_latency=min(self.most_latency, most_latency)
+        )
+
+    def quarters(self) -> Iterator[Box]:
+        """Four boxes that cover it."""
+        energy = (self.least_energy + self.most_energy) / 2
+        latency = (self.least_latency + self.most_latency) / 2
+        for low, high in ((self.least_energy, energy), (energy, self.most_energy)):
+            yield Box(low, high, self.least_latency, latency)
+            yield Box(low, high, latency, self.most_latency)
+
+
+def heaviest(box: Box, weights: Weights, line: float, matters: Callable[[float, float], bool]) -> float:
+    """A weight that everything in a box, on or above a line, that matters stays below or at; -inf if nothing does.
+
+    matters  whether something at, or beyond, an energy and a latency could
+    """
+    return _heaviest(box, weights, line, matters, DEPTH)
+
+
+def _heaviest(box: Box, weights: Weights, line: float, matters: Callable[[float, float], bool], depth: int) -> float:
+    most = weights.of(box.most_energy, box.most_latency)
+    if box.is_empty or most < line or not matters(box.least_energy, box.least_latency):
+        return -math.inf
+    if depth == 0 or matters(box.most_energy, box.most_latency):
+        return most
+    return max(_heaviest(part, weights, line, matters, depth - 1) for part in box.quarters())
+
+
+def least_value(
+    lines: Iterable[Line], value: Value, most_energy: float, most_latency: float, enough: float = -math.inf
+) -> float:
+    """A bound on the value of all points that lie below no line and keep limits; infinite if there are none.
+
+    enough  values from here on need not be told apart; by default an objective that is least at an end of every
+            straight line, as sums and products are
+    """
+    corners = sorted(_corners(list(lines), most_energy, most_latency))
+    along = [_along(one, other, value, enough, HALVINGS) for one, other in itertools.pairwise(corners)]
+    least = [value(*corner) for corner in corners]
+    return min([*least, *along] if enough > -math.inf else least, default=math.inf)
+
+
+def _along(one: tuple[float, float], other: tuple[float, float], value: Value, enough: float, halvings: int) -> float:
+    """A bound on the value along the straight line between two points, the first with less energy."""
+    bound = value(one[0], min(one[1], other[1]))
+    if bound >= enough or halvings == 0:
+        return bound
+    middle = (one[0] + other[0]) / 2, (one[1] + other[1]) / 2
+    return min(_along(one, middle, value, enough, halvings - 1), _along(middle, other, value, enough, halvings - 1))
+
+
+def _corners(lines: list[Line], most_energy: float, most_latency: float) -> Iterator[tuple[float, float]]:
+    """The corners of what lies at or above all lines, within limits: of two of these, the point on both, if it keeps
+    all others."""
+    bounds = [(w.energy, w.latency, value) for w, value in lines]
+    bounds += [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0)]
+    walls = [(1.0, 0.0, most_energy)] if most_energy < math.inf else []
+    walls += [(0.0, 1.0, most_latency)] if most_latency < math.inf else []
+    for one, other in itertools.combinations([*bounds, *walls], 2):
+        determinant = one[0] * other[1] - other[0] * one[1]
+        if not determinant:
+            continue
+        energy = (one[2] * other[1] - other[2] * one[1]) / determinant
+        latency = (one[0] * other[2] - other[0] * one[2]) / determinant
+        keeps = all(a * energy + b * latency >= value * (1 - 1e-12) for a, b, value in bounds)
+        inside = energy <= most_energy * (1 + 1e-9) and latency <= most_latency * (1 + 1e-9)
+        if keeps and inside:
+            yield max(energy, 0.0), max(latency, 0.0)

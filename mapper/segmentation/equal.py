@@ -1,0 +1,87 @@
+"""Equal cascades under different names: a network repeats its blocks, and each is searched once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ...ir import Call, Cascade, Expression, FusedMapping, Loop, Node, Operand, SharedLoop, Tree
+
+
+@dataclass(frozen=True)
+class CascadeNames:
+    """The names of a cascade, each kind in the order in which they occur in it."""
+
+    operations: tuple[str, ...]
+    tensors: tuple[str, ...]
+    dims: tuple[str, ...]
+
+    @classmethod
+    def of(cls, cascade: Cascade) -> CascadeNames:
+        """Those of a cascade."""
+        dims = dict.fromkeys(dim for operation in cascade for dim in operation.problem.dim_names)
+        return cls(tuple(operation.name for operation in cascade), cascade.tensors, tuple(dims))
+
+
+def form_of(cascade: Cascade) -> tuple[object, ...]:
+    """What two cascades have in common that differ in names alone: one form is of equal costs, on every machine."""
+    names = CascadeNames.of(cascade)
+    tensors = {tensor: number for number, tensor in enumerate(names.tensors)}
+    dims = {dim: number for number, dim in enumerate(names.dims)}
+    found: list[object] = []
+    for operation in cascade:
+        problem = operation.problem
+        operands = tuple(
+            (
+                tensors[tensor.name],
+                tensor.role,
+                tensor.bits,
+                tensor.partial_bits,
+                tuple(tuple((dims[dim], step) for dim, step in rank) for rank in tensor.ranks),
+            )
+            for tensor in problem.tensors
+        )
+        pads = tuple((tensors[tensor], zeros) for tensor, zeros in operation.pads)
+        sizes = tuple((dims[dim], size) for dim, size in problem.dims)
+        found.append((sizes, operands, _form(operation.expression, tensors), operation.reduction, pads))
+    return tuple(found)
+
+
+def under_names_of(mapping: FusedMapping, cascade: Cascade) -> FusedMapping:
+    """The same tree for another cascade of the same form."""
+    ours, theirs = CascadeNames.of(mapping.cascade), CascadeNames.of(cascade)
+    renaming = _Renaming(
+        _pairs(ours.operations, theirs.operations), _pairs(ours.tensors, theirs.tensors), _pairs(ours.dims, theirs.dims)
+    )
+    return FusedMapping(cascade, renaming.tree(mapping.tree))
+
+
+@dataclass(frozen=True)
+class _Renaming:
+    operations: dict[str, str]
+    tensors: dict[str, str]
+    dims: dict[str, str]
+
+    def tree(self, tree: Tree) -> Tree:
+        items = tuple(map(self._item, tree.items))
+        return Tree(items, tuple(map(self.tree, tree.branches)), self.operations.get(tree.operation, ""))
+
+    def _item(self, item: Loop | Node) -> Loop | Node:
+        if isinstance(item, Node):
+            return replace(item, tensor=self.tensors[item.tensor])
+        if isinstance(item, SharedLoop):
+            renamed = tuple((self.operations[operation], self.dims[dim]) for operation, dim in item.renamed)
+            return replace(item, dim=self.dims[item.dim], renamed=renamed)
+        return replace(item, dim=self.dims[item.dim])
+
+
+def _pairs(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
+    return dict(zip(ours, theirs, strict=True))
+
+
+def _form(expression: Expression, tensors: dict[str, int]) -> object:
+    if isinstance(expression, Operand):
+        return ("operand", tensors[expression.tensor])
+    if isinstance(expression, Call):
+        return (expression.function, *(_form(argument, tensors) for argument in expression.arguments))
+    return expression

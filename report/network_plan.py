@@ -1,0 +1,224 @@
+"""A compiled network as a page of text, as plan.json, and as an HTML page with the addresses of every memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ..arch import Architecture
+from ..cost_models import parse_objective
+from ..mapper.fusing import on_chip, outer_words
+from ..mapper.segmentation import Arena, NetworkAnswer, Segment
+from .documents import written_by
+from .html.parts import document, picture, to_html
+from .memory_picture import memory_svg
+from .memory_plan import buffer_document
+from .tables import Table, Value
+from .text import architecture_rows, columns, exact, pairs, section, wrapped
+from .units import count, energy, percent, plural, seconds, significant, size
+
+NETWORK_PLAN_VERSION = 1
+"""Of the form of plan.json of a network."""
+
+
+def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Group:
+    """Which operations are mapped together, what they cost, what that saves, and what is proven."""
+    question = answer.question
+    counted = [segment for segment in answer.segments if segment.answer is not None]
+    operations = sum(len(segment.names) for segment in counted)
+    rows = [
+        ("Network", f"{question.graph.network}: {plural(operations, 'operation')} in {plural(len(counted), 'group')}"),
+        *architecture_rows(question.arch),
+    ]
+    parts: list[RenderableType] = [
+        pairs(rows),
+        section("Groups, one after the other", _groups_shown(answer)),
+        section("Fusing", Group(_saved_table(answer), Text(""), Text("\n".join(wrapped(_verdict(answer)))))),
+        section("Addresses", _arena_table(answer)),
+        section("Certificate", pairs(_certificate_rows(answer))),
+    ]
+    written = [str(path) for path in files]
+    if written:
+        parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
+    return Group(*parts)
+
+
+def network_plan_html(answer: NetworkAnswer) -> str:
+    """The page as a file of HTML, with a picture of every memory: time to the right, addresses upwards."""
+    pictures = []
+    for (memory, roles), plan in answer.arenas.items():
+        what = f"{memory}{_part(answer.question.arch, memory, roles)} while one operation after the other works"
+        pictures.append(f"<h2>{what}</h2>{picture(memory_svg(plan), what)}")
+    title = f"{answer.question.graph.network} on {answer.question.arch.name}"
+    return document(title, f"<h1>{title}</h1>{to_html(network_plan_page(answer))}{''.join(pictures)}")
+
+
+def network_plan_json(answer: NetworkAnswer) -> str:
+    """The text of plan.json."""
+    return json.dumps(network_plan_document(answer), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def network_plan_document(answer: NetworkAnswer) -> dict[str, Any]:
+    """plan.json: groups in the order in which they run, what each costs, its tree, and the addresses of its tiles."""
+    proof, apart, question = answer.certificate, answer.apart, answer.question
+    return {
+        "network_plan_version": NETWORK_PLAN_VERSION,
+        "written_by": written_by(),
+        "network": question.graph.network,
+        "architecture": question.arch.name,
+        "objective": proof.objective,
+        "tiling": proof.tiling,
+        "space": proof.space,
+        "constraints": list(proof.constraints),
+        "summary": {
+            "energy_pj": answer.energy_pj,
+            "latency_cycles": answer.latency_cycles,
+            "outer_words": answer.outer_words,
+            "value": proof.value,
+            "lower_bound": proof.lower_bound,
+            "proven": proof.proven,
+            "gap": proof.gap,
+            "saves": answer.saves,
+            "seconds": proof.seconds,
+            "interrupted": proof.interrupted,
+        },
+        "nothing_fused": None
+        if apart is None
+        else {
+            "energy_pj": apart.energy_pj,
+            "latency_cycles": apart.latency_cycles,
+            "outer_words": apart.outer_words,
+            "value": apart.value,
+            "lower_bound": apart.lower_bound,
+        },
+        "groups": [_segment_document(segment) for segment in answer.segments],
+    }
+
+
+def segment_table(answer: NetworkAnswer) -> Table:
+    """A row for each group that is counted."""
+    rows: list[tuple[Value, ...]] = []
+    for number, segment in enumerate(answer.segments, 1):
+        if segment.answer is not None:
+            cost, proof = segment.answer.cost, segment.answer.certificate
+            figures = cost.energy_pj, cost.latency_cycles, outer_words(cost), proof.value, proof.lower_bound
+            rows.append((number, "+".join(segment.names), segment.alike + 1, *figures))
+    columns = ("group", "operations", "same_as", "energy_pJ", "latency_cycles", "outer_words", "value", "lower_bound")
+    return Table("groups", columns, rows)
+
+
+def _segment_document(segment: Segment) -> dict[str, Any]:
+    answer = segment.answer
+    if answer is None:
+        return {"operations": list(segment.names), "counted": False}
+    return {
+        "operations": list(segment.names),
+        "counted": True,
+        "same_as": segment.alike + 1,
+        "energy_pj": answer.cost.energy_pj,
+        "latency_cycles": answer.cost.latency_cycles,
+        "outer_words": outer_words(answer.cost),
+        "lower_bound": answer.certificate.lower_bound,
+        "proven": answer.certificate.proven,
+        "on_chip": on_chip(answer.mapping, answer.cost),
+        "cascade": str(answer.mapping.cascade).splitlines(),
+        "tree": str(answer.mapping.tree).splitlines(),
+        "memories": [_arena_document(arena) for arena in segment.arenas],
+    }
+
+
+def _arena_document(arena: Arena) -> dict[str, Any]:
+    plan = arena.plan
+    return {
+        "memory": arena.memory,
+        "roles": list(arena.roles),
+        "capacity_bytes": plan.capacity,
+        "height_bytes": plan.height,
+        "buffers": [buffer_document(plan, buffer) for buffer in plan.buffers.buffers],
+    }
+
+
+def _groups_shown(answer: NetworkAnswer) -> RenderableType:
+    outermost = answer.question.arch.memories[0].name
+    table = columns(("#", "operations", "on chip"), ("energy", "cycles", f"words at {outermost}", "proof"))
+    for number, segment in enumerate(answer.segments, 1):
+        names = "\n".join(wrapped(" + ".join(segment.names), 34))
+        found = segment.answer
+        if found is None:
+            table.add_row(str(number), names, "not counted", "", "", "", "")
+            continue
+        if segment.alike < number - 1:
+            names += f"\n(as {segment.alike + 1})"
+        kept = "\n".join(f"{tensor} in {memory}" for tensor, memory in on_chip(found.mapping, found.cost).items())
+        cost, proof = found.cost, found.certificate
+        verdict = "proven" if proof.proven else f"gap {percent(proof.gap, 1)}"
+        words = count(outer_words(cost))
+        table.add_row(str(number), names, kept, energy(cost.energy_pj), count(cost.latency_cycles), words, verdict)
+    return table
+
+
+def _saved_table(answer: NetworkAnswer) -> RenderableType:
+    outermost = answer.question.arch.memories[0].name
+    table = columns(("",), ("energy", "cycles", "EDP (pJ x cycles)", f"words at {outermost}", "proof"))
+    apart, proof = answer.apart, answer.certificate
+    rows = [("best", answer.energy_pj, answer.latency_cycles, answer.outer_words, proof.value, proof.lower_bound)]
+    if apart is not None:
+        figures = apart.energy_pj, apart.latency_cycles, apart.outer_words, apart.value, apart.lower_bound
+        rows.append(("nothing fused", *figures))
+    for name, picojoules, cycles, words, value, bound in rows:
+        verdict = "proven" if bound >= value * (1 - 1e-9) else f"gap {percent(value - bound, value)}"
+        table.add_row(name, energy(picojoules), count(cycles), significant(picojoules * cycles), count(words), verdict)
+    return table
+
+
+def _verdict(answer: NetworkAnswer) -> str:
+    if answer.saves is None:
+        return "Some operation was found no mapping for on its own: there is nothing to compare with."
+    objective = answer.certificate.objective
+    if not answer.saves:
+        return f"Fusing wins nothing for {objective}."
+    fused = sum(len(segment.names) > 1 for segment in answer.segments)
+    return f"Fusing saves {percent(answer.saves, 1)} of {objective}, by {plural(fused, 'group')} of several operations."
+
+
+def _arena_table(answer: NetworkAnswer) -> RenderableType:
+    arch = answer.question.arch
+    table = columns(("memory", "most in use in"), ("tiles", "height", "capacity", "share"))
+    for (memory, roles), plan in answer.arenas.items():
+        heights = [
+            (arena.plan.height, number)
+            for number, segment in enumerate(answer.segments, 1)
+            for arena in segment.arenas
+            if (arena.memory, arena.roles) == (memory, roles)
+        ]
+        height, number = max(heights, key=lambda found: (found[0], -found[1]))
+        capacity = plan.capacity or height
+        figures = count(len(plan.buffers.buffers)), size(8 * height), size(8 * capacity), percent(height, capacity)
+        table.add_row(f"{memory}{_part(arch, memory, roles)}", f"group {number}", *figures)
+    return table
+
+
+def _part(arch: Architecture, memory: str, roles: tuple[str, ...]) -> str:
+    """Which part of a memory, where it has several."""
+    parted = next(level.partition_bits for level in arch.memories if level.name == memory)
+    return f" ({', '.join(roles)})" if parted else ""
+
+
+def _certificate_rows(answer: NetworkAnswer) -> list[tuple[str, str]]:
+    proof = answer.certificate
+    unit = parse_objective(proof.objective).unit
+    verdict = "proven optimal" if proof.proven else f"gap {percent(proof.gap, 1)}, not proven optimal"
+    return [
+        ("Objective", f"{proof.objective}: {verdict}"),
+        ("Value", f"{exact(proof.value)} {unit}"),
+        ("Lower bound", f"{exact(proof.lower_bound)} {unit}"),
+        ("Space", f"{'; '.join(proof.constraints)}, in the network's order; between"),
+        ("", f"groups every tensor passes through {answer.question.arch.memories[0].name}; each group"),
+        ("", f"the best tree, {proof.space}, {proof.tiling} tilings"),
+        ("Groups", f"{count(answer.groups)} there may be, {count(answer.searched)} different ones searched"),
+        ("Time", seconds(proof.seconds)),
+    ]

@@ -1,0 +1,122 @@
+"""`tilewright compile` and `tw.compile`: tables and ONNX files in, page, plan.json, network.html and programs out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tilewright as tw
+from pages import run
+from tilewright.ir import TilewrightError
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "fused"
+
+TABLE = """
+network: mlp
+layers:
+  - {name: up, op: gemm, M: 8, N: 16, K: 4, weight: true, repeat: 2}
+  - {name: down, op: gemm, M: 8, N: 4, K: 16, weight: true, repeat: 2}
+blocks:
+  block: [up, down]
+graph:
+  - {block: block, names: [a, b], rows: {up: up, down: down}}
+"""
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("TILEWRIGHT_STORE", str(tmp_path / "store.sqlite3"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mlp.yaml").write_text(TABLE, encoding="utf-8")
+    return "mlp.yaml"
+
+
+MACHINE = ("--arch", str(GOLDEN / "F2.yaml"), "--set", "GLB.size=400 B", "--tiling", "perfect")
+
+
+def test_the_page_says_what_fusing_saves(table: str) -> None:
+    done = run(["compile", table, *MACHINE])
+    assert done.exit_code == 0, done.output
+    assert "mlp: 4 operations in" in done.stdout
+    assert "Fusing saves" in done.stdout
+    assert "energy: proven optimal" in done.stdout
+
+
+def test_files_programs_and_the_store(table: str, tmp_path: Path) -> None:
+    done = run(["compile", table, *MACHINE, "--out", "out", "--json", "--verify"])
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert document == json.loads((tmp_path / "out" / "plan.json").read_text())
+    assert document["summary"]["proven"]
+    assert document["summary"]["value"] < document["nothing_fused"]["value"]
+    groups = document["groups"]
+    assert sum(group["energy_pj"] for group in groups) == pytest.approx(document["summary"]["energy_pj"])
+    for group in groups:
+        for memory in group["memories"]:
+            for buffer in memory["buffers"]:
+                assert all(at + buffer["size_bytes"] <= memory["capacity_bytes"] for at in buffer["offsets"])
+    html = (tmp_path / "out" / "network.html").read_text(encoding="utf-8")
+    assert "data:image/svg+xml;base64," in html
+    assert "<h2>GLB while one operation after the other works</h2>" in html
+    kept = tw.load_fused_mapping(tmp_path / "out" / "groups" / "1" / "mapping.json")
+    assert kept.recorded.cost.energy_pj == groups[0]["energy_pj"]
+    again = json.loads(run(["compile", table, *MACHINE, "--json"]).stdout)
+    for one in (document, again):
+        del one["summary"]["seconds"]
+    assert again == document
+
+
+def test_in_python(table: str) -> None:
+    result = tw.compile(table, tw.load_arch(GOLDEN / "F2.yaml", {"GLB.size": "400 B"}), tiling="perfect")
+    assert result.certificate.proven
+    assert result.saves
+    assert str(result).startswith("mlp on F2: ")
+    assert result.energy_pj == pytest.approx(sum(one.cost.energy_pj for one in result.results()))
+    assert all(one.agrees and one.words_agree for one in result.verify())
+    assert list(result.to_frame()["energy_pJ"]) == [one.cost.energy_pj for one in result.results()]
+    assert "<table" in result._repr_html_()
+
+
+def test_an_onnx_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    onnx = pytest.importorskip("onnx")
+    numpy = pytest.importorskip("numpy")
+    monkeypatch.chdir(tmp_path)
+    info, helper = onnx.TensorProto.FLOAT, onnx.helper
+    weights = [
+        onnx.numpy_helper.from_array(numpy.zeros(shape, numpy.float32), name)
+        for name, shape in (("B", (4, 16)), ("C", (16, 4)))
+    ]
+    nodes = [helper.make_node("MatMul", ["A", "B"], ["T"], "up"), helper.make_node("MatMul", ["T", "C"], ["O"], "down")]
+    inputs = [helper.make_tensor_value_info("A", info, ("batch", 4))]
+    outputs = [helper.make_tensor_value_info("O", info, ("batch", 4))]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "mlp", inputs, outputs, weights)), "mlp.onnx")
+    line = ["compile", "mlp.onnx", "--dim", "batch=8", *MACHINE, "--widths", "arch", "--no-cache", "--json"]
+    document = json.loads(run(line).stdout)
+    assert [group["operations"] for group in document["groups"] if group["counted"]] == [["up", "down"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.yaml"], "nowhere.yaml"),
+        (["mlp.yaml", "--objective", "edp"], "edp is not known for networks"),
+        (["mlp.yaml", "--group", "0"], "operations of a group"),
+        (["mlp.yaml", "--fuse", "some"], "unknown fuse"),
+        (["mlp.yaml", "--no-cache", "--store", "x"], "leaves the store alone"),
+        (["plain.yaml"], "which layer reads which is not known"),
+    ],
+)
+def test_errors_are_one_message(table: str, tmp_path: Path, arguments: list[str], message: str) -> None:
+    (tmp_path / "plain.yaml").write_text(TABLE[: TABLE.index("blocks")], encoding="utf-8")
+    done = run(["compile", *arguments, *MACHINE])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: ")
+    assert message in done.stderr
+
+
+def test_wrong_types_are_errors_of_ours() -> None:
+    for wrong in ({"network": 3, "arch": "eyeriss"}, {"network": "alexnet", "arch": None}):
+        with pytest.raises(TilewrightError):
+            tw.compile(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,79 @@
+"""The lazy cheapest way against all ways, and what it leaves unasked."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from tilewright.mapper.segmentation.lazy_path import Edge, cheapest_way
+
+
+def ways(places: int, edges: list[Edge], start: int = 0) -> Iterator[list[Edge]]:
+    """All ways from a place to the last one."""
+    if start == places - 1:
+        yield []
+    for edge in edges:
+        if edge.start == start:
+            yield from ([edge, *rest] for rest in ways(places, edges, edge.end))
+
+
+def random_edges(rng: random.Random, places: int) -> tuple[list[Edge], dict[int, tuple[float, float]]]:
+    """Edges with bounds, and what is to be found out of each: a bound that may lie above the first, and a value."""
+    edges, truth = [], {}
+    for start in range(places - 1):
+        for end in range(start + 1, places):
+            if end == start + 1 or rng.random() < 0.6:
+                cost = rng.randrange(5, 40) * (end - start) ** 0.5
+                closer = cost * rng.choice((1.0, 1.0, 0.8))
+                edges.append(Edge(start, end, closer * rng.random()))
+                truth[id(edges[-1])] = closer, cost
+    return edges, truth
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_way_is_cheaper_and_the_bound_holds(seed: int) -> None:
+    rng = random.Random(seed)
+    places = rng.randrange(2, 8)
+    edges, truth = random_edges(rng, places)
+    asked: list[Edge] = []
+
+    def find_out(edge: Edge) -> None:
+        asked.append(edge)
+        edge.bound, edge.value = truth[id(edge)]
+        edge.is_known = True
+
+    found = cheapest_way(places, edges, find_out)
+    everything = list(ways(places, edges))
+    least = min(sum(truth[id(edge)][1] for edge in way) for way in everything)
+    closest = min(sum(truth[id(edge)][0] for edge in way) for way in everything)
+    assert len(asked) == len({id(edge) for edge in asked})
+    assert found.value == pytest.approx(sum(truth[id(edge)][1] for edge in found.edges))
+    assert found.bound <= closest * (1 + 1e-9) or found.bound == pytest.approx(closest)
+    assert found.bound <= least * (1 + 1e-9)
+    if all(closer == cost for closer, cost in truth.values()):
+        assert found.value == pytest.approx(least)
+        assert found.bound == pytest.approx(least)
+
+
+def test_what_cannot_matter_is_not_asked_for() -> None:
+    edges = [Edge(0, 1, 5.0, 5.0, is_known=True), Edge(1, 2, 5.0, 5.0, is_known=True), Edge(0, 2, 11.0)]
+    found = cheapest_way(3, edges, lambda edge: pytest.fail(f"asked for {edge}"))
+    assert (found.value, found.bound) == (10.0, 10.0)
+
+
+def test_an_interrupt_leaves_what_is_known() -> None:
+    edges = [Edge(0, 1, 5.0, 5.0, is_known=True), Edge(1, 2, 5.0, 5.0, is_known=True), Edge(0, 2, 7.0)]
+
+    def find_out(_: Edge) -> None:
+        raise KeyboardInterrupt
+
+    found = cheapest_way(3, edges, find_out)
+    assert (found.value, found.bound) == (10.0, 7.0)
+
+
+def test_of_equal_ways_the_one_of_more_steps_is_taken() -> None:
+    pieces = [Edge(i, i + 1, 0.1, 0.1, is_known=True) for i in range(3)]
+    found = cheapest_way(4, [Edge(0, 3, 0.3, 0.3, is_known=True), *pieces], lambda _: None)
+    assert len(found.edges) == 3

@@ -1,0 +1,208 @@
+"""The best segmentation against all segmentations of small networks, each of their groups searched on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tilewright as tw
+from tilewright.arch import Architecture
+from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective
+from tilewright.cost_models.cascades import evaluate_tree
+from tilewright.ir import InfeasibleError, ProblemError, TilewrightError
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.fusing import FusedAnswer, answer_cascade
+from tilewright.mapper.question import Limits
+from tilewright.mapper.segmentation import NetworkQuestion, segment
+from tilewright.mapper.segmentation.equal import form_of, under_names_of
+from tilewright.workloads import Network, load_network
+
+FUSED = Path(__file__).parent.parent.parent / "golden" / "fused"
+
+RESIDUAL = """
+network: residual
+layers:
+  - {name: up, op: gemm, M: 8, N: 16, K: 4, weight: true, repeat: 2}
+  - {name: down, op: gemm, M: 8, N: 4, K: 16, weight: true, repeat: 2}
+  - {name: last, op: gemm, M: 8, N: 2, K: 4, weight: true}
+blocks:
+  block: [up, down, {name: add, op: add, reads: [down, before]}]
+graph:
+  - {name: lookup, op: outside, shape: [8, 4]}
+  - {block: block, names: [a, b], rows: {up: up, down: down}}
+  - last
+"""
+
+
+@cache
+def machine(size: str = "128 B") -> Architecture:
+    return tw.load_arch(FUSED / "F2.yaml", {"GLB.size": size})
+
+
+@cache
+def network(folder: Path, text: str = RESIDUAL) -> Network:
+    path = folder / "network.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_network(path)
+
+
+def question(found: Network, objective: Objective = ENERGY, most: int = 3, size: str = "128 B") -> NetworkQuestion:
+    assert found.wiring is not None
+    return NetworkQuestion(found.wiring, machine(size), objective, "perfect", most=most)
+
+
+def cuts(count: int, most: int) -> Iterator[list[tuple[int, int]]]:
+    """All ways to cut so many operations into runs of a few."""
+    if count == 0:
+        yield []
+    for size in range(1, min(most, count) + 1):
+        for rest in cuts(count - size, most):
+            yield [(0, size), *[(start + size, end + size) for start, end in rest]]
+
+
+def least_of_all(asked: NetworkQuestion) -> float:
+    """By every segmentation there is: a run may be a group if it has a cascade that keeps all that is read inside."""
+    graph = asked.graph
+    names = [one.name for one in graph]
+    readers = {name: {one.name for one in graph if name in {s.name for s in one.sources}} for name in names}
+    known: dict[tuple[int, int], float | None] = {}
+
+    def cost(start: int, end: int) -> float | None:
+        inside = set(names[start:end])
+        if inside == {"lookup"}:
+            return 0.0
+        if "lookup" in inside or any(readers[name] & inside and readers[name] - inside for name in inside):
+            return None
+        try:
+            cascade = tw.cascade_of(network_of(asked), "+".join(names[start:end]))
+        except ProblemError:
+            return None
+        return search_cascade(CascadeQuestion(cascade, asked.arch, asked.objective, "perfect")).certificate.value
+
+    found = []
+    for cut in cuts(len(names), asked.most):
+        for group in cut:
+            if group not in known:
+                known[group] = cost(*group)
+        values = [known[group] for group in cut]
+        if None not in values:
+            found.append(sum(value for value in values if value is not None))
+    return min(found)
+
+
+def network_of(asked: NetworkQuestion) -> Network:
+    return next(found for found in _networks if found.wiring is asked.graph)
+
+
+_networks: list[Network] = []
+
+
+@pytest.mark.parametrize(("objective", "size"), [(ENERGY, "128 B"), (ENERGY, "400 B"), (LATENCY, "200 B")])
+def test_no_segmentation_is_better(tmp_path_factory: pytest.TempPathFactory, objective: Objective, size: str) -> None:
+    found = network(tmp_path_factory.getbasetemp())
+    _networks.append(found)
+    asked = question(found, objective, size=size)
+    answer = segment(asked)
+    assert answer.certificate.proven
+    assert answer.certificate.value == pytest.approx(least_of_all(asked))
+    assert answer.saves is not None
+    assert answer.saves > 0
+
+
+def test_costs_addresses_and_names_are_those_of_the_groups(tmp_path_factory: pytest.TempPathFactory) -> None:
+    answer = segment(question(network(tmp_path_factory.getbasetemp()), size="400 B"))
+    assert [name for one in answer.segments for name in one.names] == [one.name for one in answer.question.graph]
+    assert answer.segments[0].answer is None
+    for number, one in enumerate(answer.segments):
+        if one.answer is None:
+            continue
+        assert one.alike <= number
+        again = evaluate_tree(one.answer.mapping, answer.question.arch)
+        assert again.energy_pj == pytest.approx(one.answer.cost.energy_pj)
+        first = answer.segments[one.alike].answer
+        assert first is not None
+        assert again.energy_pj == pytest.approx(first.cost.energy_pj)
+        for arena in one.arenas:
+            arena.plan.check()
+            assert arena.plan.fits
+            live = max(
+                sum(tile.bits for tile in tiles if tile.memory == arena.memory) for tiles in again.occupancy.values()
+            )
+            assert arena.plan.height >= live / 8
+    assert any(one.alike != number for number, one in enumerate(answer.segments))
+    for plan in answer.arenas.values():
+        plan.check()
+    assert answer.energy_pj == pytest.approx(answer.certificate.value)
+
+
+def test_nothing_fused_is_each_on_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    asked = question(network(tmp_path_factory.getbasetemp()), size="400 B")
+    apart = segment(replace(asked, fuse="none"))
+    answer = segment(asked)
+    assert all(len(one.names) == 1 for one in apart.segments)
+    assert answer.apart is not None
+    assert apart.certificate.value == answer.apart.value > answer.certificate.value
+    assert apart.saves == 0.0
+
+
+def test_equal_groups_are_searched_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    asked: list[object] = []
+
+    def solve(one: CascadeQuestion) -> FusedAnswer:
+        asked.append(form_of(one.cascade))
+        return answer_cascade(one)
+
+    answer = segment(question(network(tmp_path_factory.getbasetemp())), solve)
+    assert len(asked) == len(set(asked)) == answer.searched
+
+
+def test_a_tree_under_other_names_is_the_same_tree() -> None:
+    ours = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=8, k=4, n=16, p=2)
+    theirs = tw.cascade(["X[a,b] += Y[a,c] * Z[c,b]", "V[a,d] += X[a,b] * W[b,d]"], a=8, c=4, b=16, d=2)
+    assert form_of(ours) == form_of(theirs)
+    other = tw.cascade(["X[a,b] += Y[a,c] * Z[c,b]", "V[a,d] += X[a,b] * W[b,d]"], a=8, c=4, b=16, d=4)
+    assert form_of(ours) != form_of(other)
+    found = search_cascade(CascadeQuestion(ours, machine("64 B"), ENERGY, "perfect"))
+    mapping = under_names_of(found.mapping, theirs)
+    assert mapping.cascade is theirs
+    assert evaluate_tree(mapping, machine("64 B")).energy_pj == found.cost.energy_pj
+    assert str(under_names_of(mapping, ours)) == str(found.mapping)
+
+
+def test_a_limit_on_time_leaves_a_gap_that_is_told(tmp_path_factory: pytest.TempPathFactory) -> None:
+    def solve(one: CascadeQuestion) -> FusedAnswer:
+        answer = answer_cascade(one)
+        if len(one.cascade.operations) == 1:
+            return answer
+        return replace(answer, certificate=replace(answer.certificate, lower_bound=0.9 * answer.certificate.value))
+
+    answer = segment(question(network(tmp_path_factory.getbasetemp()), size="400 B"), solve)
+    assert not answer.certificate.proven
+    assert 0 < answer.certificate.gap <= 0.1 + 1e-9
+
+
+def test_what_fits_nowhere_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InfeasibleError, match=r"up"):
+        segment(question(network(tmp_path), size="2 B"))
+
+
+def test_products_do_not_add_up(tmp_path: Path) -> None:
+    with pytest.raises(TilewrightError, match="edp is not known for networks"):
+        segment(question(network(tmp_path), EDP))
+
+
+def test_an_interrupted_search_hands_over_what_it_has(tmp_path_factory: pytest.TempPathFactory) -> None:
+    def solve(one: CascadeQuestion) -> FusedAnswer:
+        if len(one.cascade.operations) > 1:
+            raise KeyboardInterrupt
+        return answer_cascade(one)
+
+    answer = segment(question(network(tmp_path_factory.getbasetemp())), solve)
+    assert answer.certificate.interrupted
+    assert not answer.certificate.proven
+    assert all(len(one.names) == 1 for one in answer.segments)
+    assert answer.question.limits == Limits()
