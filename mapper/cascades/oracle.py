@@ -6,18 +6,17 @@ import math
 from dataclasses import dataclass, field
 
 from ...arch import Architecture, Memory
-from ...cost_models import ENERGY, LATENCY, Objective, parse_objective
+from ...cost_models import ENERGY, Objective, parse_objective
 from ...cost_models.cascades import taken_bits
 from ...cost_models.formula import number_text
 from ...ir import Cascade, Problem
 from ..exact.search import ExactSearch
 from ..exact.surroundings import Surroundings
 from ..means import Means, OutOfMeans
-from ..several import STEP
 from ..space import Space
 from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room
-from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from .weights import Weights
 
 
 @dataclass
@@ -33,76 +32,66 @@ class ExactBranches:
     tiling: Tiling
     means: Means
     searches: int = 0
+    _rough: dict[tuple[BranchQuestion, Weights], list[tuple[Room, float]]] = field(default_factory=dict)
     _known: dict[tuple[BranchQuestion, Weights], list[tuple[Room, BranchAnswer]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in self.cascade}
         self._larger: dict[
-            tuple[str, tuple[tuple[str, str], ...], bool, Weights], list[tuple[BranchQuestion, Room, BranchAnswer]]
+            tuple[str, tuple[tuple[str, str], ...], bool, bool, Weights],
+            list[tuple[BranchQuestion, Room, BranchAnswer]],
         ] = {}
 
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff.
 
         Raises OutOfMeans when time or memory run out first."""
-        if weights.energy_only and not self.arch.total_leakage_pj_per_cycle:
-            question = question.idle()
+        question = self._relevant(question, weights)
         known = self._known.setdefault((question.roomless(), weights), [])
         found = _that_fits(known, question.room, cutoff)
         if found is not None:
             return found
-        answer = self._search(question, weights, cutoff)
+        bound = self.bound(question, weights)
+        answer = BranchAnswer(bound) if bound >= cutoff else self._solved(question, weights, cutoff)
         known.append((question.room, answer))
-        around = question.operation, question.homes, question.divides, weights
+        around = question.operation, question.homes, question.divides, question.apart, weights
         self._larger.setdefault(around, []).append((question, question.room, answer))
         return answer
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
-        """What the mapping weighs at least, by what is known of larger tiles with as much room.
+        """What the mapping weighs at least: by what the search says before anything is decided, and by what is known of
+        larger tiles with as much room.
 
         All visits that one of a larger tile stands for can be done in it, one after the other: its loops around theirs.
         So each of them costs in the mean no less than its part of the larger one.
         """
-        best = 0.0
-        alike = question.operation, question.homes, question.divides, weights
+        question = self._relevant(question, weights)
+        best = self._at_once(question, weights)
+        alike = question.operation, question.homes, question.divides, question.apart, weights
         for known, room, answer in self._larger.get(alike, ()):
             part = _part_of(question, known, self._sums[question.operation])
             if part is not None and part * answer.bound > best and _holds(room, question.room):
                 best = part * answer.bound
         return best
 
-    def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
-        """Mappings that weigh less than the cutoff, of which no other one has as little energy and latency: one after
-        the other, each the least energy of all that are faster than the one before.
+    def _at_once(self, question: BranchQuestion, weights: Weights) -> float:
+        """What the search says before anything is decided; between rooms for which it says the same, the same."""
+        key = question.roomless(), weights
+        known = self._rough.setdefault(key, [])
+        above = [(room, bound) for room, bound in known if _holds(room, question.room)]
+        for _, bound in above:
+            if any(bound == other and _holds(question.room, room) for room, other in known):
+                return bound
+        bound = _scale(weights) * self._search(question, weights).least_bound()
+        known.append((question.room, bound))
+        return bound
 
-        Raises OutOfMeans when time or memory run out first."""
-        least = [self.least(question, alone).mapping for alone in (ENERGY_ALONE, LATENCY_ALONE)]
-        found: list[BranchMapping] = []
-        if least[0] is None or least[1] is None:
-            return found
-        most_energy = (cutoff - weights.latency * least[1].latency_cycles) / weights.energy
-        most_latency = (cutoff - weights.energy * least[0].energy_pj) / weights.latency
-        while most_latency >= least[1].latency_cycles and most_energy >= least[0].energy_pj:
-            cheapest = self._mapping(question, ENERGY.capped(latency=_finite(most_latency)), most_energy)
-            if cheapest is None:
-                break
-            capped = LATENCY.capped(energy=cheapest.energy_pj)
-            point = self._mapping(question, capped, math.inf) or cheapest
-            if weights.of(point.energy_pj, point.latency_cycles) < cutoff:
-                found.append(point)
-            most_latency = point.latency_cycles * (1 - STEP)
-        return found
+    def _relevant(self, question: BranchQuestion, weights: Weights) -> BranchQuestion:
+        """The question without what its answer does not depend on."""
+        return question.idle() if weights.energy_only and not self.arch.total_leakage_pj_per_cycle else question
 
-    def _search(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
-        ceiling = cutoff / weights.energy if weights.energy else cutoff
-        mapping = self._mapping(question, objective_of(weights), ceiling)
-        if mapping is None:
-            return BranchAnswer(cutoff)
-        return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
-
-    def _mapping(self, question: BranchQuestion, objective: Objective, ceiling: float) -> BranchMapping | None:
-        """The best mapping for an objective; None where all are at the ceiling or above, or nothing fits."""
-        self.searches += 1
+    def _search(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> ExactSearch:
+        """The search that answers a question."""
         operation = self.cascade.operation(question.operation)
         machine = machine_with_room(self.arch, question.room)
         machine = machine.model_copy(update={"mac": self.arch.mac.of(operation.kind)})
@@ -112,32 +101,39 @@ class ExactBranches:
             question.again,
             {memory: (read, written) for memory, read, written in question.busy},
         )
-        search = ExactSearch(
+        return ExactSearch(
             problem,
             machine,
-            objective,
+            objective_of(weights),
             "perfect" if question.divides else self.tiling,
-            self.space,
+            "uneven" if question.apart else self.space,
             means=self.means,
             surroundings=around,
-            ceiling=ceiling,
+            ceiling=cutoff / _scale(weights),
         )
+
+    def _solved(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
+        self.searches += 1
+        search = self._search(question, weights, cutoff)
         if not search.solve():
             if search.out_of_time:
                 raise OutOfMeans
-            return None
+            return BranchAnswer(cutoff)
         best = search.found[0]
         if search.out_of_time and search.frontier.bound < best.value:
             raise OutOfMeans
         outside = {memory for memory, _, _ in question.room}
-        used = tuple((t.memory, t.role, t.bits) for t in taken_bits(best.mapping, machine) if t.memory in outside)
-        return BranchMapping(
-            best.cost.energy_pj, best.cost.latency_cycles, used, best.mapping.nest.items[len(problem.tensors) :]
+        used = tuple(
+            (t.memory, t.role, t.bits) for t in taken_bits(best.mapping, search.machine) if t.memory in outside
         )
+        items = best.mapping.nest.items[len(search.original.tensors) :]
+        mapping = BranchMapping(best.cost.energy_pj, best.cost.latency_cycles, used, items)
+        return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
 
 
-def _finite(limit: float) -> float | None:
-    return limit if limit < math.inf else None
+def _scale(weights: Weights) -> float:
+    """What a weighted sum is of what `objective_of` says."""
+    return weights.energy or weights.latency
 
 
 def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[str]) -> float | None:
