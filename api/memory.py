@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 
 from .arguments import SizeLike, limits_of, memory_bytes
+from .inputs import checks
+from .ir import MemoryPlanError
 from .mapper import memory_plan
 from .mapper.means import DEFAULT_MEMORY_LIMIT, Means
 from .mapper.memory_plan import BufferSet, InPlace, LiveBuffer, MemoryPlan, buffer_set, read_buffers
@@ -46,7 +48,7 @@ def plan_memory(
         found = read_buffers(os.fspath(buffers))
     else:
         found = buffer_set(buffers)
-    if pairs := tuple(in_place):
+    if pairs := checks.items(in_place, "in_place", "pairs (source, result) of names", MemoryPlanError):
         found = buffer_set(found.buffers, [*found.in_place, *pairs])
     wanted = room is None if least is None else least
     return memory_plan.plan_memory(found, room, wanted, Means.from_now(limits.time_s, limits.memory_bytes))

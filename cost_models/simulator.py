@@ -20,7 +20,8 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from ..arch import Architecture
-from ..ir import Loop, Mapping, Tensor
+from ..ir import ArchitectureError, Loop, Mapping, MappingError, Tensor
+from ..ir.errors import checked
 from .boundaries import Boundary, boundaries_of
 from .counts import Accesses, Counts, FirstTile
 from .hops import Route, hops, legs_of
@@ -407,4 +408,6 @@ def simulate(mapping: Mapping, arch: Architecture) -> Counts:
 
     Raises MappingError when a node or loop stands where the architecture has no place for it.
     """
+    checked(mapping, Mapping, "the mapping", "a Mapping", MappingError)
+    checked(arch, Architecture, "the architecture", "an Architecture, as load_arch gives one", ArchitectureError)
     return Walk(mapping, arch).run()

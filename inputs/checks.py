@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import operator
 import os
-import reprlib
 from collections.abc import Iterable, Mapping
 from math import isfinite
 from numbers import Real
 from typing import Any
 
 from ..ir import TilewrightError
-
-
-def shown(value: object) -> str:
-    """A value as messages quote it, cut when it is long."""
-    return reprlib.repr(value)
+from ..ir.errors import shown as shown  # a value as messages quote it, cut when it is long
 
 
 def whole(

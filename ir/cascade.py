@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Literal
 
 from .display import Shown
-from .errors import ProblemError, did_you_mean
+from .errors import ProblemError, checked, did_you_mean
 from .expression import Call, Expression, Operand, is_product, tensors_read, unbracketed, written
 from .problem import Problem, Rank, Tensor
 
@@ -126,8 +126,11 @@ class Cascade(Shown):
     operations: tuple[Operation, ...]
 
     def __post_init__(self) -> None:
-        if not self.operations:
+        checked(self.name, str, "the name of a cascade", "a text", ProblemError)
+        if not checked(self.operations, tuple, "the operations of a cascade", "a tuple of Operations", ProblemError):
             raise ProblemError("no operations", where=self.name)
+        for operation in self.operations:
+            checked(operation, Operation, "an operation of a cascade", "an Operation", ProblemError)
         _check_names(self)
         _check_order(self)
         _check_connected(self)

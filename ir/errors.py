@@ -21,6 +21,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from importlib.util import find_spec
+from reprlib import repr as shown
+from typing import TypeVar
+
+Kind = TypeVar("Kind")
 
 _LONGEST = 1500  # characters of a part of a message; the longest diagnosis has some hundred
 
@@ -38,7 +42,7 @@ class TilewrightError(Exception):
     hint: str | None
 
     def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
-        self.message = _cut(message)
+        self.message = _cut(str(message))
         self.where = where and _cut(where)
         self.hint = hint and _cut(hint)
         super().__init__(self.__str__())
@@ -100,6 +104,15 @@ class StoreError(TilewrightError):
 
 class UnwritableStoreError(StoreError):
     """A result store that the file system does not let us make or write: no permission, no room."""
+
+
+def checked(
+    value: object, kind: type[Kind], what: str, expected: str, error: type[TilewrightError] = TilewrightError
+) -> Kind:
+    """The value, which has to be of that class; `what` is how the message calls it, `expected` what it should be."""
+    if not isinstance(value, kind):
+        raise error(f"{what} is {shown(value)}, expected {expected}")
+    return value
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from math import prod
 
 from .cascade import Cascade, Operation
 from .display import Shown
-from .errors import MappingError
+from .errors import MappingError, checked
 from .mapping import Mapping
 from .nest import Loop, LoopNest, Node
 from .path import OperationPath
@@ -50,6 +50,8 @@ class FusedMapping(Shown):
     _windows: dict[str, frozenset[str]] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
+        checked(self.cascade, Cascade, "the cascade of a fused mapping", "a Cascade", MappingError)
+        checked(self.tree, Tree, "the tree of a fused mapping", "a Tree, as FusedMapping.parse reads one", MappingError)
         object.__setattr__(self, "_exchanges", {})
         object.__setattr__(self, "_windows", {})
         asked = CascadeTree(self.cascade, self.tree)
@@ -78,6 +80,7 @@ class FusedMapping(Shown):
 
         Raises MappingError for a line that is not understood, and for a tree that breaks a rule.
         """
+        checked(cascade, Cascade, "the cascade of a fused mapping", "a Cascade", MappingError)
         return cls(cascade, Tree.parse(text, cascade.operations[0].name if len(cascade.operations) == 1 else ""))
 
     @cached_property

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from .display import Shown
-from .errors import MappingError, did_you_mean
+from .errors import MappingError, checked, did_you_mean
 from .nest import Loop, LoopNest, Node
 from .problem import Problem
 from .tiles import ceil_div
@@ -30,6 +30,8 @@ class Mapping(Shown):
     nest: LoopNest
 
     def __post_init__(self) -> None:
+        checked(self.problem, Problem, "the problem of a mapping", "a Problem", MappingError)
+        checked(self.nest, LoopNest, "the nest of a mapping", "a LoopNest, as LoopNest.parse makes one", MappingError)
         _check_names(self.problem, self.nest)
         for dim, size in self.problem.dims:
             check_cover(self.nest, dim, size)
@@ -53,6 +55,7 @@ def _check_names(problem: Problem, nest: LoopNest) -> None:
                     f"loop over unknown dimension {item.dim!r}", hint=did_you_mean(item.dim, problem.sizes)
                 )
             continue
+        checked(item, Node, "a line of the nest", "a Loop or a Node", MappingError)
         if item.tensor not in {t.name for t in problem.tensors}:
             names = [t.name for t in problem.tensors]
             raise MappingError(

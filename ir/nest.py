@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .display import Shown
-from .errors import MappingError
+from .errors import MappingError, checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,7 @@ class LoopNest(Shown):
     @classmethod
     def parse(cls, text: str) -> LoopNest:
         """Read the text form back; MappingError names the line that is not understood."""
+        checked(text, str, "the nest", "a text of lines such as 'for K in 4' and 'GLB keeps I W'", MappingError)
         items: list[Loop | Node] = []
         for number, line in enumerate(text.splitlines(), 1):
             stripped = line.split("#", 1)[0].strip()

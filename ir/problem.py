@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from .display import Shown
-from .errors import ProblemError, did_you_mean
+from .errors import ProblemError, checked, did_you_mean, shown
 
 Role = Literal["input", "weight", "output"]
 ROLES: tuple[Role, ...] = ("input", "weight", "output")
@@ -70,6 +70,7 @@ class Problem(Shown):
     _sizes: dict[str, int] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
+        _check_kinds(self)
         object.__setattr__(self, "_sizes", dict(self.dims))
         _check_dims(self)
         for tensor in self.tensors:
@@ -112,6 +113,15 @@ class Problem(Shown):
         sizes = " ".join(f"{name}={size}" for name, size in self.dims)
         operands = " * ".join(str(t) for t in self.operands)
         return f"{self.name}: {self.output} += {operands}  ({sizes})"
+
+
+def _check_kinds(problem: Problem) -> None:
+    checked(problem.name, str, "the name of a problem", "a text", ProblemError)
+    for dim in checked(problem.dims, tuple, "the dimensions of a problem", "a tuple of (name, size)", ProblemError):
+        if not (isinstance(dim, tuple) and len(dim) == 2 and isinstance(dim[0], str)):
+            raise ProblemError(f"a dimension is {shown(dim)}, expected (name, size)", where=problem.name)
+    for tensor in checked(problem.tensors, tuple, "the tensors of a problem", "a tuple of Tensors", ProblemError):
+        checked(tensor, Tensor, "a tensor of a problem", "a Tensor", ProblemError)
 
 
 def _check_dims(problem: Problem) -> None:

@@ -27,7 +27,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .errors import MappingError
+from .errors import MappingError, checked
 from .nest import Loop, LoopNest, Node, parse_line, printed_lines
 
 _DEEPEST = 50
@@ -146,6 +146,7 @@ class Tree:
 
         operation  what a text without branches does
         """
+        checked(text, str, "the tree", "a text of lines such as 'for M in 4' and 'branch QK'", MappingError)
         lines = []
         for number, line in enumerate(text.expandtabs(8).splitlines(), 1):
             content = line.split("#", 1)[0].rstrip()

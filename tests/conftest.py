@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,8 @@ from hypothesis import settings
 # How long an example takes says nothing on a machine that does other things too.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+_NUMBERS = itertools.count()
 
 # A shell starts what runs in its background with interrupts ignored, and so would be what the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -32,6 +36,8 @@ def _store_of_the_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 
 @pytest.fixture(autouse=True)
-def _store_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test is answered by another one, nor by the store of whoever runs it."""
-    monkeypatch.setenv("TILEWRIGHT_STORE", str(tmp_path.with_name(f"{tmp_path.name}-store.sqlite3")))
+def _store_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test is answered by another one, nor by the store of whoever runs it. (A folder made by `tmp_path` for each
+    of thousands of tests would take longer than most of them: it looks at all that are there.)"""
+    of_module = Path(os.environ["TILEWRIGHT_STORE"])
+    monkeypatch.setenv("TILEWRIGHT_STORE", str(of_module.with_name(f"store-{next(_NUMBERS)}.sqlite3")))

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,7 @@ def reachable(start: str, edges: Mapping[str, Collection[str]]) -> set[str]:
     return found
 
 
+@cache
 def module_edges() -> dict[str, set[str]]:
     known = {".".join(import_name(path)) for path in MODULES}
     return {".".join(import_name(path)): modules_imported(path, known) for path in MODULES}

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..inputs import checks
 from ..ir import Cascade, Operation, Problem, ProblemError, Rank, Tensor
 from ..ir.expression import is_product
 from ..ir.limits import check_countable
@@ -46,8 +47,16 @@ def cascade(
     Raises ProblemError for a line that cannot be read, sizes that are missing, unknown or disagree, a tensor with two
     producers, a cycle, and operations that do not connect.
     """
-    statements = [read_statement(text) for text in ([operations] if isinstance(operations, str) else operations)]
-    return _cascade(statements, merged_sizes(dict(sizes or {}), size_of_index, "cascade"), name, bits)
+    given = [operations] if isinstance(operations, str) else _lines(operations)
+    counts = {} if sizes is None else checks.mapping(sizes, "the sizes", "a dict such as {'m': 64}", ProblemError)
+    statements = [read_statement(text) for text in given]
+    return _cascade(statements, merged_sizes(dict(counts), size_of_index, "cascade"), name, bits)
+
+
+def _lines(operations: Iterable[str]) -> list[str]:
+    expected = "lines such as 'T[m,n] += A[m,k] * B[k,n]'"
+    lines = checks.items(operations, "the operations", expected, ProblemError)
+    return [checks.text(line, "an operation", f"a text, {expected}", ProblemError) for line in lines]
 
 
 def cascade_from_texts(operations: Iterable[str], sizes: str, *, name: str | None = None) -> Cascade:

@@ -6,23 +6,26 @@ import math
 from dataclasses import dataclass, field
 
 from ...arch import Architecture, Memory
-from ...cost_models import ENERGY, Objective, parse_objective
+from ...cost_models import ENERGY, LATENCY, Objective, parse_objective
 from ...cost_models.cascades import taken_bits
 from ...cost_models.formula import number_text
 from ...ir import Cascade, Problem
 from ..exact.search import ExactSearch
 from ..exact.surroundings import Surroundings
 from ..means import Means, OutOfMeans
+from ..several import STEP
 from ..space import Space
 from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room
-from .weights import Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
 
 @dataclass
 class ExactBranches:
     """Branches of one cascade on one machine.
 
+    proves    whether each answer is the best mapping; else it is the best of the first few that a search comes to, and
+              bounds are what they would be if that were the best
     searches  how many searches have been made
     """
 
@@ -31,9 +34,12 @@ class ExactBranches:
     space: Space
     tiling: Tiling
     means: Means
+    proves: bool = True
     searches: int = 0
-    _rough: dict[tuple[BranchQuestion, Weights], list[tuple[Room, float]]] = field(default_factory=dict)
-    _known: dict[tuple[BranchQuestion, Weights], list[tuple[Room, BranchAnswer]]] = field(default_factory=dict)
+    _rough: dict[tuple[BranchQuestion, Weights], list[tuple[Room, float]]] = field(init=False, default_factory=dict)
+    _known: dict[tuple[BranchQuestion, Weights], list[tuple[Room, BranchAnswer]]] = field(
+        init=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in self.cascade}
@@ -52,7 +58,7 @@ class ExactBranches:
         if found is not None:
             return found
         bound = self.bound(question, weights)
-        answer = BranchAnswer(bound) if bound >= cutoff else self._solved(question, weights, cutoff)
+        answer = BranchAnswer(bound) if bound >= cutoff else self._best(question, weights, cutoff)
         known.append((question.room, answer))
         around = question.operation, question.homes, question.divides, question.apart, weights
         self._larger.setdefault(around, []).append((question, question.room, answer))
@@ -74,6 +80,28 @@ class ExactBranches:
                 best = part * answer.bound
         return best
 
+    def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
+        """Mappings that weigh less than the cutoff, of which no other one has as little energy and latency: one after
+        the other, each the least energy of all that are faster than the one before.
+
+        Raises OutOfMeans when time or memory run out first."""
+        least = [self.least(question, alone).mapping for alone in (ENERGY_ALONE, LATENCY_ALONE)]
+        found: list[BranchMapping] = []
+        if least[0] is None or least[1] is None:
+            return found
+        most_energy = (cutoff - weights.latency * least[1].latency_cycles) / weights.energy
+        most_latency = (cutoff - weights.energy * least[0].energy_pj) / weights.latency
+        while most_latency >= least[1].latency_cycles and most_energy >= least[0].energy_pj:
+            cheapest = self._mapping(question, ENERGY.capped(latency=_finite(most_latency)), most_energy)
+            if cheapest is None:
+                break
+            capped = LATENCY.capped(energy=cheapest.energy_pj)
+            point = self._mapping(question, capped, math.inf) or cheapest
+            if weights.of(point.energy_pj, point.latency_cycles) < cutoff:
+                found.append(point)
+            most_latency = point.latency_cycles * (1 - STEP)
+        return found
+
     def _at_once(self, question: BranchQuestion, weights: Weights) -> float:
         """What the search says before anything is decided; between rooms for which it says the same, the same."""
         key = question.roomless(), weights
@@ -82,7 +110,7 @@ class ExactBranches:
         for _, bound in above:
             if any(bound == other and _holds(question.room, room) for room, other in known):
                 return bound
-        bound = _scale(weights) * self._search(question, weights).least_bound()
+        bound = _scale(weights) * self._search(question, objective_of(weights)).least_bound()
         known.append((question.room, bound))
         return bound
 
@@ -90,7 +118,30 @@ class ExactBranches:
         """The question without what its answer does not depend on."""
         return question.idle() if weights.energy_only and not self.arch.total_leakage_pj_per_cycle else question
 
-    def _search(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> ExactSearch:
+    def _best(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
+        mapping = self._mapping(question, objective_of(weights), cutoff / _scale(weights))
+        if mapping is None:
+            return BranchAnswer(cutoff)
+        return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
+
+    def _mapping(self, question: BranchQuestion, objective: Objective, ceiling: float) -> BranchMapping | None:
+        """The best mapping for an objective; None where all are at the ceiling or above, or nothing fits."""
+        self.searches += 1
+        search = self._search(question, objective, ceiling)
+        if not search.solve(self.proves):
+            if search.out_of_time:
+                raise OutOfMeans
+            return None
+        best = search.found[0]
+        if self.proves and search.out_of_time and search.frontier.bound < best.value:
+            raise OutOfMeans
+        outside = {memory for memory, _, _ in question.room}
+        taken = taken_bits(best.mapping, search.machine)
+        used = tuple((each.memory, each.role, each.bits) for each in taken if each.memory in outside)
+        items = best.mapping.nest.items[len(search.original.tensors) :]
+        return BranchMapping(best.cost.energy_pj, best.cost.latency_cycles, used, items)
+
+    def _search(self, question: BranchQuestion, objective: Objective, ceiling: float = math.inf) -> ExactSearch:
         """The search that answers a question."""
         operation = self.cascade.operation(question.operation)
         machine = machine_with_room(self.arch, question.room)
@@ -104,36 +155,22 @@ class ExactBranches:
         return ExactSearch(
             problem,
             machine,
-            objective_of(weights),
+            objective,
             "perfect" if question.divides else self.tiling,
             "uneven" if question.apart else self.space,
             means=self.means,
             surroundings=around,
-            ceiling=cutoff / _scale(weights),
+            ceiling=ceiling,
         )
-
-    def _solved(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
-        self.searches += 1
-        search = self._search(question, weights, cutoff)
-        if not search.solve():
-            if search.out_of_time:
-                raise OutOfMeans
-            return BranchAnswer(cutoff)
-        best = search.found[0]
-        if search.out_of_time and search.frontier.bound < best.value:
-            raise OutOfMeans
-        outside = {memory for memory, _, _ in question.room}
-        used = tuple(
-            (t.memory, t.role, t.bits) for t in taken_bits(best.mapping, search.machine) if t.memory in outside
-        )
-        items = best.mapping.nest.items[len(search.original.tensors) :]
-        mapping = BranchMapping(best.cost.energy_pj, best.cost.latency_cycles, used, items)
-        return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
 
 
 def _scale(weights: Weights) -> float:
     """What a weighted sum is of what `objective_of` says."""
     return weights.energy or weights.latency
+
+
+def _finite(limit: float) -> float | None:
+    return limit if limit < math.inf else None
 
 
 def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[str]) -> float | None:

@@ -75,8 +75,8 @@ class TreeSearch:
     incumbent: FoundPart | None = None
     open_bound: float = 0.0
     pruned: Counter[str] = field(default_factory=Counter)
-    _known: dict[VisitedPart, Outcome] = field(default_factory=dict)
-    _seconds: dict[str, float] = field(default_factory=dict)
+    _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
+    _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         placing, fuses = Placing(self.cascade, self.memories, self.space), self.fuse != "none"

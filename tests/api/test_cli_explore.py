@@ -25,14 +25,14 @@ def run(*arguments: object) -> Any:
     return CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(argument) for argument in arguments])
 
 
-@pytest.fixture
-def tiny(tmp_path: Path) -> Path:
-    path = tmp_path / "tiny.yaml"
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("networks") / "tiny.yaml"
     path.write_text(NETWORK.format(name="tiny"), encoding="utf-8")
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def exploration(tiny: Path) -> Exploration:
     return tw.explore(tiny, "eyeriss", SWEEPS[1::2], workers=1)
 
@@ -121,15 +121,19 @@ def test_limits_leave_points_out(tiny: Path, tmp_path: Path) -> None:
 def test_sizes_that_change_alone_are_told(exploration: Exploration, tiny: Path) -> None:
     assert len(exploration.notes) == 1
     assert "GLB has sizes from 4 KiB to 16 KiB, and an access costs 6 pJ at all of them" in exploration.notes[0]
-    shown = run("explore", "--network", tiny, "--arch", "eyeriss", *SWEEPS, "--workers", 1).stdout
+    shown = run(
+        "explore", "--network", tiny, "--arch", "eyeriss", *SWEEPS, "--tiling", "perfect", "--workers", 1
+    ).stdout
     assert "GLB has sizes from 4 KiB to 16 KiB" in shown
     followed = {"GLB.read": "6 pJ * (size / 108 KiB)**0.5", "GLB.write": "read", "GLB.area": "1 mm2 * (size / 1 MiB)"}
-    assert tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=followed, workers=1).notes == ()
-    only_area = tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=followed | {"GLB.area": "1 mm2"}, workers=1)
+    assert tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=followed, tiling="perfect", workers=1).notes == ()
+    only_area = tw.explore(
+        tiny, "eyeriss", SWEEPS[1::2], settings=followed | {"GLB.area": "1 mm2"}, tiling="perfect", workers=1
+    )
     assert "it takes 1 mm2 at all of them" in only_area.notes[0]
     estimated = {"GLB.read": "estimate", "GLB.write": "estimate"}
-    assert tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=estimated, workers=1).notes == ()
-    assert tw.explore(tiny, "eyeriss", ["array=2x2,4x4"], workers=1).notes == ()
+    assert tw.explore(tiny, "eyeriss", SWEEPS[1::2], settings=estimated, tiling="perfect", workers=1).notes == ()
+    assert tw.explore(tiny, "eyeriss", ["array=2x2,4x4"], tiling="perfect", workers=1).notes == ()
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from tilewright.arch import Architecture
 from tilewright.ir import Problem
 
 LAYERS = {
-    "3x3": tw.conv2d(K=16, C=8, P=4, Q=4, R=3, S=3),
-    "depthwise": tw.conv2d(K=16, C=16, P=8, Q=8, R=3, S=3, groups=16),
+    "3x3": tw.conv2d(K=4, C=4, P=4, Q=4, R=3, S=3),
+    "depthwise": tw.conv2d(K=8, C=8, P=6, Q=6, R=3, S=3, groups=8),
     "gemm": tw.gemm(M=16, N=16, K=32),
 }
 

@@ -14,6 +14,7 @@ from batches import NETWORK
 
 WRONG: tuple[Any, ...] = (3, 1.5, None, [3], {3: 4}, b"x", object(), np.float64(1.5))
 LAYER, ARCH = tw.gemm(4, 4, 4), tw.load_arch("three_level")
+PAIR = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=2, n=2, k=2, p=2)
 ONE: Any = {"workers": 1, "cache": False}
 
 
@@ -33,6 +34,29 @@ CALLS: dict[str, tuple[Callable[[Any], object], str, tuple[object, ...]]] = {
     "load_arch": (lambda x: tw.load_arch(x), "the architecture is", ()),
     "set": (lambda x: tw.load_arch("eyeriss", x), "set", (None,)),
     "load_mapping": (lambda x: tw.load_mapping(x), "the mapping is", ()),
+    "operations": (lambda x: tw.cascade(x, m=2), "the operations|an operation is", ()),
+    "operation": (lambda x: tw.cascade([x], m=2), "an operation is", ()),
+    "cascade's sizes": (lambda x: tw.cascade(["T[m] += A[m,k]"], x), "sizes|size", ()),
+    "cascade_of": (lambda x: tw.cascade_of(x, "conv1"), "the network is", ()),
+    "cascade_of layers": (lambda x: tw.cascade_of("alexnet", x), "the layers", ()),
+    "cascade's arch": (lambda x: tw.search(PAIR, x), "the architecture is", ()),
+    "fuse": (lambda x: tw.search(PAIR, ARCH, fuse=x), "fuse", (None,)),
+    "buffers": (lambda x: tw.plan_memory(x), "buffers|a buffer|the file", ()),
+    "capacity": (lambda x: tw.plan_memory([("x", 0, 2, 8)], x), "the capacity is", (3, None)),
+    "in_place": (lambda x: tw.plan_memory([("x", 0, 2, 8)], in_place=x), "in_place|a pair is", ()),
+    "simulate": (lambda x: tw.simulate(x, ARCH), "the mapping is", ()),
+    "simulate on": (lambda x: tw.simulate(mapping().mapping, x), "the architecture is", ()),
+    "nest text": (lambda x: tw.LoopNest.parse(x), "the nest is", ()),
+    "tree text": (lambda x: tw.FusedMapping.parse(PAIR, x), "the tree is", ()),
+    "tree's cascade": (lambda x: tw.FusedMapping.parse(x, "for M in 4"), "the cascade of", ()),
+    "Mapping": (lambda x: tw.Mapping(LAYER, x), "the nest of a mapping", ()),
+    "Mapping's problem": (lambda x: tw.Mapping(x, mapping().mapping.nest), "the problem of", ()),
+    "Mapping's lines": (lambda x: tw.Mapping(LAYER, tw.LoopNest((x,))), "a line of the nest", ()),
+    "Cascade": (lambda x: tw.Cascade("pair", x), "the operations of a cascade", ()),
+    "Cascade's": (lambda x: tw.Cascade("pair", (x,)), "an operation of", ()),
+    "Problem": (lambda x: tw.Problem("layer", x, ()), "the dimensions of", ()),
+    "Problem's": (lambda x: tw.Problem("layer", (("M", 4),), (x,)), "a tensor of", ()),
+    "FusedMapping": (lambda x: tw.FusedMapping(PAIR, x), "the tree of", ()),
     "problem": (lambda x: tw.search(x, ARCH), "the problem is", ()),
     "arch": (lambda x: tw.search(LAYER, x), "the architecture is", ()),
     "objective": (lambda x: tw.search(LAYER, ARCH, x), "objective", ()),

@@ -16,7 +16,7 @@ from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, MappingError
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
 
-SEEDS, BLOCK = 40, 4
+SEEDS, BLOCK = 20, 4
 SAMPLES = 4
 """Whole trees that are counted for a case."""
 

@@ -51,7 +51,7 @@ def test_the_constraint_model_has_them_too() -> None:
     assert cost.edp == bound == 4488
 
 
-SEEDS = 200
+SEEDS = 100
 MOST_MAPPINGS = 500
 
 

@@ -172,7 +172,7 @@ def test_room_is_compared_in_all_memories(monkeypatch: pytest.MonkeyPatch) -> No
     assert pairs > 20
 
 
-@pytest.mark.parametrize("seeds", blocks(80, 10))
+@pytest.mark.parametrize("seeds", blocks(40, 10))
 def test_a_row_left_aside_leads_to_nothing_better(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     found: Counter[str] = Counter()
     for seed in seeds:

@@ -57,7 +57,7 @@ def check_case(problem: Problem, arch: Architecture, most: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seeds", blocks(80, 20))
+@pytest.mark.parametrize("seeds", blocks(40, 20))
 def test_optimum_of_brute_force(seeds: range) -> None:
     assert sum(map(check, seeds)) > 2
 

@@ -19,7 +19,7 @@ from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import TILINGS
 from tilewright.workloads import conv2d
 
-SEEDS = 30
+SEEDS = 20
 MOST_MAPPINGS = 700
 
 

@@ -20,7 +20,7 @@ from tilewright.mapper.exact.hierarchy import MAC
 from tilewright.mapper.exact.windows import fewest_sums
 from tilewright.mapper.tilings import TILINGS
 
-SEEDS = 480
+SEEDS = 240
 BLOCK = 60
 Words = Counter[tuple[str, str, str]]
 """Words by memory, tensor, and "read" or "write"."""

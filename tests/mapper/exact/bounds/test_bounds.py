@@ -155,7 +155,7 @@ def mappings_that_fit(mappings: Iterator[Mapping], arch: Architecture) -> Iterat
 MOST_MAPPINGS = 160
 
 
-@pytest.mark.parametrize("seeds", blocks(100, 20))
+@pytest.mark.parametrize("seeds", blocks(60, 20))
 def test_every_mapping_of_small_spaces(seeds: range) -> None:
     """Half of the time placements and arrays are decided in as many steps as possible."""
     found: Counter[str] = Counter()
@@ -219,7 +219,7 @@ def test_groups_at_once_are_bounded_as_one_by_one() -> None:
     assert stacks > 10
 
 
-@pytest.mark.parametrize("seeds", blocks(48, 12))
+@pytest.mark.parametrize("seeds", blocks(24, 12))
 @pytest.mark.parametrize("most_cells", [30, 100_000])
 def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int) -> None:
     """Lattices whose cells hold several tiles, too."""

@@ -54,7 +54,7 @@ def bound_of(batch: Batch, arrays: Arrays, context: SearchContext) -> float:
     return float((row.costs + bounds.at(bounds.table(row.state), one, np.zeros(1, dtype=np.int64)))[0, 0])
 
 
-@pytest.mark.parametrize("seeds", blocks(160, 40))
+@pytest.mark.parametrize("seeds", blocks(80, 40))
 def test_the_bound_is_the_optimum(seeds: range) -> None:
     compared: Counter[int] = Counter()
     for seed in seeds:
