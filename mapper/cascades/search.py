@@ -292,7 +292,8 @@ class CascadeSearch:
 
     def _first_tree(self, search: TreeSearch, cutoff: float) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
-        that come to hand for its branches. It leaves less to look at, and is there when time runs out."""
+        that come to hand for its branches. It leaves less to look at, and is there when time runs out.
+        What it learns of parts and branches stays its own: these are no proven answers."""
         if not isinstance(self.solver, ExactBranches):
             return None
         means = self.means.share(FIRST_SHARE).at_most(FIRST_SECONDS)
