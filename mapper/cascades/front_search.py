@@ -47,7 +47,7 @@ class FrontSearch(TreeSearch):
     Raises OutOfMeans when time or memory run out.
     """
 
-    _fronts: dict[VisitedPart, _Known] = field(default_factory=dict)
+    _fronts: dict[VisitedPart, _Known] = field(init=False, default_factory=dict)
 
     def explore(self, names: Sequence[str], cutoff: Callable[[], float], take: Callable[[FoundPart], None]) -> None:
         """Hand over all trees of the whole cascade that weigh less than a cutoff, which may fall with what is found,
@@ -97,7 +97,7 @@ class FrontSearch(TreeSearch):
     def _fronts_with_loops(self, part: VisitedPart, loops: Loops, cutoff: float) -> Iterator[FoundPart]:
         self.means.check()
         for nodes in self.nodes.combined(part, self.nodes.by_tensor(part, loops), cutoff):
-            if nodes.bound >= cutoff:
+            if nodes.bound >= cutoff or self._close(part, loops, nodes) >= cutoff:
                 continue
             inside, visits = self._inside(part, loops, nodes), math.prod(loop.trips for loop in loops)
             left = (cutoff - self.weights.energy * nodes.energy_pj) / visits

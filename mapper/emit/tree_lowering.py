@@ -83,7 +83,7 @@ class _OperationLowering(Lowering):
             self._variables[step] = variables[place]
 
     @property
-    def variables(self) -> dict[Step, Variable]:  # type: ignore[override]
+    def variables(self) -> dict[Step, Variable]:
         return self._variables
 
     @property
@@ -210,8 +210,8 @@ class TreeLowering:
                 less, more = begin - base[i], begin + Affine.of(span) - ends[i]
                 if less.terms or more.terms:
                     raise self._refused(f"{array.tensor.name} is read by other steps than it is written")
-                end = begin + Affine.of(span)
                 low[i] = begin if (begin - low[i]).constant < 0 else low[i]
+                end = begin + Affine.of(span)
                 high[i] = end if (end - high[i]).constant > 0 else high[i]
         shape = tuple((h - b).constant for h, b in zip(high, low, strict=True))
         return _Tile(replace(array, shape=shape), tuple(low))
