@@ -237,6 +237,8 @@ def test_bounds_and_spaces() -> None:
         (["search", "--op", LINES[0], "--op", "T[m,n] = A[m,n]", "m=2,k=2,n=2", *ON], "expected one producer"),
         (["search", "nothing.yaml", *ON], "nothing.yaml: no such file"),
         (["search", "chain.yaml"], "no architecture is given"),
+        (["compare", "--networks", "chain.yaml", "--archs", "eyeriss"], "found a cascade of operations, expected a ne"),
+        (["roofline", "chain.yaml", *ON[:2]], "found a cascade of operations, expected a network"),
         (["explain", "chain.yaml", *ON[:2], "--dataflow", "x"], "--dataflow: this option does not know cascades yet"),
     ],
 )
