@@ -30,7 +30,7 @@ def picture(svg: str, what: str) -> str:
 
 def document(title: str, body: str) -> str:
     """A whole file around such parts."""
-    head = f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
+    head = '<!doctype html><html lang="en"><head><meta charset="utf-8">'
     head += f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title></head>'
     return f'{head}<body style="font-family:sans-serif;margin:1em">{body}</body></html>\n'
 
