@@ -52,6 +52,10 @@ class Means:
             return self
         return Means(time.perf_counter() + part * self.seconds_left, self.memory_limit)
 
+    def at_most(self, seconds: float) -> Means:
+        """Means with no more than so much of the time that is left."""
+        return Means(min(self.deadline, time.perf_counter() + seconds), self.memory_limit)
+
     @property
     def expired(self) -> bool:
         """Whether the time is up."""

@@ -47,7 +47,7 @@ class FrontSearch(TreeSearch):
     Raises OutOfMeans when time or memory run out.
     """
 
-    _fronts: dict[VisitedPart, _Known] = field(default_factory=dict)
+    _fronts: dict[VisitedPart, _Known] = field(init=False, default_factory=dict)
 
     def explore(self, names: Sequence[str], cutoff: Callable[[], float], take: Callable[[FoundPart], None]) -> None:
         """Hand over all trees of the whole cascade that weigh less than a cutoff, which may fall with what is found,

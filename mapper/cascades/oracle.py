@@ -24,6 +24,8 @@ from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 class ExactBranches:
     """Branches of one cascade on one machine.
 
+    proves    whether each answer is the best mapping; else it is the best of the first few that a search comes to, and
+              bounds are what they would be if that were the best
     searches  how many searches have been made
     """
 
@@ -32,39 +34,46 @@ class ExactBranches:
     space: Space
     tiling: Tiling
     means: Means
+    proves: bool = True
     searches: int = 0
-    _known: dict[tuple[BranchQuestion, Weights], list[tuple[Room, BranchAnswer]]] = field(default_factory=dict)
+    _rough: dict[tuple[BranchQuestion, Weights], list[tuple[Room, float]]] = field(init=False, default_factory=dict)
+    _known: dict[tuple[BranchQuestion, Weights], list[tuple[Room, BranchAnswer]]] = field(
+        init=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in self.cascade}
         self._larger: dict[
-            tuple[str, tuple[tuple[str, str], ...], bool, Weights], list[tuple[BranchQuestion, Room, BranchAnswer]]
+            tuple[str, tuple[tuple[str, str], ...], bool, bool, Weights],
+            list[tuple[BranchQuestion, Room, BranchAnswer]],
         ] = {}
 
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff.
 
         Raises OutOfMeans when time or memory run out first."""
-        if weights.energy_only and not self.arch.total_leakage_pj_per_cycle:
-            question = question.idle()
+        question = self._relevant(question, weights)
         known = self._known.setdefault((question.roomless(), weights), [])
         found = _that_fits(known, question.room, cutoff)
         if found is not None:
             return found
-        answer = self._search(question, weights, cutoff)
+        bound = self.bound(question, weights)
+        answer = BranchAnswer(bound) if bound >= cutoff else self._best(question, weights, cutoff)
         known.append((question.room, answer))
-        around = question.operation, question.homes, question.divides, weights
+        around = question.operation, question.homes, question.divides, question.apart, weights
         self._larger.setdefault(around, []).append((question, question.room, answer))
         return answer
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
-        """What the mapping weighs at least, by what is known of larger tiles with as much room.
+        """What the mapping weighs at least: by what the search says before anything is decided, and by what is known of
+        larger tiles with as much room.
 
         All visits that one of a larger tile stands for can be done in it, one after the other: its loops around theirs.
         So each of them costs in the mean no less than its part of the larger one.
         """
-        best = 0.0
-        alike = question.operation, question.homes, question.divides, weights
+        question = self._relevant(question, weights)
+        best = self._at_once(question, weights)
+        alike = question.operation, question.homes, question.divides, question.apart, weights
         for known, room, answer in self._larger.get(alike, ()):
             part = _part_of(question, known, self._sums[question.operation])
             if part is not None and part * answer.bound > best and _holds(room, question.room):
@@ -93,9 +102,24 @@ class ExactBranches:
             most_latency = point.latency_cycles * (1 - STEP)
         return found
 
-    def _search(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
-        ceiling = cutoff / weights.energy if weights.energy else cutoff
-        mapping = self._mapping(question, objective_of(weights), ceiling)
+    def _at_once(self, question: BranchQuestion, weights: Weights) -> float:
+        """What the search says before anything is decided; between rooms for which it says the same, the same."""
+        key = question.roomless(), weights
+        known = self._rough.setdefault(key, [])
+        above = [(room, bound) for room, bound in known if _holds(room, question.room)]
+        for _, bound in above:
+            if any(bound == other and _holds(question.room, room) for room, other in known):
+                return bound
+        bound = _scale(weights) * self._search(question, objective_of(weights)).least_bound()
+        known.append((question.room, bound))
+        return bound
+
+    def _relevant(self, question: BranchQuestion, weights: Weights) -> BranchQuestion:
+        """The question without what its answer does not depend on."""
+        return question.idle() if weights.energy_only and not self.arch.total_leakage_pj_per_cycle else question
+
+    def _best(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
+        mapping = self._mapping(question, objective_of(weights), cutoff / _scale(weights))
         if mapping is None:
             return BranchAnswer(cutoff)
         return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
@@ -103,6 +127,22 @@ class ExactBranches:
     def _mapping(self, question: BranchQuestion, objective: Objective, ceiling: float) -> BranchMapping | None:
         """The best mapping for an objective; None where all are at the ceiling or above, or nothing fits."""
         self.searches += 1
+        search = self._search(question, objective, ceiling)
+        if not search.solve(self.proves):
+            if search.out_of_time:
+                raise OutOfMeans
+            return None
+        best = search.found[0]
+        if self.proves and search.out_of_time and search.frontier.bound < best.value:
+            raise OutOfMeans
+        outside = {memory for memory, _, _ in question.room}
+        taken = taken_bits(best.mapping, search.machine)
+        used = tuple((each.memory, each.role, each.bits) for each in taken if each.memory in outside)
+        items = best.mapping.nest.items[len(search.original.tensors) :]
+        return BranchMapping(best.cost.energy_pj, best.cost.latency_cycles, used, items)
+
+    def _search(self, question: BranchQuestion, objective: Objective, ceiling: float = math.inf) -> ExactSearch:
+        """The search that answers a question."""
         operation = self.cascade.operation(question.operation)
         machine = machine_with_room(self.arch, question.room)
         machine = machine.model_copy(update={"mac": self.arch.mac.of(operation.kind)})
@@ -112,28 +152,21 @@ class ExactBranches:
             question.again,
             {memory: (read, written) for memory, read, written in question.busy},
         )
-        search = ExactSearch(
+        return ExactSearch(
             problem,
             machine,
             objective,
             "perfect" if question.divides else self.tiling,
-            self.space,
+            "uneven" if question.apart else self.space,
             means=self.means,
             surroundings=around,
             ceiling=ceiling,
         )
-        if not search.solve():
-            if search.out_of_time:
-                raise OutOfMeans
-            return None
-        best = search.found[0]
-        if search.out_of_time and search.frontier.bound < best.value:
-            raise OutOfMeans
-        outside = {memory for memory, _, _ in question.room}
-        used = tuple((t.memory, t.role, t.bits) for t in taken_bits(best.mapping, machine) if t.memory in outside)
-        return BranchMapping(
-            best.cost.energy_pj, best.cost.latency_cycles, used, best.mapping.nest.items[len(problem.tensors) :]
-        )
+
+
+def _scale(weights: Weights) -> float:
+    """What a weighted sum is of what `objective_of` says."""
+    return weights.energy or weights.latency
 
 
 def _finite(limit: float) -> float | None:

@@ -21,11 +21,11 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
-from ...cost_models import ENERGY, LATENCY, Capped, Objective
+from ...cost_models import LATENCY, Capped, Objective
 from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...cost_models.objective import LIMIT_TOLERANCE
 from ...ir import Cascade, FusedMapping, InfeasibleError, MappingError, Node, TilewrightError, Tree, UndecidedError
@@ -40,12 +40,15 @@ from .regions import Box, heaviest, least_value
 from .tables import TableBranches, supports
 from .tree_search import Fuse, TreeSearch
 from .upper_memories import UpperMemories
-from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_of
 
 Kind = TypeVar("Kind", bound=TreeSearch)
 
 MOST_ORDERS = 1_000
 """Orders of independent operations that are looked at."""
+
+FIRST_SHARE, FIRST_SECONDS = 0.25, 3.0
+"""Of the time that is left, and at most, for a first tree."""
 
 FAST = 1e6
 """How much more latency weighs than energy where the fastest mapping is looked for, and of equally fast ones the one of
@@ -140,10 +143,10 @@ class CascadeSearch:
 
     def _explore(self) -> None:
         if not self.whole_front:
-            for objective, alone in ((ENERGY, ENERGY_ALONE), (LATENCY, LATENCY_ALONE)):
-                if self.question.objective == objective:
-                    self._solve(alone)
-                    return
+            alone = weights_of(self.question.objective)
+            if alone is not None:
+                self._solve(alone)
+                return
         least = self._solve(ENERGY_ALONE)
         if least is None or not self._matters(least.energy, 0.0):
             return
@@ -243,7 +246,7 @@ class CascadeSearch:
     def _solve(self, weights: Weights) -> _Corner | None:
         """The least of one weighted sum."""
         if not self._corners and self.question.fuse != "none":
-            apart = self._least(weights, math.inf, fuse="none")[1]
+            apart = self._apart(weights)
             corner = None if apart is None else self._evaluated(apart)
             if corner is not None:
                 self._corners.append(corner)
@@ -261,12 +264,20 @@ class CascadeSearch:
             raise OutOfMeans
         return min(self._corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
 
+    def _apart(self, weights: Weights) -> FoundPart | None:
+        """A tree with nothing fused, to fall back on: the best one where that takes no time."""
+        if isinstance(self.solver, ExactBranches):
+            return self._first_tree(self._tree_search(weights, fuse="none"), math.inf)
+        return self._least(weights, math.inf, fuse="none")[1]
+
     def _least(
         self, weights: Weights, cutoff: float, wide_sums: bool = False, fuse: Fuse | None = None
     ) -> tuple[float, FoundPart | None]:
         """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
         search: TreeSearch = self._tree_search(weights, wide_sums, fuse)
-        best: FoundPart | None = None
+        best = self._first_tree(search, cutoff)
+        if best is not None:
+            cutoff = weights.of(best.energy_pj, best.latency_cycles)
         try:
             for names in self._orders():
                 outcome = search.whole(names, cutoff)
@@ -277,7 +288,24 @@ class CascadeSearch:
         self.branches += search.branches
         self.pruned.update(search.pruned)
         bound = cutoff if not self.out_of_means else min(cutoff, search.open_bound)
-        return bound, best or search.incumbent
+        return bound, search.incumbent or best
+
+    def _first_tree(self, search: TreeSearch, cutoff: float) -> FoundPart | None:
+        """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
+        that come to hand for its branches. It leaves less to look at, and is there when time runs out.
+        What it learns of parts and branches stays its own: these are no proven answers."""
+        if not isinstance(self.solver, ExactBranches):
+            return None
+        means = self.means.share(FIRST_SHARE).at_most(FIRST_SECONDS)
+        first = replace(search, solver=replace(self.solver, means=means, proves=False), means=means)
+        best: FoundPart | None = None
+        try:
+            for names in self._orders():
+                best = first.whole(names, cutoff).found or best
+                cutoff = cutoff if best is None else first.weights.of(best.energy_pj, best.latency_cycles)
+        except OutOfMeans:
+            best = first.incumbent or best
+        return best if best is not None and self._evaluated(best) is not None else None
 
     def _tree_search(
         self,
@@ -409,9 +437,9 @@ def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
 def bound_cascade(question: CascadeQuestion) -> float:
     """What no tree of the cascade has less of, seen without a search over trees; 0 where there are no means to see it.
 
-    Raises TilewrightError for what cannot be searched, and for objectives other than energy and latency.
+    Raises TilewrightError for what cannot be searched, and for objectives that do not add up over operations.
     """
-    weights = {ENERGY: ENERGY_ALONE, LATENCY: LATENCY_ALONE}.get(question.objective)
+    weights = weights_of(question.objective)
     if weights is None:
         raise TilewrightError(f"objective {question.objective.name} has no bound that adds up over operations")
     return _search(question).least_of(weights)

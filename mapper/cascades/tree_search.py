@@ -22,12 +22,14 @@ below the best part found.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ...ir import Cascade, Loop, Node, Tree
 from ..certificate import RELATIVE_TOLERANCE
@@ -73,8 +75,8 @@ class TreeSearch:
     incumbent: FoundPart | None = None
     open_bound: float = 0.0
     pruned: Counter[str] = field(default_factory=Counter)
-    _known: dict[VisitedPart, Outcome] = field(default_factory=dict)
-    _seconds: dict[str, float] = field(default_factory=dict)
+    _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
+    _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         placing, fuses = Placing(self.cascade, self.memories, self.space), self.fuse != "none"
@@ -139,33 +141,49 @@ class TreeSearch:
     # ---- loops and nodes above a split -----------------------------------------------------------------------------
 
     def _several(self, part: VisitedPart, cutoff: float, is_root: bool) -> Outcome:
-        if self.bounds.of(part) >= cutoff:
-            return Outcome(self.bounds.of(part))
+        least = self.bounds.of(part)
+        if least >= cutoff:
+            return Outcome(least)
         every = self.loops.choices(part, cutoff) if self.fuse == "all" else ()
-        choices = sorted(every, key=lambda choice: choice[0])
-        if is_root:  # without loops at the top, most of all trees are open still: a good one helps to leave them aside
-            choices.append((self.bounds.of(part), ()))
-        best = Outcome(cutoff)
-        for bound, loops in choices:
-            if bound >= _below(best):
-                self.pruned["loops"] += 1
-                continue
-            if is_root:
-                self.open_bound = min(bound, choices[-1][0])
-            best = self._with_loops(part, loops, best)
-            if is_root and best.found is not None:
-                self.incumbent = best.found
+        if not is_root:
+            return self._best_of(part, every, Outcome(cutoff))
+        # Without loops at the top, most of all trees are open still: a good one helps to leave them aside.
+        best = self._best_of(part, every, Outcome(cutoff), least)
+        return self._best_of(part, [(least, ())], best, least)
+
+    def _best_of(
+        self, part: VisitedPart, choices: Iterable[tuple[float, Loops]], best: Outcome, at_root: float | None = None
+    ) -> Outcome:
+        """The best of a part with some loops, if it is better than what is known: always what has the lowest bound is
+        looked at next, be it loops, nodes with them, or these with a closer bound.
+
+        at_root  of the whole cascade: what no choice left for later weighs less than
+        """
+        waiting: list[_Waiting] = [_Waiting(bound, 0, i, loops) for i, (bound, loops) in enumerate(choices)]
+        heapq.heapify(waiting)
+        number = itertools.count(len(waiting))
+        while waiting and waiting[0].bound < _below(best):
+            self.means.check()
+            if at_root is not None:
+                self.open_bound = min(waiting[0].bound, at_root)
+            bound, _, _, loops, nodes, is_close = heapq.heappop(waiting)
+            if nodes is None:
+                for chosen in self.nodes.combined(part, self.nodes.by_tensor(part, loops), _below(best)):
+                    heapq.heappush(waiting, _Waiting(max(bound, chosen.bound), -1, next(number), loops, chosen))
+            elif not is_close:
+                close = max(bound, self._close(part, loops, nodes))
+                heapq.heappush(waiting, _Waiting(close, -2, next(number), loops, nodes, True))
+            else:
+                best = self._with_nodes(part, loops, nodes, best)
+                if at_root is not None and best.found is not None:
+                    self.incumbent = best.found
+        self.pruned["loops"] += sum(left.nodes is None for left in waiting)
         return best
 
-    def _with_loops(self, part: VisitedPart, loops: Loops, best: Outcome) -> Outcome:
-        """The best of a part with some loops, if it is better than what is known."""
-        self.means.check()
-        nodes = self.nodes.by_tensor(part, loops)
-        for chosen in sorted(self.nodes.combined(part, nodes, _below(best)), key=lambda each: each.bound):
-            if chosen.bound >= _below(best):
-                break
-            best = self._with_nodes(part, loops, chosen, best)
-        return best
+    def _close(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> float:
+        """What a part weighs at least with some loops and nodes, by what its operations would be asked below them."""
+        visits = math.prod(loop.trips for loop in loops)
+        return self.weights.energy * nodes.energy_pj + visits * self.bounds.close(self._inside(part, loops, nodes))
 
     # ---- the split -----------------------------------------------------------------------------------------
 
@@ -321,6 +339,20 @@ class Split:
     branches: tuple[Tree, ...] = ()
     stored: frozenset[str] = frozenset()
     exchanged: frozenset[tuple[str, str]] = frozenset()
+
+
+class _Waiting(NamedTuple):
+    """A choice that has not been looked at: the lowest bound is next, and of equal ones what is decided further.
+
+    is_close  whether the bound is that of what operations would be asked
+    """
+
+    bound: float
+    later: int
+    number: int
+    loops: Loops
+    nodes: NodeChoice | None = None
+    is_close: bool = False
 
 
 def _below(best: Outcome) -> float:
