@@ -29,7 +29,6 @@ class BranchQuestion:
     again      visits that add to one output tile, one after the other: in all but the first of them the tile is filled
                from its home, and first updates read. Costs are means over these visits
     divides    whether all tiles inside divide those of the visit: only a loop above may leave a ragged last step
-    apart      whether nodes of one memory may stand at depths of their own in the even space too
     busy       what the nodes above need for this operation: bits read and written per visit, by memory. It takes
                cycles of ports, and no energy here
     """
@@ -41,7 +40,6 @@ class BranchQuestion:
     again: int = 1
     busy: tuple[tuple[str, float, float], ...] = ()
     divides: bool = False
-    apart: bool = False
 
     def idle(self) -> BranchQuestion:
         """The same with nothing else at the ports."""

@@ -36,7 +36,6 @@ class ExactBranches:
     means: Means
     proves: bool = True
     searches: int = 0
-    _rough: dict[tuple[BranchQuestion, Weights], list[tuple[Room, float]]] = field(init=False, default_factory=dict)
     _known: dict[tuple[BranchQuestion, Weights], list[tuple[Room, BranchAnswer]]] = field(
         init=False, default_factory=dict
     )
@@ -44,7 +43,7 @@ class ExactBranches:
     def __post_init__(self) -> None:
         self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in self.cascade}
         self._larger: dict[
-            tuple[str, tuple[tuple[str, str], ...], bool, bool, Weights],
+            tuple[str, tuple[tuple[str, str], ...], bool, Weights],
             list[tuple[BranchQuestion, Room, BranchAnswer]],
         ] = {}
 
@@ -57,23 +56,21 @@ class ExactBranches:
         found = _that_fits(known, question.room, cutoff)
         if found is not None:
             return found
-        bound = self.bound(question, weights)
-        answer = BranchAnswer(bound) if bound >= cutoff else self._best(question, weights, cutoff)
+        answer = self._best(question, weights, cutoff)
         known.append((question.room, answer))
-        around = question.operation, question.homes, question.divides, question.apart, weights
+        around = question.operation, question.homes, question.divides, weights
         self._larger.setdefault(around, []).append((question, question.room, answer))
         return answer
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
-        """What the mapping weighs at least: by what the search says before anything is decided, and by what is known of
-        larger tiles with as much room.
+        """What the mapping weighs at least, by what is known of larger tiles with as much room.
 
         All visits that one of a larger tile stands for can be done in it, one after the other: its loops around theirs.
         So each of them costs in the mean no less than its part of the larger one.
         """
         question = self._relevant(question, weights)
-        best = self._at_once(question, weights)
-        alike = question.operation, question.homes, question.divides, question.apart, weights
+        best = 0.0
+        alike = question.operation, question.homes, question.divides, weights
         for known, room, answer in self._larger.get(alike, ()):
             part = _part_of(question, known, self._sums[question.operation])
             if part is not None and part * answer.bound > best and _holds(room, question.room):
@@ -101,18 +98,6 @@ class ExactBranches:
                 found.append(point)
             most_latency = point.latency_cycles * (1 - STEP)
         return found
-
-    def _at_once(self, question: BranchQuestion, weights: Weights) -> float:
-        """What the search says before anything is decided; between rooms for which it says the same, the same."""
-        key = question.roomless(), weights
-        known = self._rough.setdefault(key, [])
-        above = [(room, bound) for room, bound in known if _holds(room, question.room)]
-        for _, bound in above:
-            if any(bound == other and _holds(question.room, room) for room, other in known):
-                return bound
-        bound = _scale(weights) * self._search(question, objective_of(weights)).least_bound()
-        known.append((question.room, bound))
-        return bound
 
     def _relevant(self, question: BranchQuestion, weights: Weights) -> BranchQuestion:
         """The question without what its answer does not depend on."""
@@ -157,7 +142,7 @@ class ExactBranches:
             machine,
             objective,
             "perfect" if question.divides else self.tiling,
-            "uneven" if question.apart else self.space,
+            self.space,
             means=self.means,
             surroundings=around,
             ceiling=ceiling,

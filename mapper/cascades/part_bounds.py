@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
-from ...ir import Cascade, Operation
+from ...ir import Cascade, Operation, Role
 from ..space import Space
 from .branch import BranchSolver
 from .parts import Sizes, VisitedPart, some_of
@@ -49,6 +49,7 @@ class PartBounds:
     solver: BranchSolver
     placing: Placing
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _asked: set[tuple[str, tuple[tuple[str, str], ...], bool]] = field(default_factory=set)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -74,20 +75,33 @@ class PartBounds:
         return self.weights.of(energy, max(latency, cycles.max(initial=0.0)) if self.timed else 0.0)
 
     def close(self, part: VisitedPart) -> float:
-        """What a part weighs at least, by what branches of its operations would be asked."""
-        return sum(max(self._of_one(part, place), self._by_question(part, place)) for place in range(len(part.names)))
+        """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""
+        return sum(max(self._of_one(part, place), self._by_whole(part, place)) for place in range(len(part.names)))
 
-    def _by_question(self, part: VisitedPart, place: int) -> float:
-        """What one operation of a part weighs at least, by what its branch would be asked, wherever those
-        of its tensors come from that a node further in may hold."""
-        operation = self.cascade.operation(part.names[place])
-        fixed = {tensor: home for tensor, home in part.homes if self.placing.users(part, tensor)[:1] == [operation]}
-        question = some_of(part, place, place + 1).question()
-        apart = len(part.names) > 1 and self.space == "even"  # nodes above splits stand at depths of their own
-        return min(
-            self.solver.bound(replace(question, homes=homes, apart=apart), self.weights)
-            for homes in self._homes(operation, fixed)
-        )
+    def _by_whole(self, part: VisitedPart, place: int) -> float:
+        """What one operation of a part weighs at least, by what it weighs as a whole."""
+        name, known = part.names[place], dict(part.homes)
+        if len(part.names) > 1 and self.space == "even":  # nodes above splits stand at depths of their own
+            return 0.0
+        nearest, homes = self.memories.upper[-1], {}
+        for tensor in self.cascade.operation(name).problem.tensors:
+            if tensor.name in known and self.placing.users(part, tensor.name)[0].name == name:
+                homes[tensor.name] = known[tensor.name]
+            elif nearest.keeps[tensor.role] == "must":
+                homes[tensor.name] = nearest.name
+            else:
+                return 0.0
+        own = tuple(sorted(homes.items()))
+        self._as_a_whole(name, own, part.steps)
+        return self.solver.bound(replace(some_of(part, place, place + 1), homes=own).question(), self.weights)
+
+    def _as_a_whole(self, name: str, homes: tuple[tuple[str, str], ...], steps: bool) -> None:
+        """Ask once for a whole operation with all the room that there is: a bound for all its visits."""
+        if (name, homes, steps) not in self._asked:
+            self._asked.add((name, homes, steps))
+            whole = self.cascade.operation(name).problem.dims
+            part = VisitedPart((name,), (whole,), homes, (1,), (self.memories.room,), ((),), steps)
+            self.solver.least(part.question(), self.weights)
 
     def _least_of(self, name: str, sizes: Sizes) -> tuple[float, float]:
         """Energy and latency of one operation's tile at least, with all tensors near and endless room."""
@@ -99,27 +113,36 @@ class PartBounds:
         """The least energy and the least latency of a whole operation with endless room, and with all tensors near;
         those that may pass the nearest memory by also further out, where ports may be wider."""
         if name not in self._least:
-            answers = [self._with_homes(name, homes) for homes in self._homes(self.cascade.operation(name), {})]
+            answers = [self._with_homes(name, homes) for homes in self._homes(self.cascade.operation(name))]
             self._least[name] = min(energy for energy, _ in answers), min(latency for _, latency in answers)
         return self._least[name]
 
-    def _homes(self, operation: Operation, fixed: dict[str, str]) -> Iterator[tuple[tuple[str, str], ...]]:
-        """All choices of homes for an operation's tensors, some of which are fixed."""
-        near, tensors = self.memories.upper[-1], sorted(operation.problem.tensors, key=lambda t: t.name)
-        all_homes = [memory.name for memory in reversed(self.memories.upper)]
-        options = [
-            [fixed[t.name]] if t.name in fixed else all_homes[:1] if near.keeps[t.role] == "must" else all_homes
-            for t in tensors
-        ]
-        for chosen in itertools.product(*options):
+    def _homes(self, operation: Operation) -> Iterator[tuple[tuple[str, str], ...]]:
+        """All choices of homes for an operation's tensors that one of least weight may be among."""
+        tensors = sorted(operation.problem.tensors, key=lambda t: t.name)
+        for chosen in itertools.product(*(self._possible_homes(tensor.role) for tensor in tensors)):
             yield tuple((t.name, home) for t, home in zip(tensors, chosen, strict=True))
 
+    def _possible_homes(self, role: Role) -> list[str]:
+        """Memories that may be the home of a tensor, from the nearest one out; the first alone where it is best. For
+        latency it may not be: ports further out may be wider, or have less to do."""
+        upper = self.memories.upper
+        if upper[-1].keeps[role] == "must":
+            return [upper[-1].name]
+        found = [memory.name for memory in reversed(upper[1:]) if memory.keeps[role] != "never"] + [upper[0].name]
+        return found[:1] if self.memories.nearer_is_cheaper and not self.timed else found
+
     def _with_homes(self, name: str, homes: tuple[tuple[str, str], ...]) -> tuple[float, float]:
-        """The energy, and the latency, of a whole operation at least with endless room, and tensors from homes."""
+        """The least energy, and the least latency, of a whole operation with endless room, and tensors from homes."""
         dims = self.cascade.operation(name).problem.dims
-        part = VisitedPart((name,), (dims,), homes, (1,), (self.memories.endless_room,), ((),), steps=False)
-        energy = self.solver.bound(part.question(), ENERGY_ALONE) if self.weights.energy else 0.0
-        latency = self.solver.bound(part.question(), LATENCY_ALONE) if self.timed else 0.0
+        whole = VisitedPart((name,), (dims,), homes, (1,), (self.memories.endless_room,), ((),), steps=False)
+        energy, latency = 0.0, 0.0
+        if self.weights.energy:
+            mapping = self.solver.least(whole.question(), ENERGY_ALONE).mapping
+            energy = mapping.energy_pj if mapping else math.inf
+        if self.timed:
+            mapping = self.solver.least(whole.question(), LATENCY_ALONE).mapping
+            latency = mapping.latency_cycles if mapping else math.inf
         return energy, latency
 
     def far(self, operation: Operation, tensor: str, sizes: Sizes, home: str) -> tuple[float, Floats]:

@@ -145,11 +145,6 @@ class ExactSearch:
             raise KeyboardInterrupt
         return bool(self.found)
 
-    def least_bound(self) -> float:
-        """What no mapping is below, as far as bounds say before anything is decided; infinite where nothing fits."""
-        self._prepared()
-        return self.frontier.bound
-
     def _fall_back(self) -> None:
         """The simplest mapping, if it is one of those asked for: better than none."""
         if self.surroundings is not ALONE:
