@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
-from ...ir import Cascade, Operation
+from ...ir import Cascade, Operation, Role
 from ..space import Space
 from .branch import BranchSolver
 from .parts import Sizes, VisitedPart, some_of
@@ -104,15 +104,21 @@ class PartBounds:
         return self._least[name]
 
     def _homes(self, operation: Operation, fixed: dict[str, str]) -> Iterator[tuple[tuple[str, str], ...]]:
-        """All choices of homes for an operation's tensors, some of which are fixed."""
-        near, tensors = self.memories.upper[-1], sorted(operation.problem.tensors, key=lambda t: t.name)
-        all_homes = [memory.name for memory in reversed(self.memories.upper)]
-        options = [
-            [fixed[t.name]] if t.name in fixed else all_homes[:1] if near.keeps[t.role] == "must" else all_homes
-            for t in tensors
-        ]
+        """All choices of homes for an operation's tensors, some of which are fixed, that one of least weight may be
+        among."""
+        tensors = sorted(operation.problem.tensors, key=lambda t: t.name)
+        options = [[fixed[t.name]] if t.name in fixed else self._possible_homes(t.role) for t in tensors]
         for chosen in itertools.product(*options):
             yield tuple((t.name, home) for t, home in zip(tensors, chosen, strict=True))
+
+    def _possible_homes(self, role: Role) -> list[str]:
+        """Memories that may be the home of a tensor, from the nearest one out; the first alone where it is best. For
+        latency it may not be: ports further out may be wider, or have less to do."""
+        upper = self.memories.upper
+        if upper[-1].keeps[role] == "must":
+            return [upper[-1].name]
+        found = [memory.name for memory in reversed(upper[1:]) if memory.keeps[role] != "never"] + [upper[0].name]
+        return found[:1] if self.memories.nearer_is_cheaper and not self.timed else found
 
     def _with_homes(self, name: str, homes: tuple[tuple[str, str], ...]) -> tuple[float, float]:
         """The energy, and the latency, of a whole operation at least with endless room, and tensors from homes."""

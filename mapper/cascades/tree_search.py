@@ -148,6 +148,7 @@ class TreeSearch:
         if not is_root:
             return self._best_of(part, every, Outcome(cutoff))
         # Without loops at the top, most of all trees are open still: a good one helps to leave them aside.
+        least = max(least, self.bounds.close(part))
         best = self._best_of(part, every, Outcome(cutoff), least)
         return self._best_of(part, [(least, ())], best, least)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -95,6 +96,18 @@ class UpperMemories:
         """Bits of a word of a tensor, of a partial sum or not."""
         one = user.problem.tensor(tensor)
         return self.arch.partial_width_bits(one) if is_partial else self.arch.width_bits(one)
+
+    @cached_property
+    def nearer_is_cheaper(self) -> bool:
+        """Whether no bit costs more in a memory than in the next one further out: then what comes from there could as
+        well come from the nearer one, if that had the room."""
+        return all(
+            near.read_energy_pj * far.access_bits <= far.read_energy_pj * near.access_bits
+            and near.write_energy_pj * far.access_bits <= far.write_energy_pj * near.access_bits
+            and not far.block_bits
+            and not near.block_bits
+            for far, near in itertools.pairwise(self.upper)
+        )
 
     @cached_property
     def rates(self) -> tuple[tuple[str, float, float], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from ...arch import Architecture
@@ -9,6 +10,7 @@ from ...cost_models.boundaries import chains_of
 from ...cost_models.cascades import kinds_of_visits
 from ...cost_models.closed_form import Nest
 from ...cost_models.cost import Cost, tensor_tile_words
+from ...cost_models.sets import is_plain
 from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem
 from .parts import Busy, Sizes
 
@@ -43,6 +45,9 @@ class UpperNodes:
     arch: Architecture
     _known: dict[tuple[str, str, Sizes, Loops, str, Chain, int], UpperCost] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._memories = {memory.name: memory for memory in self.arch.memories}
+
     def cost(
         self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int
     ) -> UpperCost:
@@ -58,12 +63,47 @@ class UpperNodes:
         relevant = tuple((dim, size if dim in named else 1) for dim, size in sizes)
         key = (operation, tensor, relevant, above, home, chain, again)
         if key not in self._known:
-            self._known[key] = self._cost(*key)
+            is_simple = self._is_simple(operation, tensor, relevant, above)
+            self._known[key] = self._products(*key[:-1]) if is_simple else self.counted(*key)
         return self._known[key]
 
-    def _cost(
+    def _is_simple(self, operation: str, tensor: str, sizes: Sizes, loops: Loops) -> bool:
+        """Whether what passes is a product of sizes and trips: the tensor is read only, and its tiles neither overlap
+        nor differ."""
+        one, whole = self.cascade.operation(operation).problem.tensor(tensor), dict(sizes)
+        return (
+            not one.is_output
+            and all(is_plain(rank, self.arch.footprint) for rank in one.ranks)
+            and all(whole[dim] % trips == 0 for dim, trips in loops)
+            and not dict(self.cascade.operation(operation).pads).get(tensor)
+            and not any(memory.block_bits for memory in self.arch.memories)
+        )
+
+    def _products(self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain) -> UpperCost:
+        """What `counted` says of a simple tensor: a tile passes as often as loops above step, but for those inside the
+        last one that makes a tile be transferred again."""
+        one = self.cascade.operation(operation).problem.tensor(tensor)
+        width, outer, energy = self.arch.width_bits(one), home, 0.0
+        read, written, words, stays = dict[str, float](), dict[str, float](), [], []
+        for memory, depth in chain:
+            moving = [i for i, (dim, _) in enumerate(loops[:depth]) if self.arch.loop_moves(dim, one)]
+            passes = math.prod(trips for _, trips in loops[: moving[-1] + 1]) if moving else 1
+            above = dict(loops[:depth])
+            words.append(tensor_tile_words(one, {dim: size // above.get(dim, 1) for dim, size in sizes}))
+            stays.append(not moving)
+            bits = width * words[-1] * passes
+            read[outer] = read.get(outer, 0.0) + bits
+            written[memory] = written.get(memory, 0.0) + bits
+            source, target = (self._memories[name] for name in (outer, memory))
+            energy += bits * (source.read_energy_pj / source.access_bits + target.write_energy_pj / target.access_bits)
+            outer = memory
+        busy = tuple((name, read.get(name, 0.0), written.get(name, 0.0)) for name in {**read, **written})
+        return UpperCost(energy, busy, tuple(words), tuple(stays))
+
+    def counted(
         self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int
     ) -> UpperCost:
+        """What `cost` says, by the cost model of one operation."""
         own = self.cascade.operation(operation)
         problem = Problem(own.name, sizes, own.problem.tensors)
         nodes = [Node(home, tensor)]

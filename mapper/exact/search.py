@@ -147,7 +147,7 @@ class ExactSearch:
 
     def least_bound(self) -> float:
         """What no mapping is below, as far as bounds say before anything is decided; infinite where nothing fits."""
-        self._prepared()
+        self._exploring(self._context(self._first_rate(), self.effort.first_cells))
         return self.frontier.bound
 
     def _fall_back(self) -> None:
@@ -163,7 +163,9 @@ class ExactSearch:
 
     def _prepared(self) -> Exploring:
         """Bounds, arrays and placements, in which nothing is decided."""
-        context = self._context(self._first_rate())
+        return self._exploring(self._context(self._first_rate()))
+
+    def _exploring(self, context: SearchContext) -> Exploring:
         finishing = Finishing(context, self.found, self.canonical, self.machine, self.constraints)
         exploring = Exploring(context, Placements(context), ArrayPlans(context), self.frontier, finishing)
         if not missing_dims(self.constraints, self.original):
@@ -230,7 +232,8 @@ class ExactSearch:
         self._witnesses.append(search.found[0].mapping)
         return True
 
-    def _context(self, exchange_rate: float | None) -> SearchContext:
+    def _context(self, exchange_rate: float | None, most_cells: int | None = None) -> SearchContext:
+        """What all steps of the search look at; tables have as many cells as there is room for, unless it is said."""
         hierarchy = Hierarchy(self.problem, self.arch, self.space, self._homes)
         # Where there are few tiles, all trips and numbers of instances are tried: nothing has to be argued about.
         # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
@@ -244,7 +247,7 @@ class ExactSearch:
         room = self.effort.tables_share * self.means.memory_limit
         moves = LoopCharges(hierarchy)
         columns = TableColumns.of(cost_columns, self._busy_ports(cost_columns.ports))
-        most_cells = cells_for(moves, columns.tables.count, room, self.effort)
+        most_cells = most_cells or cells_for(moves, columns.tables.count, room, self.effort)
         lattice = lattice_of(hierarchy, self.tiling, even, min(self.effort.first_cells, most_cells), self.effort)
         bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
         costs = BoundaryCosts(hierarchy, cost_columns, counts_blocks=not rounds_unequally(self.arch, self.tiling))

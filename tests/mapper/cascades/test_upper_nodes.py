@@ -1,0 +1,58 @@
+"""Nodes above splits: what is a product of sizes and trips is what the cost model counts."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tilewright.arch import Architecture, Mac, Memory
+from tilewright.mapper.cascades.upper_nodes import UpperNodes
+from tilewright.workloads import cascade
+
+WHOLE = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[2*n,p]"], m=12, n=8, k=6, p=4)
+
+
+def _machine(rng: random.Random) -> Architecture:
+    """Four memories, one in the other."""
+    levels = [
+        Memory(
+            name=f"M{i}",
+            access_bits=rng.choice([8, 16, 64]),
+            read_energy_pj=rng.choice([1.0, 2.5, 7.0]),
+            write_energy_pj=rng.choice([1.0, 3.0]),
+            overlaps=rng.random() < 0.5,
+        )
+        for i in range(4)
+    ]
+    return Architecture(
+        name="machine",
+        clock_hz=1e9,
+        word_bits=rng.choice([8, 16]),
+        reuse=rng.choice(["at_node", "across_levels"]),
+        footprint=rng.choice(["exact", "box"]),
+        levels=tuple(levels),
+        mac=Mac(energy_pj=0.5, per_cycle=1),
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_products_are_what_is_counted(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(60):
+        arch = _machine(rng)
+        upper = UpperNodes(WHOLE, arch)
+        operation = rng.choice(WHOLE.operations)
+        tensor = rng.choice(operation.problem.operands).name
+        dims = dict(operation.problem.dims)
+        loops = tuple(
+            (dim, rng.choice([n for n in range(2, dims[dim] + 1) if dims[dim] % n == 0]))
+            for dim in rng.sample(sorted(dims), rng.randint(0, len(dims)))
+        )
+        depths = sorted(rng.randint(0, len(loops)) for _ in range(rng.randint(1, 2)))
+        chain = tuple((f"M{i + 1}", depth) for i, depth in enumerate(depths))
+        asked = operation.name, tensor, operation.problem.dims, loops, "M0", chain, 1
+        counted, found = upper.counted(*asked), upper.cost(*asked)
+        assert found.energy_pj == pytest.approx(counted.energy_pj)
+        assert sorted(found.busy) == sorted(counted.busy)
+        assert (found.words, found.stays) == (counted.words, counted.stays)
