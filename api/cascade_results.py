@@ -59,9 +59,9 @@ class CascadeResult(Shown):
         """The part of the objective that fusing saves, 0 to 1; None where there is nothing to compare with."""
         return self.answer.saves
 
-    def emit(self, form: Literal["numpy", "nest", "json"] = "numpy") -> str:
-        """The mapping as a text: `numpy` an executable program, `nest` the annotated tree, which
-        `FusedMapping.parse` reads back, `json` mapping.json.
+    def emit(self, form: Literal["numpy", "c", "nest", "json"] = "numpy") -> str:
+        """The mapping as a text: `numpy` an executable program, `c` one file of C99 that checks itself, `nest` the
+        annotated tree, which `FusedMapping.parse` reads back, `json` mapping.json.
 
         Raises TilewrightError for an unknown form and for one that does not know cascades, and MappingError for a
         mapping that the form cannot express.

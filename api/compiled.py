@@ -161,7 +161,8 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
 
     network    a network, its name, or the path of a table or an ONNX file
     arch       an architecture, one of the library by name, or the path of an architecture file
-    objective  "energy" or "latency": what adds up over groups
+    objective  of the whole network: "energy", "latency", a weighted sum such as "energy + 100 * latency"; "edp" or
+               "ed2p", which take several searches of weighted sums
     tiling, space  of the mappings to choose from, as of `search`
     fuse       "all"; "whole", intermediates whole on chip and no shared loops; "none", every operation on its own
     most       operations that a group has at most

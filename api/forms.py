@@ -123,6 +123,12 @@ def _tree_numpy(of: EmittableTree) -> str:
     return emit_tree(of.mapping, of.arch)
 
 
+def _tree_c(of: EmittableTree) -> str:
+    from .mapper.emit import emit_c_tree
+
+    return emit_c_tree(of.mapping, of.arch)
+
+
 def _tree_nest(of: EmittableTree) -> str:
     from .report.tree import tree_document
 
@@ -143,7 +149,7 @@ FORMS: dict[Format, Form] = {
     "json": Form(_json, write_tree=_tree_json),
     "yaml": Form(_yaml),
     "timeloop": Form(_timeloop, tilings=("perfect",)),
-    "c": Form(_c, _OF_PROGRAMS),
+    "c": Form(_c, _OF_PROGRAMS, write_tree=_tree_c),
     "mlir": Form(_mlir, _OF_PROGRAMS),
     "tvm": Form(_tvm, _OF_PROGRAMS),
 }

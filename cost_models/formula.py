@@ -101,6 +101,27 @@ def function_of(text: str) -> Function:
     return part.function
 
 
+def weights_in(text: str) -> tuple[float, float] | None:
+    """What energy and latency are multiplied by in a formula that is a sum of the two; None for all others."""
+    return _weights(parse_expression(text)) if text else None
+
+
+def _weights(node: ast.expr) -> tuple[float, float] | None:
+    match node:
+        case ast.Name():
+            return (1.0, 0.0) if node.id == "energy" else (0.0, 1.0)
+        case ast.BinOp(op=ast.Add()):
+            one, other = _weights(node.left), _weights(node.right)
+            return None if one is None or other is None else (one[0] + other[0], one[1] + other[1])
+        case ast.BinOp(left=ast.Constant(value=int() | float() as factor), op=ast.Mult()):
+            of = _weights(node.right)
+            return None if of is None else (factor * of[0], factor * of[1])
+        case ast.BinOp(op=ast.Mult() | ast.Div() as operation, right=ast.Constant(value=int() | float() as factor)):
+            of, share = _weights(node.left), factor if isinstance(operation, ast.Mult) else 1 / factor
+            return None if of is None else (share * of[0], share * of[1])
+    return None
+
+
 def _part(node: ast.expr) -> _Checked:
     match node:
         case ast.Constant():

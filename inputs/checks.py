@@ -15,7 +15,7 @@ from numbers import Real
 from typing import Any
 
 from ..ir import TilewrightError
-from ..ir.errors import shown as shown  # a value as messages quote it, cut when it is long
+from ..ir.errors import shown as shown
 
 
 def whole(

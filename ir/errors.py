@@ -19,12 +19,15 @@ A message says where, what was found, what was expected, and (as its hint) what 
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
 from importlib.util import find_spec
-from reprlib import repr as shown
 from typing import TypeVar
 
 Kind = TypeVar("Kind")
+
+shown = reprlib.repr
+"""A value as messages quote it, cut when it is long."""
 
 _LONGEST = 1500  # characters of a part of a message; the longest diagnosis has some hundred
 

@@ -51,8 +51,9 @@ def compile_network(
         str,
         typer.Option(
             metavar="WHAT",
-            autocompletion=completions.words("energy", "latency"),
-            help="What to minimize: energy or latency, which add up over groups of operations.",
+            autocompletion=completions.words("energy", "latency", "edp", "ed2p"),
+            help="What to minimize, of the whole network: energy, latency, edp, ed2p, or a weighted sum such as "
+            "'energy + 100 * latency'.",
         ),
     ] = "energy",
     tiling: TilingOption = None,

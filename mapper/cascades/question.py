@@ -55,9 +55,10 @@ def check_searchable(question: CascadeQuestion) -> None:
     if arch.latency == "with_fill":
         hint = "use 'latency: steady'"
         raise TilewrightError("cascades are not counted with 'latency: with_fill' yet", where=arch.name, hint=hint)
-    if arch.overlap == "across_operations" and question.objective != ENERGY:
+    if arch.overlap == "across_operations" and (question.objective != ENERGY or arch.total_leakage_pj_per_cycle):
         raise TilewrightError(
-            "with 'overlap: across_operations' only energy is searched: latencies of operations do not add up there",
+            "with 'overlap: across_operations' only energy without leakage is searched: latencies of operations do not "
+            "add up there",
             where=arch.name,
             hint="search for energy, or leave 'overlap' out",
         )

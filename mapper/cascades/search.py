@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
-from ...cost_models import ENERGY, LATENCY, Capped, Objective
+from ...cost_models import LATENCY, Capped, Objective
 from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...cost_models.objective import LIMIT_TOLERANCE
 from ...ir import Cascade, FusedMapping, InfeasibleError, MappingError, Node, TilewrightError, Tree, UndecidedError
@@ -40,7 +40,7 @@ from .regions import Box, heaviest, least_value
 from .tables import TableBranches, supports
 from .tree_search import Fuse, TreeSearch
 from .upper_memories import UpperMemories
-from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_of
 
 Kind = TypeVar("Kind", bound=TreeSearch)
 
@@ -143,10 +143,10 @@ class CascadeSearch:
 
     def _explore(self) -> None:
         if not self.whole_front:
-            for objective, alone in ((ENERGY, ENERGY_ALONE), (LATENCY, LATENCY_ALONE)):
-                if self.question.objective == objective:
-                    self._solve(alone)
-                    return
+            alone = weights_of(self.question.objective)
+            if alone is not None:
+                self._solve(alone)
+                return
         least = self._solve(ENERGY_ALONE)
         if least is None or not self._matters(least.energy, 0.0):
             return
@@ -292,8 +292,8 @@ class CascadeSearch:
 
     def _first_tree(self, search: TreeSearch, cutoff: float) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
-        that come to hand for its branches. It leaves less for the search to look at, and is there when time runs out.
-        What it learns about parts and branches stays its own: these are no proven answers."""
+        that come to hand for its branches. It leaves less to look at, and is there when time runs out.
+        What it learns of parts and branches stays its own: these are no proven answers."""
         if not isinstance(self.solver, ExactBranches):
             return None
         means = self.means.share(FIRST_SHARE).at_most(FIRST_SECONDS)
@@ -437,9 +437,9 @@ def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
 def bound_cascade(question: CascadeQuestion) -> float:
     """What no tree of the cascade has less of, seen without a search over trees; 0 where there are no means to see it.
 
-    Raises TilewrightError for what cannot be searched, and for objectives other than energy and latency.
+    Raises TilewrightError for what cannot be searched, and for objectives that do not add up over operations.
     """
-    weights = {ENERGY: ENERGY_ALONE, LATENCY: LATENCY_ALONE}.get(question.objective)
+    weights = weights_of(question.objective)
     if weights is None:
         raise TilewrightError(f"objective {question.objective.name} has no bound that adds up over operations")
     return _search(question).least_of(weights)

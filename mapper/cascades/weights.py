@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from ...cost_models import Objective
+from ...cost_models.formula import weights_in
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -21,6 +24,14 @@ class Weights:
     def energy_only(self) -> bool:
         """Whether latency counts for nothing."""
         return not self.latency
+
+
+def weights_of(objective: Objective) -> Weights | None:
+    """The weights of an objective that is a sum of energy and latency, without limits; None for all others."""
+    if type(objective) is not Objective:
+        return None
+    found = weights_in(objective.formula)
+    return None if found is None else Weights(*found)
 
 
 ENERGY_ALONE: Final = Weights(1.0, 0.0)

@@ -1,6 +1,7 @@
 """A mapping as text for others: executable programs and other tools' files."""
 
 from .c_program import emit_c
+from .c_tree import emit_c_tree
 from .elements import Element
 from .mapping_yaml import emit_mapping_yaml
 from .mlir import emit_mlir
@@ -14,6 +15,7 @@ __all__ = [
     "Element",
     "Verification",
     "emit_c",
+    "emit_c_tree",
     "emit_mapping_yaml",
     "emit_mlir",
     "emit_numpy",

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from ...arch import Architecture
 from ...ir import Mapping, MappingError, Problem, Tensor
-from .c_runtime import BUFFERS, CHECK, HEAD, LEAST, MAIN
+from .c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST, MAIN
 from .c_schedule import CSchedule
 from .c_text import affine_text, c_comment, c_names
 from .elements import Element, check_element
@@ -47,7 +47,7 @@ def emit_c(
         _direct_lines(mapping.problem),
         [""],
         _constant_lines(program, element),
-        [MAIN],
+        [CLOCKS, MAIN],
     ]
     return "\n".join(line for part in parts for line in part)
 

@@ -38,23 +38,25 @@ CHECK = """
 #ifndef NO_MAIN
 """
 
-MAIN = """
+CLOCKS = """
 #ifndef CLOCK
 #define CLOCK CLOCK_MONOTONIC
 #endif
-
-/* A whole number from -LARGEST to LARGEST: sums of products are exact, in whatever order. */
-static element random_element(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (element)((int64_t)((*state >> 33) % (2 * LARGEST + 1)) - LARGEST);
-}
 
 static double seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+"""
+
+MAIN = """
+/* A whole number from -LARGEST to LARGEST: sums of products are exact, in whatever order. */
+static element random_element(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (element)((int64_t)((*state >> 33) % (2 * LARGEST + 1)) - LARGEST);
 }
 
 static int difference(const element *found, const element *expected, int64_t elements)

@@ -122,7 +122,7 @@ class CSchedule:
                 yield from self.zero_lines(statement, indent)
             elif isinstance(statement, MultiplyAccumulate):
                 yield f"{indent}{self.access(statement.target)} += {self.product(statement)};"
-            else:
+            elif isinstance(statement, (Fill, Drain)):
                 yield from self.copy_lines(statement, indent)
 
     def product(self, statement: MultiplyAccumulate) -> str:
@@ -147,8 +147,12 @@ class CSchedule:
         steps = statement.steps if isinstance(statement, Fill) else (1,) * len(index)
         there = [_plus(self.text(at), i, step) for at, i, step in zip(statement.at, index, steps, strict=True)]
         inner, outer = self.element(statement.buffer, index), self.element(outside, there)
-        action = f"{inner} = {outer};" if isinstance(statement, Fill) else f"{outer} += {inner};"
+        action = self.copied_text(statement, inner, outer)
         yield from self._box_lines(statement.buffer, statement.extents, action, indent)
+
+    def copied_text(self, statement: Fill | Drain, inner: str, outer: str) -> str:
+        """What is done with one element of a buffer, and of the array outside it."""
+        return f"{inner} = {outer};" if isinstance(statement, Fill) else f"{outer} += {inner};"
 
     def _copied(self, extents: Index) -> list[str]:
         """The index of a copy on each axis; an axis of one element needs no loop."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ...ir import Axis, Problem, Tensor
+from ...ir import Axis, Operation, Problem, Tensor
 
 LEAST_PARALLEL_MACS = 20_000
 """Multiply-accumulates in a loop that is worth the start of threads, which takes microseconds."""
@@ -154,6 +154,15 @@ class MultiplyAccumulate:
 
 
 @dataclass(frozen=True, slots=True)
+class Compute:
+    """`target = target combined with the operation's expression of the operands`: sums add, maxima take the larger."""
+
+    operation: Operation
+    target: Access
+    operands: tuple[Access, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class For:
     """`for variable = start; variable < stop; variable += step`.
 
@@ -175,7 +184,7 @@ class For:
     body: tuple[Statement, ...]
 
 
-Statement: TypeAlias = "For | Allocate | Zero | Fill | Drain | MultiplyAccumulate"
+Statement: TypeAlias = "For | Allocate | Zero | Fill | Drain | MultiplyAccumulate | Compute"
 
 
 @dataclass(frozen=True, slots=True)

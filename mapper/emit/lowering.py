@@ -51,7 +51,7 @@ def lower(mapping: Mapping, arch: Architecture, copied: Collection[str] | None =
     Raises MappingError when a node or loop stands where the architecture has no place for it, or `copied` names
     something else than memories.
     """
-    return _Lowering(mapping, arch, _nodes_named(mapping, arch, copied)).program()
+    return Lowering(mapping, arch, _nodes_named(mapping, arch, copied)).program()
 
 
 def _nodes_named(mapping: Mapping, arch: Architecture, copied: Collection[str] | None) -> frozenset[Node]:
@@ -68,14 +68,16 @@ def _nodes_named(mapping: Mapping, arch: Architecture, copied: Collection[str] |
 
 
 @dataclass(frozen=True)
-class _Home:
+class Home:
     """A buffer, and the position in the nest just before which its tile is exchanged."""
 
     array: Array
     place: int
 
 
-class _Lowering:
+class Lowering:
+    """Loops, arrays and copies of one mapping; `copied`: the nodes that are."""
+
     def __init__(self, mapping: Mapping, arch: Architecture, copied: frozenset[Node]) -> None:
         self.problem: Problem = mapping.problem
         self.steps = NestPlan.of(mapping, arch).steps
@@ -133,28 +135,29 @@ class _Lowering:
     # ---- arrays --------------------------------------------------------------------------------------------
 
     @cached_property
-    def chains(self) -> dict[str, tuple[_Home, ...]]:
+    def chains(self) -> dict[str, tuple[Home, ...]]:
         """Of each tensor: the caller's array, and the buffers that it passes through, outermost first."""
         return {tensor.name: tuple(self._chain(tensor)) for tensor in self.problem.tensors}
 
-    def _chain(self, tensor: Tensor) -> list[_Home]:
+    def _chain(self, tensor: Tensor) -> list[Home]:
         outermost, *inner = self.nest.node_positions(tensor.name)
-        found = [_Home(self._array(tensor, outermost, None), 0)]
+        found = [Home(self.array(tensor, outermost, None), 0)]
         for position in inner:
             if self.nest.items[position] in self.copied:
-                place = self._home(tensor, position)
-                found.append(_Home(self._array(tensor, position, place), place))
+                place = self.home(tensor, position)
+                found.append(Home(self.array(tensor, position, place), place))
         return found
 
-    def _home(self, tensor: Tensor, position: int) -> int:
+    def home(self, tensor: Tensor, position: int) -> int:
+        """Where the tile of a node changes: a position above it."""
         moving = [s.position for s in self.steps if s.position < position and not s.spatial and s.dim in tensor.dims]
         return 1 + max(moving, default=-1)
 
-    def _array(self, tensor: Tensor, position: int, place: int | None) -> Array:
+    def array(self, tensor: Tensor, position: int, place: int | None) -> Array:
         """The buffer of a node, filled before `place`; None: the array of the caller."""
         node = self.nest.items[position]
         assert isinstance(node, Node)
-        most = self._most(place or 0)
+        most = self.most(place or 0)
         steps = tuple(1 if place is None else _step(rank, most) for rank in tensor.ranks)
         shape = tuple(1 + (span(rank, most) - 1) // step for rank, step in zip(tensor.ranks, steps, strict=True))
         order = range(len(shape)) if place is None else sorted(range(len(shape)), key=self._last_moved(tensor, place))
@@ -169,20 +172,20 @@ class _Lowering:
 
         return position
 
-    def _most(self, place: int) -> dict[str, int]:
+    def most(self, place: int) -> dict[str, int]:
         """Elements of each dimension in the tile of all loops from a position on, at most."""
         return {
             dim: min(size, math.prod(s.trips for s in self.steps if s.dim == dim and s.position >= place))
             for dim, size in self.problem.dims
         }
 
-    def access(self, home: _Home, place: int) -> Access:
+    def access(self, home: Home, place: int) -> Access:
         """Where a tile, or an element, that begins inside the loops above a position is found in an array."""
         tensor = home.array.tensor
         offsets = (self._offset(rank, home, place) for rank in tensor.ranks)
         return Access(home.array, tuple(o.divided(s) for o, s in zip(offsets, home.array.steps, strict=True)))
 
-    def _offset(self, rank: Rank, home: _Home, place: int) -> Affine:
+    def _offset(self, rank: Rank, home: Home, place: int) -> Affine:
         found = Affine()
         for dim, coefficient in rank:
             found += (self.start(dim, place) - self.start(dim, home.place)).times(coefficient)

@@ -9,11 +9,10 @@ arenas.py     what a network's mapping holds in every memory, over the run
 from __future__ import annotations
 
 from .arenas import Arena, over_the_run
-from .search import MOST, OBJECTIVES, Apart, NetworkAnswer, NetworkQuestion, Segment, segment
+from .search import MOST, Apart, NetworkAnswer, NetworkQuestion, Segment, segment
 
 __all__ = [
     "MOST",
-    "OBJECTIVES",
     "Apart",
     "Arena",
     "NetworkAnswer",

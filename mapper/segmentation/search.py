@@ -14,14 +14,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...arch import Architecture
-from ...cost_models import Objective
+from ...cost_models import ENERGY, LATENCY, Objective
 from ...cost_models.cascades import evaluate_tree
 from ...ir import Cascade, InfeasibleError, NoPlanError, TilewrightError, UndecidedError
 from ...workloads.graph import NetworkGraph, OperationGroup, operation_groups
 from ..cascades import CascadeQuestion, Fuse, bound_cascade
+from ..cascades.oracle import objective_of
+from ..cascades.regions import Line, least_value
+from ..cascades.weights import Weights, weights_of
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..fusing import FusedAnswer, answer_cascade, outer_words
 from ..means import Means
@@ -32,9 +35,6 @@ from ..tilings import Tiling
 from .arenas import Arena, arenas_of, over_the_run
 from .equal import form_of, under_names_of
 from .lazy_path import CheapestWay, Edge, cheapest_way
-
-OBJECTIVES = ("energy", "latency")
-"""What adds up over the groups of a network."""
 
 MOST = 4
 """Operations of a group, unless told otherwise."""
@@ -52,7 +52,7 @@ class NetworkQuestion:
 
     graph          of the network
     arch           the machine
-    objective      energy or latency
+    objective      a weighted sum of energy and latency, or a product of powers of them: edp, ed2p
     tiling, space  of the mappings to choose from
     fuse           `all`, `whole` or `none`, as for cascades
     most           operations that a group has at most
@@ -384,11 +384,91 @@ def segment(
     Ctrl-C ends it with the best segmentation of what is known by then.
 
     Raises InfeasibleError where an operation fits in no group, UndecidedError where that is not known in time, and
-    TilewrightError for objectives that do not add up.
+    TilewrightError for objectives that neither add up over groups nor are products of energy and latency.
     """
-    if question.objective.name not in OBJECTIVES:
-        raise TilewrightError(
-            f"objective {question.objective.name} is not known for networks: it does not add up over groups",
-            hint=f"use {' or '.join(OBJECTIVES)}",
+    objective = question.objective
+    if weights_of(objective) is not None:
+        return _Segmenting(question, solve, progress).run()
+    if objective.name in ("edp", "ed2p"):
+        return _Product(question, solve, progress).run()
+    raise TilewrightError(
+        f"objective {objective.name} is not known for networks",
+        hint="use energy, latency, edp, ed2p, or a weighted sum such as 'energy + 100 * latency'",
+    )
+
+
+@dataclass
+class _Product:
+    """A search for the least product of powers of energy and latency: it lies at a corner of the convex hull of all
+    segmentations' (energy, latency), and corners are least weighted sums (`mapper/cascades/search.py`)."""
+
+    question: NetworkQuestion
+    solve: Solve
+    progress: Progress | None
+    corners: list[NetworkAnswer] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+
+    def run(self) -> NetworkAnswer:
+        """The best corner, and what is proven of it."""
+        started = time.perf_counter()
+        least, fastest = self._least(ENERGY), self._least(LATENCY)
+        if not self._interrupted:
+            self._between(least, fastest)
+        best = min(self.corners, key=self._value)
+        value = self._value(best)
+        bound = min(value, least_value(self.lines, self.question.objective.value, math.inf, math.inf))
+        proof = replace(
+            best.certificate,
+            objective=self.question.objective.name,
+            value=value,
+            lower_bound=value if bound >= value * (1 - RELATIVE_TOLERANCE) else bound,
+            evaluated=sum(corner.searched for corner in self.corners),
+            seconds=time.perf_counter() - started,
+            interrupted=self._interrupted,
         )
-    return _Segmenting(question, solve, progress).run()
+        return replace(best, question=self.question, certificate=proof, apart=self._apart(), searched=proof.evaluated)
+
+    @property
+    def _interrupted(self) -> bool:
+        return any(corner.certificate.interrupted for corner in self.corners)
+
+    def _value(self, corner: NetworkAnswer) -> float:
+        return self.question.objective.value(corner.energy_pj, corner.latency_cycles)
+
+    def _least(self, objective: Objective) -> NetworkAnswer:
+        weights = weights_of(objective)
+        assert weights is not None
+        corner = _Segmenting(replace(self.question, objective=objective), self.solve, self.progress).run()
+        self.corners.append(corner)
+        self.lines.append((weights, corner.certificate.lower_bound))
+        return corner
+
+    def _between(self, left: NetworkAnswer, right: NetworkAnswer) -> None:
+        """All corners between two of them that may be better than what is known."""
+        best = min(map(self._value, self.corners)) * (1 - RELATIVE_TOLERANCE)
+        energies, latencies = (left.energy_pj, right.energy_pj), (left.latency_cycles, right.latency_cycles)
+        costs_more = energies[1] > energies[0] * (1 + RELATIVE_TOLERANCE)
+        is_faster = latencies[1] < latencies[0] * (1 - RELATIVE_TOLERANCE)
+        if not costs_more or not is_faster or self.question.objective.value(energies[0], latencies[1]) >= best:
+            return
+        weights = Weights(1.0, (energies[1] - energies[0]) / (latencies[0] - latencies[1]))
+        found = self._least(objective_of(weights))
+        on_line = weights.of(energies[0], latencies[0]) * (1 - RELATIVE_TOLERANCE)
+        if weights.of(found.energy_pj, found.latency_cycles) < on_line and not self._interrupted:
+            self._between(left, found)
+            self._between(found, right)
+
+    def _apart(self) -> Apart | None:
+        """The best with nothing fused among the corners: bounded below by what is proven of them."""
+        found = [
+            (corner.apart, weights)
+            for corner, (weights, _) in zip(self.corners, self.lines, strict=True)
+            if corner.apart is not None
+        ]
+        if not found:
+            return None
+        product = self.question.objective.value
+        best = min((one for one, _ in found), key=lambda one: product(one.energy_pj, one.latency_cycles))
+        lines = [(weights, one.lower_bound) for one, weights in found]
+        value = product(best.energy_pj, best.latency_cycles)
+        return replace(best, value=value, lower_bound=min(value, least_value(lines, product, math.inf, math.inf)))

@@ -46,7 +46,7 @@ def explanation_page(e: Facts) -> Group:
 def _sentences(sentences: Iterable[str]) -> Text:
     """One paragraph each, later lines indented."""
     lines = (textwrap.fill(s, _WIDTH, subsequent_indent="  ", break_on_hyphens=False) for s in sentences)
-    return Text("\n".join(lines), no_wrap=True)
+    return Text("\n".join(lines), no_wrap=True, overflow="fold")
 
 
 def _loops(e: Facts) -> Table:

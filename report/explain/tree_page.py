@@ -36,7 +36,7 @@ def tree_explanation_page(e: TreeFacts) -> Group:
 def _lines(sentences: Iterable[str]) -> Text:
     """One paragraph each, later lines indented."""
     lines = (textwrap.fill(s, _WIDTH, subsequent_indent="  ", break_on_hyphens=False) for s in sentences)
-    return Text("\n".join(lines), no_wrap=True)
+    return Text("\n".join(lines), no_wrap=True, overflow="fold")
 
 
 def _operation_sentences(operation: OperationFacts, e: TreeFacts) -> Iterator[str]:

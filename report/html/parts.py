@@ -21,15 +21,18 @@ def to_html(page: RenderableType) -> str:
 
 
 def picture(svg: str, what: str) -> str:
-    """A picture inside the page. As an image, for a style inside an SVG would hold for everything around it."""
+    """A picture inside the page, as large as it is: a narrow page scrolls it, for its texts would get too small.
+    As an image, for a style inside an SVG would hold for everything around it."""
     data = base64.b64encode(svg.encode()).decode()
-    return f'<img style="max-width:100%" alt="{escape(what)}" src="data:image/svg+xml;base64,{data}">'
+    image = f'<img style="max-width:none" alt="{escape(what)}" src="data:image/svg+xml;base64,{data}">'
+    return f'<div style="overflow-x:auto">{image}</div>'
 
 
 def document(title: str, body: str) -> str:
     """A whole file around such parts."""
-    head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title></head>'
-    return f'{head}<body style="font-family:sans-serif;margin:2em">{body}</body></html>\n'
+    head = '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+    head += f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title></head>'
+    return f'{head}<body style="font-family:sans-serif;margin:1em">{body}</body></html>\n'
 
 
 def to_list(sentences: Iterable[str]) -> str:
@@ -57,7 +60,8 @@ def _text(text: Text) -> str:
     if str(text.style) == "bold":
         return f'<div style="font-weight:bold;margin:.8em 0 .2em">{escape(text.plain)}</div>'
     if "\n" in text.plain or text.no_wrap:
-        return f'<pre style="margin:0;line-height:1.25">{escape(text.plain)}</pre>'
+        lines = "pre" if text.no_wrap and text.overflow is None else "pre-wrap"  # sentences say `overflow="fold"`
+        return f'<pre style="margin:0;line-height:1.25;white-space:{lines}">{escape(text.plain)}</pre>'
     return f"<div>{escape(text.plain)}</div>"
 
 

@@ -88,7 +88,7 @@ def test_programs() -> None:
         (["evaluate", "nothing.yaml", *ON], "nothing.yaml: no such file"),
         (["evaluate", "chain.yaml", "--arch", "eyeriss", "--mapping", "none.txt"], "none.txt: no such file"),
         (["evaluate", "chain.yaml", *ON, "--set", "GLB.size=20 B"], "tree.txt: GLB: while T works, tiles of"),
-        (["emit", "chain.yaml", *ON, "--to", "c"], "c does not know cascades"),
+        (["emit", "chain.yaml", *ON, "--to", "tvm"], "tvm does not know cascades"),
         (["verify", "chain.yaml", *ON, "--sets"], "--sets: this option does not know cascades yet"),
         (["verify", "chain.yaml", "--arch", "eyeriss"], "the file has its own architecture"),
     ],

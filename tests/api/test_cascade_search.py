@@ -182,7 +182,7 @@ def test_bounds_and_spaces() -> None:
         (["search", "chain.yaml", *ON, "--strategy", "anneal"], "--strategy: this option does not know cascades yet"),
         (["search", "chain.yaml", *ON, "--constraint", "GLB.temporal.M<=2"], "--constraint: this option does not know"),
         (["search", "chain.yaml", *ON, "--dataflow", "row-stationary"], "--dataflow: this option does not know"),
-        (["search", "chain.yaml", *ON, "--to", "c"], "c does not know cascades"),
+        (["search", "chain.yaml", *ON, "--to", "mlir"], "mlir does not know cascades"),
         (["search", "chain.yaml", *ON, "--fuse", "some"], "unknown fuse 'some'"),
         (["search", "chain.yaml", *ON, "--gemm", "M=2,N=2,K=2"], "--gemm: a cascade is given already"),
         (["search", "--gemm", "M=2,N=2,K=2", *ON, "--fuse", "none"], "--fuse: one layer has nothing to fuse"),

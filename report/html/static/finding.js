@@ -14,7 +14,7 @@ function drawFinding(summaries) {
   const most = Math.max(...found.map((s) => s.penalty), 1.05);
   const x = most > MOST_FACTOR ? logScale(0.9, 1.15 * most, left, wide - 16) : linearScale(0.97, 1.04 * most, left, wide - 16);
   const svg = shape("svg", { viewBox: `0 0 ${wide} ${high}`, role: "group", "aria-label": "Price of every dataflow over the free choice" });
-  for (const tick of factorTicks(most, (wide - left) / 55)) {
+  for (const tick of factorTicks(most, (wide - left) / 72)) {
     svg.append(shape("line", { class: tick === 1 ? "roof" : "axis", x1: x(tick), x2: x(tick), y1: 4, y2: high - 22 }),
       shape("text", { x: x(tick), y: high - 6, "text-anchor": "middle" }, `${significant(tick, 3)}×`));
   }

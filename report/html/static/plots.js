@@ -31,9 +31,13 @@ function frame(label, xs, ys, xTitle, yTitle, xText, yText) {
   const WIDE = plotWidth();
   const x = logScale(x0, x1, LEFT, WIDE - RIGHT), y = logScale(y0, y1, HIGH - BOTTOM, TOP);
   const svg = shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "group", "aria-label": label });
+  let free = 0; // where the next text may begin: on narrow pages some lines have none
   for (const tick of ticks(x0, x1)) {
-    svg.append(shape("line", { class: "axis", x1: x(tick), x2: x(tick), y1: TOP, y2: HIGH - BOTTOM }),
-      shape("text", { x: x(tick), y: HIGH - BOTTOM + 16, "text-anchor": "middle" }, xText(tick)));
+    svg.append(shape("line", { class: "axis", x1: x(tick), x2: x(tick), y1: TOP, y2: HIGH - BOTTOM }));
+    const words = xText(tick), half = 3.5 * words.length;
+    if (x(tick) - half < free) continue;
+    svg.append(shape("text", { x: x(tick), y: HIGH - BOTTOM + 16, "text-anchor": "middle" }, words));
+    free = x(tick) + half + 8;
   }
   for (const tick of ticks(y0, y1)) {
     svg.append(shape("line", { class: "axis", x1: LEFT, x2: WIDE - RIGHT, y1: y(tick), y2: y(tick) }),

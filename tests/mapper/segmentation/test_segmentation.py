@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -11,10 +12,10 @@ import pytest
 
 import tilewright as tw
 from tilewright.arch import Architecture
-from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective
+from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, parse_objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, ProblemError, TilewrightError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade, search_cascade_front
 from tilewright.mapper.fusing import FusedAnswer, answer_cascade
 from tilewright.mapper.question import Limits
 from tilewright.mapper.segmentation import NetworkQuestion, segment
@@ -35,6 +36,15 @@ graph:
   - {name: lookup, op: outside, shape: [8, 4]}
   - {block: block, names: [a, b], rows: {up: up, down: down}}
   - last
+"""
+
+CHAIN = """
+network: chain
+layers:
+  - {name: up, op: gemm, M: 4, N: 8, K: 4, weight: true}
+  - {name: down, op: gemm, M: 4, N: 4, K: 8, weight: true}
+  - {name: last, op: gemm, M: 4, N: 2, K: 4, weight: true}
+graph: [up, down, last]
 """
 
 
@@ -92,6 +102,23 @@ def least_of_all(asked: NetworkQuestion) -> float:
         if None not in values:
             found.append(sum(value for value in values if value is not None))
     return min(found)
+
+
+def least_product(asked: NetworkQuestion) -> float:
+    """By every segmentation, with every mapping of its groups that no other one beats."""
+    names = [one.name for one in asked.graph]
+    fronts: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    least = math.inf
+    for cut in cuts(len(names), asked.most):
+        sums = [(0.0, 0.0)]
+        for start, end in cut:
+            if (start, end) not in fronts:
+                cascade = tw.cascade_of(network_of(asked), "+".join(names[start:end]))
+                front = search_cascade_front(CascadeQuestion(cascade, asked.arch, EDP, "perfect"))
+                fronts[start, end] = [(one.cost.energy_pj, one.cost.latency_cycles) for one in front]
+            sums = [(a + c, b + d) for a, b in sums for c, d in fronts[start, end]]
+        least = min(least, *(energy * latency for energy, latency in sums))
+    return least
 
 
 def network_of(asked: NetworkQuestion) -> Network:
@@ -190,9 +217,19 @@ def test_what_fits_nowhere_is_named(tmp_path: Path) -> None:
         segment(question(network(tmp_path), size="2 B"))
 
 
-def test_products_do_not_add_up(tmp_path: Path) -> None:
-    with pytest.raises(TilewrightError, match="edp is not known for networks"):
-        segment(question(network(tmp_path), EDP))
+def test_a_product_is_least_at_a_corner(tmp_path: Path) -> None:
+    found = network(tmp_path, CHAIN)
+    _networks.append(found)
+    asked = question(found, EDP, most=2, size="60 B")
+    answer = segment(asked)
+    assert answer.certificate.proven
+    assert answer.certificate.value == pytest.approx(answer.energy_pj * answer.latency_cycles)
+    assert answer.certificate.value == pytest.approx(least_product(asked))
+
+
+def test_other_objectives_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TilewrightError, match="is not known for networks"):
+        segment(question(network(tmp_path), parse_objective("max(energy, latency)")))
 
 
 def test_an_interrupted_search_hands_over_what_it_has(tmp_path_factory: pytest.TempPathFactory) -> None:

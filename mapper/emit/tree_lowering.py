@@ -1,0 +1,324 @@
+"""From a fused mapping to a scalar program (`loop_program.py`) whose loops hold branches, one after the other.
+
+Every operation is lowered along its way through the tree as a mapping of its own (`lowering.py`); what stands above a
+split is made once, by the operation that fills it. Three things differ. A copy inside a branch is made at every visit
+of the branch. An intermediate begins where its tile changes, is filled by its producer, and leaves only if a node
+further out keeps it as well. And an array is indexed by the position in the tensor itself, not by a reader's: readers
+may see zeros around it, or have other dimensions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ...arch import Architecture
+from ...cost_models.cascades import Way, ways_of
+from ...ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Place, Tensor
+from .loop_program import (
+    Access,
+    Affine,
+    Allocate,
+    Array,
+    Compute,
+    Drain,
+    Fill,
+    For,
+    Index,
+    Statement,
+    Variable,
+    Zero,
+)
+from .lowering import Lowering
+from .numpy_program.plan import Step, steps_of
+
+
+@dataclass(frozen=True)
+class TreeProgram:
+    """The whole program.
+
+    inputs, outputs  arrays of the caller: tensors that no operation writes, and those that none reads
+    body     loops, one or more in a body, around copies and points
+    """
+
+    cascade: Cascade
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """What a node holds: an array, whose element 0 is at `base`, per rank a position in the tensor."""
+
+    array: Array
+    base: Index
+
+
+@dataclass
+class _Around:
+    """Statements just before a place of the tree, and after all that follows it there."""
+
+    before: list[Statement] = field(default_factory=list)
+    after: list[Statement] = field(default_factory=list)
+
+
+class _OperationLowering(Lowering):
+    """One operation along its way through the tree."""
+
+    def __init__(self, way: Way, variables: dict[Place, Variable], numbers: Counter[str]) -> None:
+        self.way = way
+        self.problem = way.mapping.problem
+        self.nest = way.mapping.nest
+        self.steps = steps_of(way.mapping)
+        self.copied = frozenset()
+        self._variables: dict[Step, Variable] = {}
+        for step in self.steps:
+            place = way.place(step.position)
+            if place not in variables:
+                dim = self.nest.items[step.position].dim  # type: ignore[union-attr]
+                variables[place] = Variable(dim, numbers[dim])
+                numbers[dim] += 1
+            self._variables[step] = variables[place]
+
+    @property
+    def variables(self) -> dict[Step, Variable]:
+        return self._variables
+
+    @property
+    def operation(self) -> Operation:
+        return self.way.operation
+
+    def home(self, tensor: Tensor, position: int) -> int:
+        """Where the tile of a node changes, or the visit of a branch begins."""
+        begun = max(start for start in self.way.path.starts if start <= position)
+        return max(begun, super().home(tensor, position))
+
+    def position(self, place: Place) -> int:
+        """How many items of the way stand above a place of the tree that it passes."""
+        address, number = place
+        return sum((len(above), i) < (len(address), number) for above, i in self.way.path.places)
+
+    def base(self, tensor: Tensor, place: int) -> Index:
+        """Per rank the first position in the tensor of the tile inside the loops above a place."""
+        found = []
+        for i, rank in enumerate(tensor.ranks):
+            before = 0 if tensor.is_output else self.operation.pad(tensor.name, i)[0]
+            position = Affine.of(-before)
+            for dim, coefficient in rank:
+                position += self.start(dim, place).times(coefficient)
+            found.append(position)
+        return tuple(found)
+
+
+class TreeLowering:
+    """Arrays of all nodes, and the statements around them.
+
+    Raises MappingError for trees whose programs cannot be written yet.
+    """
+
+    def __init__(self, fused: FusedMapping, arch: Architecture) -> None:
+        self.fused, self.outermost = fused, arch.memories[0].name
+        self.ways = ways_of(fused, arch)
+        if any(way.made for way in self.ways.values()):
+            raise self._refused("programs of windows along shared loops cannot be written yet")
+        variables: dict[Place, Variable] = {}
+        numbers: Counter[str] = Counter()
+        self.of = {name: _OperationLowering(way, variables, numbers) for name, way in self.ways.items()}
+        self.owners = dict(self._owners())
+        self.tiles = {place: self._tile(place, *owner) for place, owner in self.owners.items()}
+        self.around: dict[Place, _Around] = {}
+        for place, (name, position) in sorted(self.owners.items(), key=lambda each: each[1][1]):
+            self._copies(place, self.of[name], position)
+
+    def _refused(self, why: str) -> MappingError:
+        return MappingError(why, where=self.fused.cascade.name)
+
+    def _owners(self) -> Iterator[tuple[Place, tuple[str, int]]]:
+        """For every node of the tree the operation that fills or drains it, and the node's position on its way."""
+        producers = self.fused.cascade.producers
+        fillers: dict[Place, tuple[str, int]] = {}
+        for name, way in self.ways.items():
+            for boundary in way.boundaries:
+                if boundary.inner is not None:
+                    fillers[way.place(boundary.inner_position)] = name, boundary.inner_position
+            for borrowed in way.borrowed:
+                position = borrowed.boundary.inner_position
+                fillers[borrowed.path.places[position]] = borrowed.path.operation.name, position
+        users: dict[Place, list[tuple[str, int]]] = {}
+        for name, way in self.ways.items():
+            for position, item in enumerate(way.mapping.nest.items):
+                if isinstance(item, Node):
+                    users.setdefault(way.place(position), []).append((name, position))
+        self.users = users
+        for place, found in users.items():
+            node = self.fused.item(place)
+            assert isinstance(node, Node)
+            writer = producers[node.tensor].name if node.tensor in producers else ""
+            mine = [user for user in found if user[0] == writer]
+            yield place, (mine or [fillers.get(place, found[0])])[0]
+
+    # ---- arrays --------------------------------------------------------------------------------------------
+
+    def _tensor(self, place: Place, name: str) -> Tensor:
+        node = self.fused.item(place)
+        assert isinstance(node, Node)
+        return self.of[name].problem.tensor(node.tensor)
+
+    def _is_whole(self, place: Place) -> bool:
+        """Whether a node holds a whole tensor of the caller, or an intermediate in the outermost memory."""
+        node = self.fused.item(place)
+        return isinstance(node, Node) and node.memory == self.outermost
+
+    def _tile(self, place: Place, name: str, position: int) -> _Tile:
+        owner, tensor = self.of[name], self._tensor(place, name)
+        if self._is_whole(place):
+            return self._whole(owner, tensor, position)
+        home = owner.home(tensor, position)
+        array = owner.array(tensor, position, home)
+        number = list(self.owners).index(place)  # equal nodes of two branches are two arrays
+        array = replace(array, shape=_spans(owner, tensor, home), steps=(1,) * len(tensor.ranks), position=number)
+        if tensor.name not in self.fused.cascade.intermediates:
+            return _Tile(array, owner.base(tensor, home))
+        return self._union(array, place, owner.base(tensor, home), owner.way.place(home))
+
+    def _whole(self, owner: _OperationLowering, tensor: Tensor, position: int) -> _Tile:
+        """A whole tensor, with the zeros around it that readers see."""
+        cascade = self.fused.cascade
+        array = replace(owner.array(tensor, position, None), is_local=tensor.name in cascade.intermediates)
+        extents, base = cascade.extents(tensor.name), [Affine()] * len(tensor.ranks)
+        pads = [[op.pad(tensor.name, i) for op in cascade.consumers.get(tensor.name, ())] for i in range(len(extents))]
+        if any(any(pad) for rank in pads for pad in rank) and not array.is_local:
+            raise self._refused(f"readers see other zeros around {tensor.name}: programs in C cannot be written yet")
+        base = [Affine.of(-max((before for before, _ in rank), default=0)) for rank in pads]
+        after = [max((more for _, more in rank), default=0) for rank in pads]
+        shape = [n - b.constant + more for n, b, more in zip(extents, base, after, strict=True)]
+        return _Tile(replace(array, shape=tuple(shape), steps=(1,) * len(shape)), tuple(base))
+
+    def _union(self, array: Array, place: Place, base: Index, at: Place) -> _Tile:
+        """The array of an intermediate that changes at a place, with the zeros around the tile that readers see."""
+        ends = [b + Affine.of(n) for b, n in zip(base, array.shape, strict=True)]
+        low, high = list(base), list(ends)
+        for name, _ in self.users[place]:
+            reader, tensor = self.of[name], self._tensor(place, name)
+            if tensor.is_output:
+                continue
+            home = reader.position(at)
+            theirs = reader.base(tensor, home)
+            for i, (begin, span) in enumerate(zip(theirs, _spans(reader, tensor, home), strict=True)):
+                less, more = begin - base[i], begin + Affine.of(span) - ends[i]
+                if less.terms or more.terms:
+                    raise self._refused(f"{array.tensor.name} is read by other steps than it is written")
+                low[i] = begin if (begin - low[i]).constant < 0 else low[i]
+                end = begin + Affine.of(span)
+                high[i] = end if (end - high[i]).constant > 0 else high[i]
+        shape = tuple((h - b).constant for h, b in zip(high, low, strict=True))
+        return _Tile(replace(array, shape=shape), tuple(low))
+
+    def access(self, owner: _OperationLowering, tensor: Tensor, tile: _Tile, place: int) -> Index:
+        """Where in the array of a node that is which is inside the loops above a place."""
+        return tuple(at - base for at, base in zip(owner.base(tensor, place), tile.base, strict=True))
+
+    # ---- statements ----------------------------------------------------------------------------------------
+
+    def _copies(self, place: Place, owner: _OperationLowering, position: int) -> None:
+        """What is done where the tile of a node changes."""
+        tensor, tile = self._tensor(place, owner.operation.name), self.tiles[place]
+        local, home = tile.array.is_local, 0 if self._is_whole(place) else owner.home(tensor, position)
+        around = self.around.setdefault(owner.way.place(home), _Around())
+        if local:
+            around.before.append(Allocate(tile.array))
+        if tensor.is_output:
+            around.before.append(Zero(tile.array, tuple(map(Affine.of, tile.array.shape))))
+        outer = self._outer(owner, tensor, position)
+        if outer is None:
+            return
+        inside = self.access(owner, tensor, tile, home)
+        extents = owner.extents(tile.array, home)
+        at = self.access(owner, tensor, outer, home)
+        if tensor.is_output:
+            if any(index != Affine() for index in inside):
+                raise self._refused(f"{tensor.name} leaves with zeros around it")
+            around.after.insert(0, Drain(tile.array, outer.array, at, extents))
+        else:
+            around.before.append(Fill(tile.array, outer.array, at, extents, (1,) * len(at)))
+
+    def _outer(self, owner: _OperationLowering, tensor: Tensor, position: int) -> _Tile | None:
+        """The next node of a tensor further out on an operation's way."""
+        outwards = [p for p in owner.nest.node_positions(tensor.name) if p < position]
+        return self.tiles[owner.way.place(outwards[-1])] if outwards else None
+
+    def _points(self, owner: _OperationLowering) -> Compute:
+        end = len(owner.nest.items)
+        accesses = []
+        for tensor in (*owner.problem.operands, owner.problem.output):
+            tile = self.tiles[owner.way.place(owner.nest.node_positions(tensor.name)[-1])]
+            accesses.append(Access(tile.array, self.access(owner, tensor, tile, end)))
+        return Compute(owner.operation, accesses[-1], tuple(accesses[:-1]))
+
+    # ---- the program ---------------------------------------------------------------------------------------
+
+    def program(self) -> TreeProgram:
+        """From the tree's items, and what is done just before each of them."""
+        cascade = self.fused.cascade
+        whole = {tile.array.tensor.name: tile.array for tile in self.tiles.values() if not tile.array.is_local}
+        inputs = tuple(whole[name] for name in cascade.tensors if name not in cascade.producers)
+        outputs = tuple(whole[op.output.name] for op in cascade if op.output.name in whole)
+        return TreeProgram(cascade, inputs, outputs, self._body((), 0))
+
+    def _body(self, address: tuple[int, ...], number: int) -> tuple[Statement, ...]:
+        tree = self.fused.tree.at(address)
+        around = self.around.get((address, number), _Around())
+        if number < len(tree.items):
+            inner = self._item((address, number), self._body(address, number + 1))
+        elif tree.branches:
+            parts = [self._body((*address, i), 0) for i in range(len(tree.branches))]
+            inner = tuple(statement for part in parts for statement in part)
+        else:
+            assert tree.operation is not None
+            inner = (self._points(self.of[tree.operation]),)
+        return (*around.before, *inner, *around.after)
+
+    def _item(self, place: Place, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        """A loop around a body; nodes are in the statements around places."""
+        item = self.fused.item(place)
+        if not isinstance(item, Loop) or item.trips == 1:
+            return body
+        for owner in self.of.values():
+            for step in owner.steps:
+                if owner.way.place(step.position) == place:
+                    return (owner.loop(step, body),)
+        return body
+
+
+def _spans(owner: _OperationLowering, tensor: Tensor, place: int) -> tuple[int, ...]:
+    """Positions per rank, from the first to the last that an operation asks for inside the loops above a place."""
+    most = owner.most(place)
+    return tuple(1 + sum(c * (most[dim] - 1) for dim, c in rank) for rank in tensor.ranks)
+
+
+def lower_tree(fused: FusedMapping, arch: Architecture) -> TreeProgram:
+    """The scalar program of a fused mapping.
+
+    Raises MappingError when a node or loop stands where the architecture has no place for it, and for trees whose
+    programs cannot be written yet.
+    """
+    return TreeLowering(fused, arch).program()
+
+
+def loops_of(body: tuple[Statement, ...]) -> Iterator[For]:
+    """All loops, each before those inside it."""
+    for statement in body:
+        if isinstance(statement, For):
+            yield statement
+            yield from loops_of(statement.body)
+
+
+def buffers_of(body: tuple[Statement, ...]) -> Iterator[Array]:
+    """All arrays of the program's own, in the order in which they begin."""
+    for statement in body:
+        if isinstance(statement, Allocate):
+            yield statement.buffer
+        elif isinstance(statement, For):
+            yield from buffers_of(statement.body)

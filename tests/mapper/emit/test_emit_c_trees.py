@@ -1,0 +1,115 @@
+"""C programs of trees compile without a warning and compute the cascade, under sanitizers."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from trees import random_cascade, random_tree
+
+from generators import random_architecture
+from longer import TIMES
+from tilewright.arch import Architecture, Keeps, load_arch
+from tilewright.ir import FusedMapping, MappingError
+from tilewright.mapper.emit import emit_c_tree
+from tilewright.workloads import cascade
+
+GCC = shutil.which("gcc")
+needs_gcc = pytest.mark.skipif(GCC is None, reason="no gcc")
+FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined"]
+F2 = Path(__file__).parents[2] / "golden" / "fused" / "F2.yaml"
+CASES = 6 * TIMES
+
+
+def machine() -> Architecture:
+    """DRAM and a buffer that may keep anything."""
+    arch = load_arch(F2)
+    outer, buffer = arch.levels
+    may = Keeps(input="may", weight="may", output="may")
+    return arch.model_copy(update={"levels": (outer, buffer.model_copy(update={"keeps": may}))})
+
+
+def checked(folder: Path, text: str, seed: int, *flags: str) -> str:
+    """What a program says."""
+    source, program = folder / f"tree{seed}.c", folder / f"tree{seed}"
+    source.write_text(text, encoding="ascii")
+    command = [str(GCC), *FLAGS, *flags, str(source), "-lm", "-o", str(program)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert built.returncode == 0, f"seed {seed}: {built.stderr}"
+    done = subprocess.run([program, str(seed), "1"], capture_output=True, text=True, check=False, timeout=120)
+    return done.stdout + done.stderr
+
+
+@needs_gcc
+def test_random_trees_compute_the_cascade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With buffers on the stack, and with allocated ones; windows along shared loops are refused."""
+    written, refused = 0, set()
+    for seed in range(10 * CASES):
+        monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LARGEST_ON_STACK", 8 if seed % 2 else 1024)
+        rng = random.Random(seed)
+        whole = random_cascade(rng, 4)
+        arch = random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
+        fused = random_tree(rng, whole, arch)
+        try:
+            text = emit_c_tree(fused, arch)
+        except MappingError as error:
+            refused.add(error.message)
+            continue
+        assert checked(tmp_path, text, seed).startswith("OK: all"), f"seed {seed}\n{fused}"
+        written += 1
+        if written == CASES:
+            break
+    assert written == CASES
+    assert all("windows along" in message or "zeros" in message for message in refused)
+
+
+@needs_gcc
+def test_equal_nodes_of_two_branches_are_two_arrays(tmp_path: Path) -> None:
+    lines = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]", "U[m,q] += T[m,n] * D[n,q]"]
+    whole = cascade(lines, {"m": 2, "n": 4, "k": 2, "p": 2, "q": 2})
+    tree = """
+        DRAM keeps A B T C O D U
+        for M in 2
+          branch T
+            for N in 4
+              for K in 2
+          branch O
+            GLB keeps T
+            for P in 2
+              for N in 4
+          branch U
+            GLB keeps T
+            for Q in 2
+              for N in 4
+    """
+    text = emit_c_tree(FusedMapping.parse(whole, tree), machine())
+    assert text.count("    element glb_t") == 2
+    assert checked(tmp_path, text, 0).startswith("OK: all 8 outputs agree")
+
+
+@needs_gcc
+def test_functions_and_maxima(tmp_path: Path) -> None:
+    """A softmax on chip, within a part in 10^9."""
+    lines = ["R[m] max= S[m,n]", "E[m,n] = exp(S[m,n] - R[m])", "D[m] += E[m,n]", "P[m,n] = E[m,n] / D[m]"]
+    whole = cascade(lines, {"m": 4, "n": 8})
+    tree = """
+        DRAM keeps S P
+        for M in 4
+          GLB keeps S R E D
+          branch R
+            for N in 8
+          branch E
+            for N in 8
+          branch D
+            for N in 8
+          branch P
+            for N in 8
+    """
+    text = emit_c_tree(FusedMapping.parse(whole, tree), machine())
+    assert "#define EXACT 0" in text
+    assert checked(tmp_path, text, 3).startswith("OK: all 32 outputs agree")
+    broken = text.replace("+= exp(", "+= 1 + exp(", 1)
+    assert checked(tmp_path, broken, 3).startswith("FAILED: element 0")
