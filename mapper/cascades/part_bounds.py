@@ -99,25 +99,30 @@ class PartBounds:
         """The least energy and the least latency of a whole operation with endless room, and with all tensors near;
         those that may pass the nearest memory by also further out, where ports may be wider."""
         if name not in self._least:
-            answers = [self._with_homes(name, homes) for homes in self._homes(self.cascade.operation(name), {})]
+            answers = [self._with_homes(name, homes) for homes in self._homes(self.cascade.operation(name), None)]
             self._least[name] = min(energy for energy, _ in answers), min(latency for _, latency in answers)
         return self._least[name]
 
-    def _homes(self, operation: Operation, fixed: dict[str, str]) -> Iterator[tuple[tuple[str, str], ...]]:
-        """All choices of homes for an operation's tensors, some of which are fixed, that one of least weight may be
-        among."""
+    def _homes(self, operation: Operation, fixed: dict[str, str] | None) -> Iterator[tuple[tuple[str, str], ...]]:
+        """Choices of homes for an operation's tensors, some of which are fixed, that one of least weight is among; if
+        nothing is said, also nearer ones than there may be: what homes further out cost is added to these."""
         tensors = sorted(operation.problem.tensors, key=lambda t: t.name)
-        options = [[fixed[t.name]] if t.name in fixed else self._possible_homes(t.role) for t in tensors]
+        known = fixed or {}
+        options = [
+            [known[t.name]] if t.name in known else self._possible_homes(t.role, may_be_kept=fixed is None)
+            for t in tensors
+        ]
         for chosen in itertools.product(*options):
             yield tuple((t.name, home) for t, home in zip(tensors, chosen, strict=True))
 
-    def _possible_homes(self, role: Role) -> list[str]:
+    def _possible_homes(self, role: Role, may_be_kept: bool) -> list[str]:
         """Memories that may be the home of a tensor, from the nearest one out; the first alone where it is best. For
         latency it may not be: ports further out may be wider, or have less to do."""
         upper = self.memories.upper
         if upper[-1].keeps[role] == "must":
             return [upper[-1].name]
-        found = [memory.name for memory in reversed(upper[1:]) if memory.keeps[role] != "never"] + [upper[0].name]
+        inner = (memory.name for memory in reversed(upper[1:]) if may_be_kept or memory.keeps[role] != "never")
+        found = [*inner, upper[0].name]
         return found[:1] if self.memories.nearer_is_cheaper and not self.timed else found
 
     def _with_homes(self, name: str, homes: tuple[tuple[str, str], ...]) -> tuple[float, float]:
