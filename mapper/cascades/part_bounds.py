@@ -125,12 +125,12 @@ class PartBounds:
 
     def _possible_homes(self, role: Role) -> list[str]:
         """Memories that may be the home of a tensor, from the nearest one out; the first alone where it is best. For
-        latency it may not be: ports further out may be wider, or have less to do."""
+        latency it may not be: ports further out may be wider, or have less to do. Also nearer ones than there may be:
+        what homes further out cost is added."""
         upper = self.memories.upper
-        if upper[-1].keeps[role] == "must":
+        if upper[-1].keeps[role] == "must" or (self.memories.nearer_is_cheaper and not self.timed):
             return [upper[-1].name]
-        found = [memory.name for memory in reversed(upper[1:]) if memory.keeps[role] != "never"] + [upper[0].name]
-        return found[:1] if self.memories.nearer_is_cheaper and not self.timed else found
+        return [memory.name for memory in reversed(upper)]
 
     def _with_homes(self, name: str, homes: tuple[tuple[str, str], ...]) -> tuple[float, float]:
         """The least energy, and the least latency, of a whole operation with endless room, and tensors from homes."""
