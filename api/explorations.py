@@ -29,7 +29,8 @@ from .mapper.space import Space
 from .mapper.tilings import Tiling
 from .report.batch.plan import Machine
 from .report.batch.run import Watch, unwatched
-from .report.exploration import Beyond, Exploration, exploration_of
+from .report.exploration import Exploration, exploration_of
+from .report.exploration_points import Beyond
 from .report.measures import Budget, front_measures, on_chip_bytes, parse_limit
 from .workloads.network import Widths
 

@@ -66,6 +66,9 @@ def read_mapping_file(text: str, where: str) -> MappingFile:
     """
     try:
         document = read_document(text, where, "a mapping", "start with 'levels:', outermost first")
+        if isinstance(document.value, dict) and "operations" in document.value:
+            hint = "name the file of its tree with --mapping (docs/cascades.md), or search it: tilewright search FILE"
+            raise document.error("found the operations of a cascade, expected a mapping", hint=hint)
         top = document.members({"levels": "a list of memories and fanouts, outermost first"}, _HEADER)
         return MappingFile({key: top[key].text() for key in _HEADER if key in top}, top["levels"])
     except TilewrightError as error:

@@ -106,9 +106,9 @@ def _comparison(comparison: Comparison) -> str:
 
 
 def _exploration(exploration: Exploration) -> str:
-    from .exploration_page import exploration_page, front_figure
+    from .exploration_page import exploration_page
 
-    seen = _drawn(lambda: front_figure(exploration), "Points and front of the exploration")
+    seen = _drawn(lambda: exploration.figure(), "Points and front of the exploration")
     return seen + to_html(exploration_page(exploration))
 
 

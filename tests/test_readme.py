@@ -35,6 +35,13 @@ def test_the_main_output_is_real() -> None:
     assert agree(marked(BLOCKS, "output: main"), done.stdout), message
 
 
+def test_the_output_of_the_cascade_is_real() -> None:
+    (line,) = (arguments for arguments in COMMANDS if "--op" in arguments)
+    done = run(line)
+    assert done.exit_code == 0, done.output
+    assert agree(marked(BLOCKS, "output: cascade"), done.stdout), done.stdout
+
+
 @pytest.mark.long
 def test_every_command_works() -> None:
     """In order and in one folder, since later ones read what earlier ones write."""

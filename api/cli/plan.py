@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import DEFAULT_MEMORY, MemoryLimitOption, QuietOption, SvgOption, TimeLimitOption
+from .options import DEFAULT_MEMORY, QuietOption, SvgOption
 from .terminal import say, show_document, show_page, status
 
 
@@ -24,8 +24,15 @@ def plan(
             "--least/--fits", help="Find the least height, or any plan that fits: the latter with --capacity."
         ),
     ] = None,
-    time_limit: TimeLimitOption = None,
-    memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Then it takes the best plan so far, and says how much lower another one can be."
+        ),
+    ] = None,
+    memory_limit: Annotated[str, typer.Option(metavar="SIZE", help="Memory of the search, such as 512MiB.")] = (
+        DEFAULT_MEMORY
+    ),
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the plan there, as JSON.")] = None,
     svg: SvgOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON, and nothing else.")] = False,

@@ -14,7 +14,6 @@ import tilewright as tw
 from batches import NETWORK
 from tilewright.cli import app
 from tilewright.report.exploration import Exploration
-from tilewright.report.exploration_page import front_figure
 from tilewright.report.figures import save_figure
 from tilewright.report.measures import on_chip_bytes
 
@@ -86,7 +85,7 @@ def test_the_front_has_what_nothing_beats(exploration: Exploration) -> None:
 
 
 def test_the_picture_is_the_same_every_time(exploration: Exploration, tmp_path: Path) -> None:
-    one, other = (save_figure(front_figure(exploration), tmp_path / f"{name}.svg").read_text() for name in "ab")
+    one, other = (save_figure(exploration.figure(), tmp_path / f"{name}.svg").read_text() for name in "ab")
     assert one == other
     best = ", ".join(exploration.front[0].values.values())
     for text in ("latency of the network (s)", "on the front", "tiny, edp, GLB.size x array", best):

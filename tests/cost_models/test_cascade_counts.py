@@ -27,7 +27,7 @@ from tilewright.ir import (
     Tree,
 )
 
-SEEDS = blocks(seeds=240, size=60)
+SEEDS = blocks(seeds=480, size=60)
 
 
 @cache
