@@ -228,7 +228,7 @@ class CascadeSearch(WeightedSums):
             return value
         base = objective.base if isinstance(objective, Capped) else objective
         most_energy, most_latency = _limits(objective)
-        is_plain = base.name in ("energy", "latency", "edp", "ed2p")
+        is_plain = base.name in ("edp", "ed2p") or weights_of(base) is not None
         return least_value(self.bounds, base.value, most_energy, most_latency, *([] if is_plain else [value]))
 
     def _nothing_within(self, objective: Capped) -> TilewrightError:

@@ -153,7 +153,9 @@ def test_limits_that_cannot_be_kept_are_named(chain: tw.Cascade) -> None:
     assert found.certificate.proven
 
 
-@pytest.mark.parametrize("objective", ["latency,energy", "max(energy, 50 * latency)", "ed2p where energy <= 1000000"])
+@pytest.mark.parametrize(
+    "objective", ["latency,energy", "max(energy, 50 * latency)", "energy + 3 * latency", "ed2p where energy <= 1000000"]
+)
 def test_formulas_and_lists_are_proven(chain: tw.Cascade, objective: str) -> None:
     found = tw.search(chain, F2, objective, "perfect")
     assert found.certificate.objective == objective
