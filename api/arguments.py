@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from .arch import Architecture, load_arch
@@ -70,6 +71,15 @@ def cascade_question_of(
     for operation in cascade:
         check_countable(operation.problem)
     return CascadeQuestion(cascade, machine, wanted, kind, space, fuse, limits)
+
+
+def constrained(question: CascadeQuestion, constraints: object) -> CascadeQuestion:
+    """The question about trees that satisfy a line, such as "T in GLB", or several of them; None: about all trees."""
+    from .mapper.cascades.tree_constraints import read_tree_constraints
+
+    lines = [constraints] if isinstance(constraints, str) else checks.items(constraints or (), "constraints", "a list")
+    known = [checks.text(line, "constraints", "a line such as 'T in GLB'") for line in lines]
+    return replace(question, constraints=read_tree_constraints(known, question.cascade, question.arch))
 
 
 def as_problem(problem: Problem | str) -> Problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, overload
 
 from .arguments import (
@@ -13,6 +14,7 @@ from .arguments import (
     as_store,
     cascade_question_of,
     check_choice,
+    constrained,
     limits_of,
     question_of,
     tiling_or_default,
@@ -45,6 +47,7 @@ def search(
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
     fuse: Fuse = "all",
+    constraints: str | Sequence[str] | None = None,
 ) -> CascadeResult: ...
 @overload
 def search(
@@ -79,7 +82,7 @@ def search(
     """The mapping with the least energy, latency or other objective, and the proof that none is better.
 
     problem    a problem, or a layer by name: "resnet50:layer1.0.conv2"; or a cascade (docs/cascades.md), whose mapping
-               is a tree. Constraints, strategies and seeds do not know cascades
+               is a tree. Strategies and seeds do not know cascades
     arch       an architecture, or one of the library by name, or the path of an architecture file
     objective  "energy", "latency", "edp", "ed2p", or a formula such as "energy * latency ** 0.5"; "latency,energy" is
                the least energy of the fastest; "energy where latency <= 20000" has a limit (docs/cost-model.md)
@@ -87,7 +90,8 @@ def search(
                (`mapper.tilings.DEFAULT_TILING`), or what the strategy knows in its place; the certificate says which
     space      "even": one tile boundary for each memory; "uneven": one for each memory and tensor
     constraints  only mappings that satisfy them: the name of a dataflow, the path of a constraints file, a dict of the
-               same form, one line such as "GLB.temporal.K<=16", or a list of these
+               same form, one line such as "GLB.temporal.K<=16", or a list of these; of a cascade one line such as
+               "T in GLB", or a list of them (docs/cascades.md)
     strategy   "exact"; "cpsat", an independent exact model; "random", "anneal", "genetic": to compare with, no proof
     time_limit seconds after which the best mapping so far is returned, with the bound proven by then; None: no limit.
                Ctrl-C does the same
@@ -102,9 +106,10 @@ def search(
     InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.
     """
     if isinstance(problem, Cascade):
-        _refuse_of_cascades(constraints=constraints, strategy=strategy if strategy != "exact" else None, seed=seed)
+        _refuse_of_cascades(strategy=strategy if strategy != "exact" else None, seed=seed)
         limits = limits_of(time_limit, memory_limit)
-        return _cascade_result(cascade_question_of(problem, arch, objective, tiling, space, fuse, limits), store)
+        every_tree = cascade_question_of(problem, arch, objective, tiling, space, fuse, limits)
+        return _cascade_result(constrained(every_tree, constraints), store)
     if fuse != "all":
         raise TilewrightError("one layer has nothing to fuse", where="fuse", hint="give a cascade: tw.cascade([...])")
     check_choice("strategy", strategy, STRATEGIES)
@@ -163,6 +168,7 @@ def search_pareto(
     time_limit: float | None = None,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     fuse: Fuse = "all",
+    constraints: str | Sequence[str] | None = None,
 ) -> list[CascadeResult]: ...
 @overload
 def search_pareto(
@@ -198,8 +204,9 @@ def search_pareto(
     """
     limits = limits_of(time_limit, memory_limit)
     if isinstance(problem, Cascade):
-        _refuse_of_cascades(constraints=constraints, store=store)
-        return cascade_front(cascade_question_of(problem, arch, EDP, tiling, space, fuse, limits))
+        _refuse_of_cascades(store=store)
+        every_tree = cascade_question_of(problem, arch, EDP, tiling, space, fuse, limits)
+        return cascade_front(constrained(every_tree, constraints))
     question = question_of(problem, arch, ENERGY, tiling_or_default(tiling), space, constraints, limits)
     if as_store(store) is None:
         return [SearchResult.of(question, answer) for answer in search_front(question)]

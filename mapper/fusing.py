@@ -16,6 +16,7 @@ from ..cost_models import ENERGY, Capped
 from ..cost_models.cascades import FusedCost
 from ..ir import Cascade, FusedMapping, InfeasibleError, UndecidedError
 from .cascades import CascadeAnswer, CascadeQuestion, Fuse, search_cascade, search_cascade_front
+from .cascades.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.upper_memories import UpperMemories
 from .certificate import RELATIVE_TOLERANCE, Certificate
 from .model_version import MODEL_VERSION
@@ -120,19 +121,19 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     limit = question.limits.time_s
     limits = replace(question.limits, time_s=None if limit is None else limit / 2)
     try:
-        apart = _searched(replace(question, fuse="none", limits=limits))
+        apart = _searched(replace(question, fuse="none", limits=limits, constraints=ANY_TREE))
     except (InfeasibleError, UndecidedError):
         return _searched(with_time_left(question, started))
     if apart.certificate.interrupted:
         return _not_compared(question, apart, apart.certificate.interrupted)
     try:
         answer = _searched(with_time_left(question, started))
-    except UndecidedError:
-        answer = _not_compared(question, apart, interrupted=False)
-    except KeyboardInterrupt:
-        answer = _not_compared(question, apart, interrupted=True)
+    except (UndecidedError, KeyboardInterrupt) as error:
+        if question.constraints != ANY_TREE:  # what is not fused may be none of the trees that are asked for
+            raise
+        answer = _not_compared(question, apart, isinstance(error, KeyboardInterrupt))
     proof = answer.certificate
-    if apart.certificate.value < proof.value:
+    if apart.certificate.value < proof.value and question.constraints == ANY_TREE:
         proof = replace(proof, value=apart.certificate.value)
         answer = replace(apart, certificate=proof)
     figures = apart.cost.energy_pj, apart.cost.latency_cycles, outer_words(apart.cost)
@@ -164,9 +165,41 @@ def _searched(question: CascadeQuestion) -> FusedAnswer:
     try:
         return _of(question, search_cascade(question))
     except InfeasibleError:
+        _check_constraints(question)
         if not isinstance(question.objective, Capped):
             _diagnose(question)
         raise
+
+
+def _check_constraints(question: CascadeQuestion) -> None:
+    """Raise the error that says which constraints leave no mapping together, none of which could be spared, where there
+    would be one without them."""
+    lines = question.constraints.lines
+    free = replace(question, constraints=ANY_TREE, objective=ENERGY)
+    if not lines or not _has_mapping(free, ()):
+        return
+    kept = lines
+    for line in lines:
+        fewer = tuple(one for one in kept if one != line)
+        if not _has_mapping(free, fewer):
+            kept = fewer
+    raise InfeasibleError(
+        f"no tree satisfies {' and '.join(repr(line) for line in kept)}",
+        where=question.cascade.name,
+        hint="drop one of them" if len(kept) > 1 else "without it there are trees",
+    )
+
+
+def _has_mapping(question: CascadeQuestion, lines: tuple[str, ...]) -> bool:
+    """Whether any tree satisfies some constraints; also where that is not known in time."""
+    constraints = read_tree_constraints(lines, question.cascade, question.arch)
+    try:
+        search_cascade(replace(question, constraints=constraints))
+    except InfeasibleError:
+        return False
+    except UndecidedError:
+        return True
+    return True
 
 
 def _diagnose(question: CascadeQuestion) -> None:
@@ -182,7 +215,8 @@ def _diagnose(question: CascadeQuestion) -> None:
 
 
 def _of(question: CascadeQuestion, answer: CascadeAnswer) -> FusedAnswer:
-    certificate = replace(answer.certificate, constraints=_CONSTRAINTS[question.fuse])
+    told = (*_CONSTRAINTS[question.fuse], *question.constraints.lines)
+    certificate = replace(answer.certificate, constraints=told)
     return FusedAnswer(answer.mapping, answer.cost, certificate)
 
 
@@ -197,6 +231,8 @@ def cascade_key(question: CascadeQuestion) -> str:
         "space": question.space,
         "fuse": question.fuse,
     }
+    if question.constraints != ANY_TREE:
+        parts["constraints"] = sorted(question.constraints.lines)
     return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
 

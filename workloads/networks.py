@@ -138,11 +138,11 @@ def split_reference(reference: str) -> tuple[str, str]:
 
 
 def _read_network(file: Path, where: str) -> Network:
-    data = _table(
-        read_yaml(file, where, "a table of layers", f"shipped networks: {', '.join(list_networks())}"),
-        where,
-        *_NETWORK_KEYS,
-    )
+    text = read_yaml(file, where, "a table of layers", f"shipped networks: {', '.join(list_networks())}")
+    if isinstance(text, dict) and "operations" in text:
+        hint = "search, bound, space, evaluate, verify, explain and emit take it; networks are tables of layers"
+        raise ProblemError("found a cascade of operations, expected a network", where=where, hint=hint)
+    data = _table(text, where, *_NETWORK_KEYS)
     name = _typed(data, "network", str, where)
     whole("batch", data.get("batch", 1), where)
     for number, figure in enumerate(_typed(data, "published", list, where, []), 1):

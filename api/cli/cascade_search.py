@@ -38,17 +38,18 @@ class CascadeOptions:
     verify: bool
     store: Path | None
     no_cache: bool
+    constraint: tuple[str, ...]
 
 
 def search_cascade_named(
     context: typer.Context, cascade: Cascade, machine: Architecture, options: CascadeOptions
 ) -> None:
     """Search, write the files that are asked for, and print the page or a document."""
-    from ..arguments import cascade_question_of, limits_of
+    from ..arguments import cascade_question_of, constrained, limits_of
     from ..forms import check_knows_trees
     from ..results import prepare_folder
 
-    refuse_of_cascades(context, "strategy", "seed", "top", "dataflow", "constraints", "constraint")
+    refuse_of_cascades(context, "strategy", "seed", "top", "dataflow", "constraints")
     if options.form is not None:
         check_knows_trees(options.form)
     if options.pareto is not None:
@@ -56,7 +57,8 @@ def search_cascade_named(
     tiling, space = tiling_and_space(options.tiling, options.space)
     limits = limits_of(options.time_limit, options.memory_limit)
     wanted = "edp" if options.pareto is not None else options.objective
-    question = cascade_question_of(cascade, machine, wanted, tiling, space, cast("Fuse", options.fuse), limits)
+    every_tree = cascade_question_of(cascade, machine, wanted, tiling, space, cast("Fuse", options.fuse), limits)
+    question = constrained(every_tree, options.constraint)
     if options.out is not None:
         prepare_folder(options.out)
     what = f"searching the best mapping of {cascade.name} on {machine.name}"

@@ -194,7 +194,7 @@ ConstraintOption = Annotated[
     typer.Option(
         "--constraint",
         metavar="EXPR",
-        help='One more constraint, such as "GLB.temporal.K<=16"; may be repeated.',
+        help='One more constraint, such as "GLB.temporal.K<=16", of a cascade "T in GLB"; may be repeated.',
     ),
 ]
 

@@ -125,7 +125,16 @@ def search(
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
         _check_kind(top, pareto, strategy, _form(json, to))
         _refuse_ignored(context, top, pareto, strategy, no_cache)
-        limits_given = (time_limit, memory_limit, out, _form(json, to), verify, store, no_cache)
+        limits_given = (
+            time_limit,
+            memory_limit,
+            out,
+            _form(json, to),
+            verify,
+            store,
+            no_cache,
+            tuple(constraint or ()),
+        )
         options = CascadeOptions(objective, tiling, space, fuse, pareto, *limits_given)
         search_cascade_named(
             context, cascade_named(layer, op, dim, widths), architecture_named(arch, set_fields), options

@@ -1,7 +1,8 @@
 """The search over trees: the best fused mapping of a cascade, proven.
 
 question.py       what is asked, and what is answered
-search.py         objectives, orders of operations, the certificate
+search.py         objectives, fronts, the certificate
+weighted_sums.py  the tree of least weight, over all orders of operations
 regions.py        energies and latencies that no mapping has, and those that matter still
 tree_search.py    branch and bound over parts of a tree, from the outside in
 front_search.py   all that may be best where energy and latency are weighed in other ways
@@ -9,6 +10,7 @@ part_bounds.py    what parts weigh at least
 shared_loops.py   loops above a split: all choices
 node_choices.py   nodes of tensors from outside, above a split: all choices that fit
 exchanges.py      memories that exchange intermediates at a split
+tree_constraints.py  what users ask of trees
 parts.py          a part of a tree, and what it finds around it
 sharing.py        which dimensions may be one loop
 placing.py        where nodes may stand among shared loops

@@ -11,6 +11,7 @@ from ...ir import Cascade, Operation
 from .branch import Room
 from .parts import VisitedPart
 from .placing import Placing
+from .tree_constraints import TreeConstraints
 from .upper_memories import UpperMemories
 
 Exchange = tuple[tuple[str, str, tuple[Room, ...]], ...]
@@ -23,6 +24,7 @@ class Exchanges:
 
     fuses      whether intermediates pass anywhere but through the outermost memory
     wide_sums  whether they take the room of partial sums while they are written, as `TreeSearch` says
+    constraints  that say where they may pass, and how much of them
     """
 
     cascade: Cascade
@@ -30,6 +32,7 @@ class Exchanges:
     placing: Placing
     fuses: bool
     wide_sums: bool
+    constraints: TreeConstraints
 
     def choices(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> Iterator[Exchange]:
         """Choices of memories for the intermediates that a branch writes for others: with what is live already."""
@@ -42,13 +45,13 @@ class Exchanges:
             readers = {consumer.name for consumer in self.cascade.consumers[tensor]} & set(inside.names[end:])
             if tensor in homes or not readers:
                 continue
-            options.append(
-                [
-                    (tensor, memory.name, self._room_of(inside, place, operation, memory.name))
-                    for memory in self.memories.upper
-                    if self._may_exchange(memory.name, operation, readers)
-                ]
-            )
+            rooms = {
+                memory.name: self._room_of(inside, place, operation, memory.name)
+                for memory in self.memories.upper
+                if self._may_exchange(memory.name, operation, readers)
+            }
+            allowed = self.constraints.allow_exchange
+            options.append([(tensor, m, room) for m, room in rooms.items() if allowed(tensor, m, _most_bits(room))])
         for chosen in itertools.product(*options):
             yield (*live, *chosen)
 
@@ -76,3 +79,8 @@ class Exchanges:
             width = self.memories.width(operation, tensor, self.wide_sums and name == operation.name)
             found.append(((memory, self.memories.part_for(name, users, tensor, memory), words * width),))
         return tuple(found)
+
+
+def _most_bits(rooms: tuple[Room, ...]) -> int:
+    """The most that an intermediate takes while any operation works."""
+    return max((bits for room in rooms for _, _, bits in room), default=0)

@@ -97,7 +97,7 @@ class FrontSearch(TreeSearch):
     def _fronts_with_loops(self, part: VisitedPart, loops: Loops, cutoff: float) -> Iterator[FoundPart]:
         self.means.check()
         for nodes in self.nodes.combined(part, self.nodes.by_tensor(part, loops), cutoff):
-            if nodes.bound >= cutoff:
+            if nodes.bound >= cutoff or self._close(part, loops, nodes) >= cutoff:
                 continue
             inside, visits = self._inside(part, loops, nodes), math.prod(loop.trips for loop in loops)
             left = (cutoff - self.weights.energy * nodes.energy_pj) / visits

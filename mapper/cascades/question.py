@@ -12,6 +12,7 @@ from ..certificate import Certificate
 from ..question import DEFAULT_LIMITS, Limits
 from ..space import Space
 from ..tilings import Tiling
+from .tree_constraints import ANY_TREE, TreeConstraints
 from .tree_search import Fuse
 
 
@@ -23,6 +24,7 @@ class CascadeQuestion:
     objective      to be minimized
     tiling, space  the mappings to choose from
     fuse           `all` of the space, `whole` intermediates on chip but no shared loops, or `none`
+    constraints    that trees have to satisfy
     limits         after which the best mapping so far is taken, with the bound proven by then
     """
 
@@ -33,6 +35,7 @@ class CascadeQuestion:
     space: Space = "even"
     fuse: Fuse = "all"
     limits: Limits = DEFAULT_LIMITS
+    constraints: TreeConstraints = ANY_TREE
 
 
 @dataclass(frozen=True)

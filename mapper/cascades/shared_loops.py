@@ -16,6 +16,7 @@ from .loop_bounds import LoopBounds, grid
 from .part_bounds import OwnLeast, PartBounds
 from .parts import Sizes, VisitedPart
 from .sharing import LoopAbove, SharedDim, shared_dims
+from .tree_constraints import TreeConstraints
 from .upper_memories import Floats
 
 Loops = tuple[LoopAbove, ...]
@@ -27,18 +28,21 @@ class SharedLoops:
 
     bounds  of what parts weigh
     pruned  counts choices that are left aside, by rule
+    constraints  that say which dimensions they may step over
     """
 
     bounds: PartBounds
     means: Means
     pruned: Counter[str]
+    constraints: TreeConstraints
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
     def choices(self, part: VisitedPart, cutoff: float) -> Iterator[tuple[float, Loops]]:
         """All choices of shared loops whose bound lies below the cutoff, with their bounds: no dimension twice, each
         with more than one trip."""
         if part.names not in self._shared:
-            self._shared[part.names] = shared_dims(self.bounds.cascade, part.names)
+            every = shared_dims(self.bounds.cascade, part.names)
+            self._shared[part.names] = tuple(dim for dim in every if self.constraints.allow_loop(dim))
         shared = self._shared[part.names]
         sizes = {name: dict(own) for name, own in zip(part.names, part.sizes, strict=True)}
         trips = {dim: _trips({sizes[name][own] for name, own in dim.dims}) for dim in shared}

@@ -43,6 +43,7 @@ from .part_bounds import PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, less_rooms, some_of, with_busy
 from .placing import Placing
 from .shared_loops import Loops, SharedLoops, inner_sizes, loop_item
+from .tree_constraints import ANY_TREE, TreeConstraints
 from .upper_memories import UpperMemories
 from .weights import Weights
 
@@ -60,6 +61,7 @@ class TreeSearch:
     branches  branches that were asked for
     incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
     pruned    choices that were left aside, by rule
+    constraints  that trees have to satisfy
     """
 
     cascade: Cascade
@@ -75,15 +77,16 @@ class TreeSearch:
     incumbent: FoundPart | None = None
     open_bound: float = 0.0
     pruned: Counter[str] = field(default_factory=Counter)
+    constraints: TreeConstraints = ANY_TREE
     _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
     _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         placing, fuses = Placing(self.cascade, self.memories, self.space), self.fuse != "none"
         self.bounds = PartBounds(self.cascade, self.memories, self.space, self.weights, self.solver, placing)
-        self.loops = SharedLoops(self.bounds, self.means, self.pruned)
+        self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints)
         self.nodes = NodeChoices(self.bounds, fuses, self.pruned)
-        self.exchanges = Exchanges(self.cascade, self.memories, placing, fuses, self.wide_sums)
+        self.exchanges = Exchanges(self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints)
 
     def whole(self, names: Sequence[str], cutoff: float = math.inf) -> Outcome:
         """The whole cascade, its operations done in an order."""

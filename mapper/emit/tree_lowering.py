@@ -77,7 +77,7 @@ class _OperationLowering(Lowering):
         for step in self.steps:
             place = way.place(step.position)
             if place not in variables:
-                dim = self.nest.items[step.position].dim  # type: ignore[union-attr]
+                dim = step.dim
                 variables[place] = Variable(dim, numbers[dim])
                 numbers[dim] += 1
             self._variables[step] = variables[place]

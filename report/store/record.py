@@ -144,7 +144,8 @@ def record_of(question: Question, result: Result, seconds: float) -> Record:
 
 def cascade_record_of(question: CascadeQuestion, result: CascadeOutcome, seconds: float) -> Record:
     """The record of a result about a cascade that took `seconds` to find."""
-    fuse = FREE.name if question.fuse == "all" else f"fuse {question.fuse}"
+    told = [*([] if question.fuse == "all" else [f"fuse {question.fuse}"]), *question.constraints.lines]
+    fuse = "; ".join(told) or FREE.name
     if isinstance(result, NoMapping):
         return _record(question, question.cascade.name, fuse, result, seconds)
     cost, proof, apart = result.cost, result.certificate, result.unfused

@@ -162,6 +162,28 @@ def test_formulas_and_lists_are_proven(chain: tw.Cascade, objective: str) -> Non
     assert found.unfused.certificate.objective == objective
 
 
+def test_constraints_are_kept_and_said(chain: tw.Cascade, result: tw.CascadeResult) -> None:
+    apart = tw.search(chain, F2, "energy", "perfect", constraints="T apart")
+    assert (apart.certificate.constraints, apart.certificate.proven) == (("T apart",), True)
+    assert apart.cost.energy_pj == tw.search(chain, F2, "energy", "perfect", fuse="none").cost.energy_pj
+    small = tw.search(chain, F2, "energy", "perfect", constraints=["T in GLB", "T <= 4 B", "no loops over M"])
+    held = [tile.words for tiles in small.cost.occupancy.values() for tile in tiles if tile.is_intermediate]
+    assert max(held) == 4
+    assert not any(loop.dim == "M" for loop in small.mapping.paths["T"].shared_loops)
+    assert small.cost.energy_pj >= result.cost.energy_pj
+    only = tw.search(chain, F2, "energy", "perfect", constraints=["T <= 4 B", "loops over M"])
+    assert only.certificate.proven
+    assert only.unfused is not None
+
+
+@pytest.mark.usefixtures("folder")
+def test_constraints_are_a_part_of_what_the_store_knows() -> None:
+    run("search", "chain.yaml", *ON)
+    code, page = run("search", "chain.yaml", *ON, "--constraint", "T apart")
+    assert (code, "Constraints  T apart" in page, "Recalled" in page) == (0, True, False)
+    assert "Recalled" in run("search", "chain.yaml", *ON, "--constraint", "T apart")[1]
+
+
 @pytest.mark.usefixtures("folder")
 def test_bounds_and_spaces() -> None:
     code, page = run("bound", "chain.yaml", "--sizes", "4,64", "--tiling", "perfect")
@@ -180,7 +202,31 @@ def test_bounds_and_spaces() -> None:
     [
         (["search", "chain.yaml", *ON, "--top", "3"], "--top: this option does not know cascades yet"),
         (["search", "chain.yaml", *ON, "--strategy", "anneal"], "--strategy: this option does not know cascades yet"),
-        (["search", "chain.yaml", *ON, "--constraint", "GLB.temporal.M<=2"], "--constraint: this option does not know"),
+        (["search", "chain.yaml", *ON, "--constraint", "GLB.temporal.M"], "cannot be understood as a constraint on tr"),
+        (["search", "chain.yaml", *ON, "--constraint", "X in GLB"], "X in GLB: X is no intermediate of chain"),
+        (["search", "chain.yaml", *ON, "--constraint", "T in RF"], "RF is no memory outside all arrays"),
+        (["search", "chain.yaml", *ON, "--constraint", "no loops over Z"], "Z is no dimension of chain"),
+        (["search", "chain.yaml", *ON, "--constraint", "T <= 3 parsecs"], "T <= 3 parsecs: "),
+        (
+            ["search", "chain.yaml", *ON, "--constraint", "T in GLB", "--constraint", "T apart"],
+            "T apart: T is to pass in GLB and in DRAM",
+        ),
+        (
+            [
+                "search",
+                "chain.yaml",
+                *ON,
+                "--constraint",
+                "T in GLB",
+                "--constraint",
+                "T <= 1 B",
+                "--constraint",
+                "no loops over M, N",
+                "--constraint",
+                "loops over M, N",
+            ],
+            "chain: no tree satisfies 'T in GLB' and 'T <= 1 B' and 'no loops over M, N'",
+        ),
         (["search", "chain.yaml", *ON, "--dataflow", "row-stationary"], "--dataflow: this option does not know"),
         (["search", "chain.yaml", *ON, "--to", "mlir"], "mlir does not know cascades"),
         (["search", "chain.yaml", *ON, "--fuse", "some"], "unknown fuse 'some'"),
@@ -191,6 +237,8 @@ def test_bounds_and_spaces() -> None:
         (["search", "--op", LINES[0], "--op", "T[m,n] = A[m,n]", "m=2,k=2,n=2", *ON], "expected one producer"),
         (["search", "nothing.yaml", *ON], "nothing.yaml: no such file"),
         (["search", "chain.yaml"], "no architecture is given"),
+        (["compare", "--networks", "chain.yaml", "--archs", "eyeriss"], "found a cascade of operations, expected a ne"),
+        (["roofline", "chain.yaml", *ON[:2]], "found a cascade of operations, expected a network"),
         (["explain", "chain.yaml", *ON[:2], "--dataflow", "x"], "--dataflow: this option does not know cascades yet"),
     ],
 )
@@ -201,8 +249,8 @@ def test_what_cascades_do_not_know_is_refused_by_name(arguments: list[str], mess
 
 
 def test_python_refuses_the_same(chain: tw.Cascade) -> None:
-    with pytest.raises(TilewrightError, match="constraints is not known for cascades yet"):
-        tw.search(chain, F2, constraints="GLB.temporal.M<=2")  # type: ignore[call-overload]
+    with pytest.raises(TilewrightError, match="is no intermediate of"):
+        tw.search(chain, F2, constraints="GLB.temporal.M<=2")
     with pytest.raises(TilewrightError, match="strategy is not known for cascades yet"):
         tw.search(chain, F2, strategy="anneal")  # type: ignore[call-overload]
     with pytest.raises(TilewrightError, match="one layer has nothing to fuse"):

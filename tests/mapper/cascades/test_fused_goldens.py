@@ -16,10 +16,10 @@ import pytest
 from accelforge_trees import cascade_of, cases, machine_of, tree_of
 from longer import TIMES
 from tilewright.arch import Architecture
-from tilewright.cost_models import parse_objective
+from tilewright.cost_models import ENERGY, parse_objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import Cascade, FusedMapping, Loop, Node
-from tilewright.mapper.cascades import CascadeAnswer, CascadeQuestion, search_cascade
+from tilewright.mapper.cascades import CascadeAnswer, CascadeQuestion, search_cascade, search_cascade_front
 from tilewright.workloads import cascade
 
 SMALL = Path(__file__).parents[2] / "golden" / "fused" / "small_bruteforce.jsonl"
@@ -124,6 +124,22 @@ def test_accelforge_finds_nothing_better(case: dict[str, Any], objective: str) -
     if objective in case["solutions"]:
         printed = tree_of(case, case["solutions"][objective]["mapping"])
         assert value <= evaluate_tree(printed, arch).objective(objective) <= theirs
+
+
+def fronts_of_the_peer() -> Iterator[Any]:
+    """On F2: by default of what is quick."""
+    for case in cases():
+        if case["machine"] == "F2" and case["objective"] == "front" and (TIMES > 1 or case["case"] not in SLOW):
+            yield pytest.param(case, id=f"{case['case']}-{case['glb_words']}-{case['mode']}")
+
+
+@pytest.mark.parametrize("case", list(fronts_of_the_peer()))
+def test_whole_fronts_are_those_of_accelforge(case: dict[str, Any]) -> None:
+    arch, whole, fuse = machine_of(case), cascade_of(case), FUSE[case["mode"]]
+    found = search_cascade_front(CascadeQuestion(whole, arch, ENERGY, "perfect", "uneven", fuse))
+    assert all(point.certificate.proven for point in found)
+    if case["mode"] != "fused" or (case["case"], case["glb_words"]) not in SHARED_INPUTS:
+        assert [[point.cost.energy_pj, point.cost.latency_cycles] for point in found] == case["front"]
 
 
 def keeps_once(mapping: FusedMapping, tensor: str) -> bool:

@@ -1,0 +1,216 @@
+"""The tree of least weight, for any weighted sum of energy and latency: over all orders of operations, with the cost
+model's word on what is found."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ...cost_models.cascades import FusedCost, evaluate_tree
+from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
+from ..means import Means, OutOfMeans
+from .oracle import ExactBranches
+from .parts import FoundPart
+from .question import CascadeQuestion
+from .tables import TableBranches, supports
+from .tree_search import Fuse, TreeSearch
+from .upper_memories import UpperMemories
+from .weights import Weights
+
+Kind = TypeVar("Kind", bound=TreeSearch)
+
+MOST_ORDERS = 1_000
+"""Orders of independent operations that are looked at."""
+
+FIRST_SHARE, FIRST_SECONDS = 0.25, 3.0
+"""Of the time that is left, and at most, for a first tree."""
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A mapping, and what it costs."""
+
+    energy: float
+    latency: float
+    mapping: FusedMapping
+    cost: FusedCost
+
+
+@dataclass
+class WeightedSums:
+    """Searches for one question, each for the least of a weighted sum.
+
+    branches  of one operation that were asked for
+    out_of_means  whether a search could not be finished
+    pruned   choices that were left aside, by rule
+    corners  mappings that are found
+    bounds   what no mapping weighs less than, by weights
+    """
+
+    question: CascadeQuestion
+    means: Means
+    branches: int = 0
+    out_of_means: bool = False
+    pruned: Counter[str] = field(default_factory=Counter)
+    corners: list[Corner] = field(default_factory=list)
+    bounds: list[tuple[Weights, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.memories = UpperMemories(self.question.arch)
+        self.solver = self._solver()
+
+    def _solver(self) -> TableBranches | ExactBranches:
+        """Tables where they are exact, else a search for every question."""
+        question = self.question
+        if supports(question.cascade, question.arch, question.space, question.tiling) is None:
+            return TableBranches(question.cascade, question.arch)
+        return ExactBranches(question.cascade, question.arch, question.space, question.tiling, self.means)
+
+    def least_of(self, weights: Weights) -> float:
+        """What no tree weighs less than, without a search over trees."""
+        try:
+            return self.tree_search(weights).bound_of_whole()
+        except OutOfMeans:
+            return 0.0
+
+    def solve(self, weights: Weights) -> Corner | None:
+        """The least of one weighted sum."""
+        if not self.corners and self.question.fuse != "none":
+            apart = self._apart(weights)
+            corner = None if apart is None else self.evaluated(apart)
+            if corner is not None:
+                self.corners.append(corner)
+        known = min((weights.of(c.energy, c.latency) for c in self.corners), default=math.inf)
+        bound, found = self._least(weights, known)
+        self.bounds.append((weights, min(bound, known)))
+        if found is not None:
+            corner = self.evaluated(found)
+            if corner is None:
+                _, found = self._least(weights, math.inf, wide_sums=True)
+                corner = None if found is None else self.evaluated(found)
+            if corner is not None:
+                self.corners.append(corner)
+        if self.out_of_means:
+            raise OutOfMeans
+        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+
+    def _apart(self, weights: Weights) -> FoundPart | None:
+        """A tree with nothing fused, to fall back on: the best one where that takes no time."""
+        if isinstance(self.solver, ExactBranches):
+            return self._first_tree(self.tree_search(weights, fuse="none"), math.inf)
+        return self._least(weights, math.inf, fuse="none")[1]
+
+    def _least(
+        self, weights: Weights, cutoff: float, wide_sums: bool = False, fuse: Fuse | None = None
+    ) -> tuple[float, FoundPart | None]:
+        """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
+        search: TreeSearch = self.tree_search(weights, wide_sums, fuse)
+        best = self._first_tree(search, cutoff)
+        if best is not None:
+            cutoff = weights.of(best.energy_pj, best.latency_cycles)
+        try:
+            for names in self.orders():
+                outcome = search.whole(names, cutoff)
+                if outcome.found is not None:
+                    cutoff, best = outcome.bound, outcome.found
+        except OutOfMeans:
+            self.out_of_means = True
+        self.branches += search.branches
+        self.pruned.update(search.pruned)
+        bound = cutoff if not self.out_of_means else min(cutoff, search.open_bound)
+        return bound, search.incumbent or best
+
+    def _first_tree(self, search: TreeSearch, cutoff: float) -> FoundPart | None:
+        """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
+        that come to hand for its branches. It leaves less to look at, and is there when time runs out.
+        What it learns of parts and branches stays its own: these are no proven answers."""
+        if not isinstance(self.solver, ExactBranches):
+            return None
+        means = self.means.share(FIRST_SHARE).at_most(FIRST_SECONDS)
+        solver = ExactBranches(
+            self.question.cascade, self.question.arch, self.question.space, self.question.tiling, means, proves=False
+        )
+        first: TreeSearch = self.tree_search(search.weights, search.wide_sums, search.fuse, solver=solver)
+        best: FoundPart | None = None
+        try:
+            for names in self.orders():
+                best = first.whole(names, cutoff).found or best
+                cutoff = cutoff if best is None else first.weights.of(best.energy_pj, best.latency_cycles)
+        except OutOfMeans:
+            best = first.incumbent or best
+        return best if best is not None and self.evaluated(best) is not None else None
+
+    def tree_search(
+        self,
+        weights: Weights,
+        wide_sums: bool = False,
+        fuse: Fuse | None = None,
+        kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
+        solver: ExactBranches | None = None,
+    ) -> Kind:
+        """A search; by another solver, nothing that it comes to know is known to others."""
+        question = self.question
+        return kind(
+            question.cascade,
+            self.memories,
+            question.space,
+            question.tiling,
+            weights,
+            solver or self.solver,
+            self.means if solver is None else solver.means,
+            fuse or question.fuse,
+            wide_sums,
+            constraints=question.constraints,
+        )
+
+    def orders(self) -> Iterator[tuple[str, ...]]:
+        """All orders in which the operations can be done, that of the cascade first."""
+        found = itertools.islice(orders(self.question.cascade), MOST_ORDERS + 1)
+        for number, names in enumerate(found):
+            if number == MOST_ORDERS:
+                raise OutOfMeans
+            yield names
+
+    def evaluated(self, found: FoundPart) -> Corner | None:
+        """What a tree costs by the cost model; None where sums are wider than the bound took them for."""
+        cascade = self.question.cascade
+        outermost = self.memories.outermost
+        stored = [t for t in cascade.tensors if t not in cascade.intermediates or t in found.stored]
+        tree = Tree(
+            (*(Node(outermost, t) for t in stored), *found.tree.items), found.tree.branches, found.tree.operation
+        )
+        mapping = FusedMapping(cascade, tree)
+        try:
+            cost = evaluate_tree(mapping, self.question.arch)
+        except MappingError:
+            if all(self._is_narrow(operation.name) for operation in cascade):
+                raise
+            return None
+        return Corner(cost.energy_pj, cost.latency_cycles, mapping, cost)
+
+    def _is_narrow(self, operation: str) -> bool:
+        output, arch = self.question.cascade.operation(operation).output, self.question.arch
+        return arch.partial_width_bits(output) == arch.width_bits(output)
+
+
+def orders(cascade: Cascade) -> Iterator[tuple[str, ...]]:
+    """All orders in which each operation is done after those that write what it reads; that of the cascade first."""
+    needs = {
+        operation.name: {
+            cascade.producers[t.name].name for t in operation.problem.operands if t.name in cascade.producers
+        }
+        for operation in cascade
+    }
+
+    def further(done: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        if len(done) == len(needs):
+            yield done
+        for name, needed in needs.items():
+            if name not in done and needed <= set(done):
+                yield from further((*done, name))
+
+    return further(())
