@@ -113,7 +113,10 @@ class ExactBranches:
         """The best mapping for an objective; None where all are at the ceiling or above, or nothing fits."""
         self.searches += 1
         search = self._search(question, objective, ceiling)
-        if not search.solve(self.proves):
+        solved = search.solve(self.proves)
+        if search.interrupted:  # the branch has a mapping, and the trees around it are not to be searched on
+            raise KeyboardInterrupt
+        if not solved:
             if search.out_of_time:
                 raise OutOfMeans
             return None

@@ -11,10 +11,13 @@ import pytest
 from cascade_brute_force import OBJECTIVES
 from cascade_cases import CHEAP, DEAR, KINDS, Case, features, random_case
 from longer import TIMES, blocks
+from tilewright.arch import load_arch
 from tilewright.cost_models import parse_objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, MappingError
 from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.exact.search import ExactSearch
+from tilewright.workloads import cascade
 
 SEEDS, BLOCK = 20, 4
 SAMPLES = 4
@@ -65,6 +68,23 @@ def test_composed_figures_are_those_of_whole_trees(seeds: range) -> None:
                 continue
             assert fits, f"{seed}\n{case}\n{tree}"
             assert (cost.energy_pj, cost.latency_cycles) == pytest.approx((energy, latency)), f"{seed}\n{case}\n{tree}"
+
+
+def test_an_interrupt_inside_a_branch_ends_the_whole_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=8, k=8, n=8, p=8)
+    question = CascadeQuestion(pair, load_arch("three_level"), parse_objective("energy"), "perfect", "even", "all")
+
+    solve = ExactSearch.solve
+
+    def interrupted(search: ExactSearch, proof: bool = True) -> bool:
+        """The search of a branch that was interrupted when it had a mapping: it hands that over."""
+        solved = solve(search, proof)
+        search.interrupted = True
+        return solved
+
+    monkeypatch.setattr(ExactSearch, "solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        search_cascade(question)
 
 
 def test_everything_occurs() -> None:
