@@ -73,13 +73,15 @@ class _MemoryDrawing:
             f'<text x="{right}" y="{floor + 18}" class="quiet" text-anchor="end">{self.end}</text>',
             f'<text x="{left - 8}" y="{floor}" class="quiet" text-anchor="end">0</text>',
         ]
-        for address, kind in ((self.plan.height, "link"), (self.plan.capacity, "limit")):
-            if address is not None:
-                y = self.y(address)
+        drawn: list[float] = []
+        for address, kind in ((self.plan.capacity, "limit"), (self.plan.height, "link")):
+            if address is not None and (y := self.y(address)) not in drawn:
                 parts.append(line(left, y, right, y, kind))
+                written = y + 4 if all(abs(y - other) >= _LINE for other in drawn) else max(drawn) + _LINE + 4
                 parts.append(
-                    f'<text x="{left - 8}" y="{y + 4}" class="quiet" text-anchor="end">{count(address)}</text>'
+                    f'<text x="{left - 8}" y="{written:g}" class="quiet" text-anchor="end">{count(address)}</text>'
                 )
+                drawn.append(y)
         return parts
 
     def live(self) -> str:
