@@ -19,7 +19,7 @@ from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import TILINGS, Tiling
 from tilewright.workloads import conv2d, gemm, load_layer
 
-SEEDS = 80
+SEEDS = 120
 BLOCK = 10
 MOST_MAPPINGS = 400
 """Mappings that the oracle tries per pair at most."""
@@ -156,7 +156,7 @@ def test_pairs_cover_what_matters() -> None:
 
 # ---- the uneven space --------------------------------------------------------------------------------------
 
-UNEVEN_SEEDS = 80
+UNEVEN_SEEDS = 120
 MOST_UNEVEN = 300
 
 

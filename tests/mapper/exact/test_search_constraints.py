@@ -22,7 +22,7 @@ from tilewright.mapper.space import SPACES, Space
 from tilewright.mapper.tilings import Tiling
 from tilewright.workloads import conv2d, load_layer
 
-SEEDS = 200
+SEEDS = 400
 MOST_MAPPINGS = 400
 Case = tuple[Problem, Architecture, Tiling, Space, Constraints]
 
