@@ -22,7 +22,7 @@ from .text import architecture_rows, columns, exact, pairs, section, wrapped
 from .tree import tree_lines
 from .units import clock, count, energy, percent, plural, seconds, significant, size
 
-NOT_IN_THE_SPACE = "parts of an array that work on different operations at once"
+NOT_IN_THE_SPACE = "shared loops through windows, parts of an array that work on different operations at once"
 
 
 def fused_page(fused: FusedMapping, arch: Architecture, cost: FusedCost) -> Group:
@@ -94,6 +94,7 @@ def tree_certificate_rows(certificate: Certificate, origin: str = "") -> list[tu
         ("Value", f"{exact(certificate.value)} {unit}"),
         ("Lower bound", f"{exact(certificate.lower_bound)} {unit}"),
         ("Space", f"trees, {certificate.space}, {certificate.tiling} tilings; `tilewright space` says which trees"),
+        *([("", "tiles of shared loops, and all below them, divide")] if certificate.tiling == "ragged" else []),
         ("", f"not in the space: {NOT_IN_THE_SPACE}"),
         *([("Constraints", "; ".join(certificate.constraints))] if certificate.constraints else []),
         ("Searched", plural(certificate.evaluated, "branch of one operation", "branches of one operation")),

@@ -23,7 +23,8 @@ _SENTENCES = (
     "Splits nest: neighbouring operations may be a branch that is split again. All splits stand outside all arrays: "
     "loops inside a branch may be parallel, loops above a split are not.",
     "Above the split of a branch of several operations stand shared loops, at most one for each dimension, in every "
-    "order, with trips that divide it; at the root there may be none.",
+    "order, with trips that divide it; at the root there may be none. Below them all tiles divide, also where the "
+    "tiling is ragged.",
     "Each intermediate is exchanged directly above its split, in any memory outside all arrays that may keep it, or in "
     "the outermost one. Each other tensor may stay in any such memory above or between the shared loops.",
     "Inside a branch every mapping of the operation is searched, as of a single layer.",
