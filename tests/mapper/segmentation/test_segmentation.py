@@ -27,13 +27,13 @@ FUSED = Path(__file__).parent.parent.parent / "golden" / "fused"
 RESIDUAL = """
 network: residual
 layers:
-  - {name: up, op: gemm, M: 8, N: 16, K: 4, weight: true, repeat: 2}
-  - {name: down, op: gemm, M: 8, N: 4, K: 16, weight: true, repeat: 2}
-  - {name: last, op: gemm, M: 8, N: 2, K: 4, weight: true}
+  - {name: up, op: gemm, M: 4, N: 8, K: 4, weight: true, repeat: 2}
+  - {name: down, op: gemm, M: 4, N: 4, K: 8, weight: true, repeat: 2}
+  - {name: last, op: gemm, M: 4, N: 2, K: 4, weight: true}
 blocks:
   block: [up, down, {name: add, op: add, reads: [down, before]}]
 graph:
-  - {name: lookup, op: outside, shape: [8, 4]}
+  - {name: lookup, op: outside, shape: [4, 4]}
   - {block: block, names: [a, b], rows: {up: up, down: down}}
   - last
 """
