@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ...cost_models import LATENCY, Capped, Objective
-from ...cost_models.cascades import FusedCost
 from ...cost_models.objective import LIMIT_TOLERANCE
 from ...ir import InfeasibleError, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
@@ -238,9 +237,6 @@ class CascadeSearch(WeightedSums):
                 objective, lambda one: min(self.corners, key=lambda c: one.value(c.energy, c.latency)).cost
             )
         return self._undecided()
-
-    def _least_known(self, objective: Objective) -> FusedCost:
-        return min(self.corners, key=lambda corner: objective.value(corner.energy, corner.latency)).cost
 
     def _nothing_found(self) -> TilewrightError:
         name = self.question.cascade.name
