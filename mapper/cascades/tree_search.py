@@ -93,9 +93,10 @@ class TreeSearch:
         part = self._root(names)
         return self._several(part, cutoff, is_root=True) if len(names) > 1 else self.least(part, cutoff)
 
-    def bound_of_whole(self) -> float:
-        """What the whole cascade weighs at least, as far as can be seen without a search."""
-        return self.bounds.of(self._root([operation.name for operation in self.cascade]))
+    def bound_of_whole(self, names: Sequence[str]) -> float:
+        """What the whole cascade weighs at least, its operations done in an order, as far as can be seen without a
+        search."""
+        return self.bounds.of(self._root(names))
 
     def _root(self, names: Sequence[str]) -> VisitedPart:
         operations = [self.cascade.operation(name) for name in names]
@@ -151,9 +152,9 @@ class TreeSearch:
         if not is_root:
             return self._best_of(part, every, Outcome(cutoff))
         # Without loops at the top, most of all trees are open still: a good one helps to leave them aside.
-        least = max(least, self.bounds.close(part))
-        best = self._best_of(part, every, Outcome(cutoff), least)
-        return self._best_of(part, [(least, ())], best, least)
+        close = max(least, self.bounds.close(part))
+        best = self._best_of(part, every, Outcome(cutoff), close)
+        return self._best_of(part, [(close, ())], best, close)
 
     def _best_of(
         self, part: VisitedPart, choices: Iterable[tuple[float, Loops]], best: Outcome, at_root: float | None = None

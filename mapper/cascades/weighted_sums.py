@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -72,8 +72,13 @@ class WeightedSums:
 
     def least_of(self, weights: Weights) -> float:
         """What no tree weighs less than, without a search over trees."""
+        return self._least_in(self.orders(), self.tree_search(weights))
+
+    def _least_in(self, orders: Iterable[tuple[str, ...]], search: TreeSearch) -> float:
+        """What no tree with its operations in some orders weighs less than: the bound of one order is none of another,
+        since it matters which operation fills a shared input."""
         try:
-            return self.tree_search(weights).bound_of_whole()
+            return min(map(search.bound_of_whole, orders), default=math.inf)
         except OutOfMeans:
             return 0.0
 
@@ -112,17 +117,19 @@ class WeightedSums:
         best = self._first_tree(search, cutoff)
         if best is not None:
             cutoff = weights.of(best.energy_pj, best.latency_cycles)
+        bound, done = math.inf, 0
         try:
             for names in self.orders():
                 outcome = search.whole(names, cutoff)
                 if outcome.found is not None:
                     cutoff, best = outcome.bound, outcome.found
+                done += 1
         except OutOfMeans:
             self.out_of_means = True
+            bound = min(search.open_bound, self._least_in(itertools.islice(self.orders(), done + 1, None), search))
         self.branches += search.branches
         self.pruned.update(search.pruned)
-        bound = cutoff if not self.out_of_means else min(cutoff, search.open_bound)
-        return bound, search.incumbent or best
+        return min(cutoff, bound), search.incumbent or best
 
     def _first_tree(self, search: TreeSearch, cutoff: float) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
