@@ -33,7 +33,7 @@ from .parts import FoundPart
 from .question import CascadeAnswer, CascadeQuestion, check_searchable
 from .regions import Box, heaviest, least_value
 from .weighted_sums import Corner, WeightedSums
-from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_of
+from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_between, weights_of
 
 FAST = 1e6
 """How much more latency weighs than energy where the fastest mapping is looked for, and of equally fast ones the one of
@@ -118,11 +118,9 @@ class CascadeSearch(WeightedSums):
 
     def _between(self, left: Corner, right: Corner) -> None:
         """All corners between two of them that may matter."""
-        costs_more = right.energy > left.energy * (1 + RELATIVE_TOLERANCE)
-        is_faster = right.latency < left.latency * (1 - RELATIVE_TOLERANCE)
-        if not costs_more or not is_faster or not self._matters(left.energy, right.latency):
+        weights = weights_between((left.energy, left.latency), (right.energy, right.latency))
+        if weights is None or not self._matters(left.energy, right.latency):
             return
-        weights = Weights(1.0, (right.energy - left.energy) / (left.latency - right.latency))
         found = self.solve(weights)
         on_line = weights.of(left.energy, left.latency) * (1 - RELATIVE_TOLERANCE)
         if found is not None and weights.of(found.energy, found.latency) < on_line:

@@ -7,6 +7,7 @@ from typing import Final
 
 from ...cost_models import Objective
 from ...cost_models.formula import weights_in
+from ..certificate import RELATIVE_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,14 @@ def weights_of(objective: Objective) -> Weights | None:
         return None
     found = weights_in(objective.formula)
     return None if found is None else Weights(*found)
+
+
+def weights_between(left: tuple[float, float], right: tuple[float, float]) -> Weights | None:
+    """The weighted sum that two points of (energy, latency) weigh the same in, where the second costs more energy and
+    is faster; None where it does not, or is not."""
+    costs_more = right[0] > left[0] * (1 + RELATIVE_TOLERANCE)
+    is_faster = right[1] < left[1] * (1 - RELATIVE_TOLERANCE)
+    return Weights(1.0, (right[0] - left[0]) / (left[1] - right[1])) if costs_more and is_faster else None
 
 
 ENERGY_ALONE: Final = Weights(1.0, 0.0)

@@ -1,6 +1,9 @@
 """A whole network as groups of operations, each mapped as one tree: which groups cost least, proven.
 
-search.py     the question, the answer, its certificate
+question.py   what is asked, and what is answered
+search.py     the way in, by objective
+group_search.py the least of a weighted sum, with its certificate
+products.py   the least of a product: EDP, ED2P
 lazy_path.py  the cheapest way where the cost of a step takes long to find
 equal.py      groups that differ in names alone
 arenas.py     what a network's mapping holds in every memory, over the run
@@ -9,7 +12,8 @@ arenas.py     what a network's mapping holds in every memory, over the run
 from __future__ import annotations
 
 from .arenas import Arena, over_the_run
-from .search import MOST, Apart, NetworkAnswer, NetworkQuestion, Segment, segment
+from .question import MOST, Apart, NetworkAnswer, NetworkQuestion, Segment
+from .search import segment
 
 __all__ = [
     "MOST",

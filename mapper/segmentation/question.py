@@ -1,0 +1,142 @@
+"""What a search over segmentations is asked, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...arch import Architecture
+from ...cost_models import Objective
+from ...ir import Cascade
+from ...workloads.graph import NetworkGraph
+from ..cascades import CascadeQuestion, Fuse
+from ..certificate import Certificate
+from ..fusing import FusedAnswer, outer_words
+from ..memory_plan import MemoryPlan
+from ..question import DEFAULT_LIMITS, Limits
+from ..space import Space
+from ..tilings import Tiling
+from .arenas import Arena, over_the_run
+
+MOST = 4
+"""Operations of a group, unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class NetworkQuestion:
+    """One search over segmentations, with everything resolved.
+
+    graph          of the network
+    arch           the machine
+    objective      a weighted sum of energy and latency, or a product of powers of them: edp, ed2p
+    tiling, space  of the mappings to choose from
+    fuse           `all`, `whole` or `none`, as for cascades
+    most           operations that a group has at most
+    limits         of the search of each group
+    """
+
+    graph: NetworkGraph
+    arch: Architecture
+    objective: Objective
+    tiling: Tiling
+    space: Space = "even"
+    fuse: Fuse = "all"
+    most: int = MOST
+    limits: Limits = DEFAULT_LIMITS
+
+    def of_group(self, cascade: Cascade) -> CascadeQuestion:
+        """The question about one group."""
+        return CascadeQuestion(
+            cascade, self.arch, self.objective, self.tiling, self.space, self.fuse, limits=self.limits
+        )
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One group of the best segmentation.
+
+    names   of its operations, in the order of the network
+    answer  its best tree, cost and certificate; None: made in a way that is no operation here, and not counted
+    arenas  addresses of its tiles in every bounded memory
+    alike   the number of the first segment that differs from it in names alone; its own, where there is none before it
+    """
+
+    names: tuple[str, ...]
+    answer: FusedAnswer | None
+    arenas: tuple[Arena, ...]
+    alike: int
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A network with each operation on its own.
+
+    energy_pj, latency_cycles  of the whole run
+    outer_words                that the outermost memory reads and writes
+    value, lower_bound         of the objective, and what is proven of it
+    """
+
+    energy_pj: float
+    latency_cycles: float
+    outer_words: int
+    value: float
+    lower_bound: float
+
+
+@dataclass(frozen=True)
+class NetworkAnswer:
+    """What a search over segmentations comes to.
+
+    question     that was asked
+    segments     of the network, in its order
+    apart        what it costs with nothing fused; None where that is not known of every operation
+    certificate  what is proven of the whole
+    groups       that a segmentation may have
+    searched     different ones that were searched
+    """
+
+    question: NetworkQuestion
+    segments: tuple[Segment, ...]
+    apart: Apart | None
+    certificate: Certificate
+    groups: int
+    searched: int
+
+    @property
+    def answers(self) -> tuple[FusedAnswer, ...]:
+        """Of all segments that are counted."""
+        return tuple(segment.answer for segment in self.segments if segment.answer is not None)
+
+    @property
+    def energy_pj(self) -> float:
+        """Of the whole run."""
+        return sum(answer.cost.energy_pj for answer in self.answers)
+
+    @property
+    def latency_cycles(self) -> float:
+        """Of the whole run."""
+        return sum(answer.cost.latency_cycles for answer in self.answers)
+
+    @property
+    def outer_words(self) -> int:
+        """Words that the outermost memory reads and writes."""
+        return sum(outer_words(answer.cost) for answer in self.answers)
+
+    @cached_property
+    def arenas(self) -> dict[tuple[str, tuple[str, ...]], MemoryPlan]:
+        """By memory and the roles that its part is for, the addresses of all tiles over the run; a moment is the place
+        of an operation among all that are done."""
+        found: dict[tuple[str, tuple[str, ...]], list[tuple[int, str, Arena]]] = {}
+        moment = 0
+        for number, one in enumerate(self.segments, 1):
+            for arena in one.arenas:
+                found.setdefault((arena.memory, arena.roles), []).append((moment, f"{number}.", arena))
+            moment += 0 if one.answer is None else len(one.answer.cost.occupancy)
+        return {part: over_the_run(arenas) for part, arenas in found.items()}
+
+    @property
+    def saves(self) -> float | None:
+        """The part of the objective that fusing saves; None where there is nothing to compare with."""
+        if self.apart is None:
+            return None
+        return max(0.0, 1 - self.certificate.value / self.apart.value) if self.apart.value else 0.0
