@@ -6,7 +6,7 @@ from .closed_form import count_tree, count_way
 from .cost import FusedCost, cost_of_counts, evaluate_tree
 from .simulator import simulate_tree
 from .visit_cost import TakenBits, kinds_of_visits, taken_bits, visit_cost
-from .ways import Way, ways_of
+from .ways import Way, fillers_of, ways_of
 
 __all__ = [
     "FusedCost",
@@ -19,6 +19,7 @@ __all__ = [
     "count_tree",
     "count_way",
     "evaluate_tree",
+    "fillers_of",
     "kinds_of_visits",
     "live_in",
     "occupancy",

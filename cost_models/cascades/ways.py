@@ -126,3 +126,16 @@ def _check_supported(fused: FusedMapping, arch: Architecture) -> None:
                 hint = f"write '{Node(item.memory, item.tensor)}'"
                 raise MappingError(f"'{item}', and no rows of {item.tensor} are read by two visits", hint=hint)
     check_asks(fused, arch)
+
+
+def fillers_of(ways: dict[str, Way]) -> dict[Place, tuple[str, int]]:
+    """For every node that is filled, the operation that fills it, and the node's position on the way of that one."""
+    found = {}
+    for name, way in ways.items():
+        for boundary in way.boundaries:
+            if boundary.inner is not None:
+                found[way.place(boundary.inner_position)] = name, boundary.inner_position
+        for borrowed in way.borrowed:
+            position = borrowed.boundary.inner_position
+            found[borrowed.path.places[position]] = borrowed.path.operation.name, position
+    return found

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from ...arch import Architecture
-from ...cost_models.cascades import Way, ways_of
+from ...cost_models.cascades import Way, fillers_of, ways_of
 from ...ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Place, Tensor
 from .loop_program import (
     Access,
@@ -138,14 +138,7 @@ class TreeLowering:
     def _owners(self) -> Iterator[tuple[Place, tuple[str, int]]]:
         """For every node of the tree the operation that fills or drains it, and the node's position on its way."""
         producers = self.fused.cascade.producers
-        fillers: dict[Place, tuple[str, int]] = {}
-        for name, way in self.ways.items():
-            for boundary in way.boundaries:
-                if boundary.inner is not None:
-                    fillers[way.place(boundary.inner_position)] = name, boundary.inner_position
-            for borrowed in way.borrowed:
-                position = borrowed.boundary.inner_position
-                fillers[borrowed.path.places[position]] = borrowed.path.operation.name, position
+        fillers = fillers_of(self.ways)
         users: dict[Place, list[tuple[str, int]]] = {}
         for name, way in self.ways.items():
             for position, item in enumerate(way.mapping.nest.items):

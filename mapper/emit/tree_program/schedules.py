@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ....arch import Architecture
 from ....cost_models.boundaries import chains_of
-from ....cost_models.cascades import Way, ways_of
+from ....cost_models.cascades import Way, fillers_of, ways_of
 from ....ir import FusedMapping, Loop, MappingError, Node, Place
 from ..names import FreshNames, comment, quoted
 from ..numpy_program.plan import NestPlan, steps_of
@@ -47,7 +47,7 @@ class Schedules:
         plans = {name: self._plan(way) for name, way in self.ways.items()}
         self.arrays = self._arrays(plans)
         self.of = {name: self._schedule(name, plan) for name, plan in plans.items()}
-        self.filler = self._fillers()
+        self.filler = fillers_of(self.ways)
 
     def _loop_names(self) -> dict[Place, str]:
         """One name per loop in time above a split."""
@@ -121,18 +121,6 @@ class Schedules:
             users = [path for path in self.fused.paths.values() if place in path.places]
             self._views[operation, place] = array if len(users) == 1 else self.names.unique(f"{array}_of_{operation}")
         return self._views[operation, place]
-
-    def _fillers(self) -> dict[Place, tuple[str, int]]:
-        """For every node that is filled, the operation whose schedule does it, and the position there."""
-        found = {}
-        for name, way in self.ways.items():
-            for boundary in way.boundaries:
-                if boundary.inner is not None:
-                    found[way.place(boundary.inner_position)] = name, boundary.inner_position
-            for borrowed in way.borrowed:
-                position = borrowed.boundary.inner_position
-                found[borrowed.path.places[position]] = borrowed.path.operation.name, position
-        return found
 
     # ---- text ----------------------------------------------------------------------------------------------
 
