@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,8 +92,7 @@ class CompiledNetwork(Shown):
 
     def results(self) -> list[CascadeResult]:
         """Every group that is counted as a result of its own, with its programs and pages."""
-        found = (one.answer for one in self.segments if one.answer is not None)
-        return [CascadeResult.of(answer.mapping.cascade, self.arch, answer) for answer in found]
+        return [self._result(one.answer) for one in self.segments if one.answer is not None]
 
     def verify(self, seed: int = 0) -> list[Verification]:
         """Run the numpy program of every group, of equal ones the first: does it compute what its operations compute
@@ -101,9 +100,7 @@ class CompiledNetwork(Shown):
 
         Raises MappingError when no program can be written for a group.
         """
-        counted = (one for number, one in enumerate(self.segments) if one.answer is not None and one.alike == number)
-        found = [one.answer for one in counted if one.answer is not None]
-        return [CascadeResult.of(a.mapping.cascade, self.arch, a).verify(seed) for a in found]
+        return [result.verify(seed) for _, result in self._different()]
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write plan.json, network.html, and for each group (of equal ones the first) a folder with mapping.json,
@@ -116,11 +113,18 @@ class CompiledNetwork(Shown):
         place = prepare_folder(folder, _FILES)
         texts = network_plan_json(self.answer), network_plan_html(self.answer)
         files = [write_file(place / name, text) for name, text in zip(_FILES, texts, strict=True)]
+        for number, result in self._different():
+            files += result.save(place / "groups" / str(number))
+        return tuple(files)
+
+    def _different(self) -> Iterator[tuple[int, CascadeResult]]:
+        """The number of each group that differs from all before it in more than names, from 1, and its result."""
         for number, one in enumerate(self.segments):
             if one.answer is not None and one.alike == number:
-                result = CascadeResult.of(one.answer.mapping.cascade, self.arch, one.answer)
-                files += result.save(place / "groups" / str(number + 1))
-        return tuple(files)
+                yield number + 1, self._result(one.answer)
+
+    def _result(self, answer: FusedAnswer) -> CascadeResult:
+        return CascadeResult.of(answer.mapping.cascade, self.arch, answer)
 
     def to_frame(self) -> pandas.DataFrame:
         """A row for each group: operations, energy, cycles, words at the outermost memory, and what is proven, as a

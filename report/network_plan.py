@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ..arch import Architecture
 from ..cost_models import parse_objective
+from ..mapper.certificate import RELATIVE_TOLERANCE
 from ..mapper.fusing import on_chip, outer_words
 from ..mapper.segmentation import Arena, NetworkAnswer, Segment
 from .documents import written_by
@@ -170,7 +171,7 @@ def _saved_table(answer: NetworkAnswer) -> RenderableType:
         figures = apart.energy_pj, apart.latency_cycles, apart.outer_words, apart.value, apart.lower_bound
         rows.append(("nothing fused", *figures))
     for name, picojoules, cycles, words, value, bound in rows:
-        verdict = "proven" if bound >= value * (1 - 1e-9) else f"gap {percent(value - bound, value)}"
+        verdict = "proven" if bound >= value * (1 - RELATIVE_TOLERANCE) else f"gap {percent(value - bound, value)}"
         table.add_row(name, energy(picojoules), count(cycles), significant(picojoules * cycles), count(words), verdict)
     return table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 import tilewright as tw
 from pages import run
+from tilewright.cli.compile import compile_network
 from tilewright.ir import TilewrightError
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "fused"
@@ -66,6 +68,13 @@ def test_files_programs_and_the_store(table: str, tmp_path: Path) -> None:
     for one in (document, again):
         del one["summary"]["seconds"]
     assert again == document
+
+
+def test_defaults_are_those_of_python() -> None:
+    ours, theirs = (inspect.signature(one).parameters for one in (compile_network, tw.compile))
+    assert ours["group"].default == theirs["most"].default
+    for name in ("objective", "space", "fuse", "time_limit", "tiling", "widths"):
+        assert ours[name].default == theirs[name].default
 
 
 def test_in_python(table: str) -> None:
