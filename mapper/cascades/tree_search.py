@@ -10,14 +10,14 @@ has shared loops; intermediates pass at nodes directly above the split at which 
 outermost memory; other tensors stay at any depth among the shared loops; branches have all mappings of the space and
 tiling asked for. Shared loops do not step over dimensions that readers see through windows.
 
-1. `_with_loops`: which dimensions are shared, in which order and tiles (`shared_loops.py`);
-2. `_with_nodes`: where tensors from outside stay above these loops (`node_choices.py`);
+1. `_best_of`: which dimensions are shared, in which order and tiles (`shared_loops.py`), and where tensors from outside
+   stay above these loops (`node_choices.py`);
+2. `_with_nodes`: what is below both;
 3. `_split`: from left to right, which operations are a branch, and which memory exchanges each intermediate
    (`exchanges.py`). It is live from the branch that writes it to the last that reads it;
 4. a branch of one operation is answered by a `BranchSolver`; one of several is again a part, that has loops.
 
-Choices are made in the order of their bounds (`part_bounds.py`), and left aside from the first one on that does not lie
-below the best part found.
+What has the lowest bound (`part_bounds.py`) is looked at next, until none lies below the best part found.
 """
 
 from __future__ import annotations
