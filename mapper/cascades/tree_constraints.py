@@ -44,7 +44,8 @@ class TreeConstraints:
 
     def allow_exchange(self, tensor: str, memory: str, bits: int) -> bool:
         """Whether an intermediate may pass in a memory, of which it takes some bits; 0 in the outermost one."""
-        return dict(self.homes).get(tensor, memory) == memory and bits <= dict(self.most).get(tensor, bits)
+        limits = [most for name, most in self.most if name == tensor]
+        return dict(self.homes).get(tensor, memory) == memory and all(bits <= most for most in limits)
 
     def allow_loop(self, dim: SharedDim) -> bool:
         """Whether a shared loop may step over a dimension."""

@@ -173,6 +173,9 @@ def test_constraints_are_kept_and_said(chain: tw.Cascade, result: tw.CascadeResu
     assert max(held) == 4
     assert not any(loop.dim == "M" for loop in small.mapping.paths["T"].shared_loops)
     assert small.cost.energy_pj >= result.cost.energy_pj
+    for lines in (["T in GLB", "T <= 4 B", "T <= 8 B"], ["T in GLB", "T <= 8 B", "T <= 4 B"]):
+        both = tw.search(chain, F2, "energy", "perfect", constraints=lines)
+        assert max(t.words for tiles in both.cost.occupancy.values() for t in tiles if t.is_intermediate) <= 4
     only = tw.search(chain, F2, "energy", "perfect", constraints=["T <= 4 B", "loops over M"])
     assert only.certificate.proven
     assert only.unfused is not None
