@@ -4,8 +4,8 @@ A loop steps over rows of a reader that asks for more rows of an intermediate th
 producer are *uneven*: the first one makes more rows than the others, or all of them make some again, and the last ones
 may make fewer (`cost_models/cascades/windows.py`). What a producer reads itself is uneven in turn.
 
-Loops inside an uneven branch cut the rows by which the loop moves on; where a visit makes more, one more loop stands
-outside them. Bounds take visits that make fewer for their part of an even one, and those that make more for an even one:
+Loops inside an uneven branch cut the rows of an even visit; where a visit makes more, one more loop stands outside them.
+Bounds take visits that make fewer for their part of an even one, and those that make more for an even one:
 tiles inside divide an even visit, so a part of it costs no less than its part.
 """
 
@@ -20,12 +20,15 @@ from ...ir import Cascade, Loop, Node, Operation, ceil_div, plain_rank
 from .sharing import Pass, SharedDim, is_window
 
 
+KEPT: tuple[Kept, ...] = ("all", "last", "none")
+
+
 @dataclass(frozen=True)
 class Uneven:
     """What the visits of an operation make along one dimension, while a loop above its split steps.
 
     dim     of the operation
-    step    positions by which the loop moves on: what an even visit makes
+    step    what an even visit makes: by how much the loop moves on, or, where rows are made again, most of them
     visits  all of them
     most    positions that a visit makes at most
     part    of the positions of as many even visits: at least what all visits make, none of them more than an even one
@@ -50,21 +53,25 @@ def uneven_visits(
     """
     kept = {tensor: keeps for tensor, _, keeps in passes}
     steps: dict[str, list[Positions]] = {}
-    moved: dict[str, int] = {}
+    even: dict[str, int] = {}
     found: dict[str, Uneven] = {}
     for name in reversed(names):
         operation, own = cascade.operation(name), dim.of(name)
-        size = operation.problem.sizes[own]
         if name not in dim.uneven:
-            moved[name] = size // trips
-            steps[name] = [frozenset(range(i * moved[name], (i + 1) * moved[name])) for i in range(trips)]
+            even[name] = operation.problem.sizes[own] // trips
+            steps[name] = [frozenset(range(i * even[name], (i + 1) * even[name])) for i in range(trips)]
             continue
         made = _made(cascade, operation, dim, steps, kept[operation.output.name])
         if made is None:
             return None
         steps[name], span = made
-        moved[name] = _moved(cascade, operation, dim, moved)
-        found[name] = _uneven(own, moved[name], [len(new) for new in steps[name]], span)
+        counts = [len(new) for new in steps[name]]
+        reader = cascade.consumers[operation.output.name][0]
+        window = _window(cascade, operation, own, reader, dim.of(reader.name))
+        even[name] = window.even(even[reader.name], kept[operation.output.name])
+        if reader.name not in found and kept[operation.output.name] == "none":
+            even[name] = max(set(counts), key=lambda number: (counts.count(number), number))
+        found[name] = _uneven(own, even[name], counts, span)
     return found
 
 
@@ -92,13 +99,34 @@ def _made(
     return new, span
 
 
-def _moved(cascade: Cascade, operation: Operation, dim: SharedDim, moved: dict[str, int]) -> int:
-    """Positions by which a step of the loop moves an operation on."""
-    reader = cascade.consumers[operation.output.name][0]
-    rank = plain_rank(operation, operation.output.name, dim.of(operation.name))
+@dataclass(frozen=True)
+class _Window:
+    """How a reader sees one rank of what an operation writes.
+
+    coefficient  of the reader's dimension
+    reach        positions that the window has beyond the first one
+    pad          zeros before and after
+    extent       of the rank
+    """
+
+    coefficient: int
+    reach: int
+    pad: tuple[int, int]
+    extent: int
+
+    def even(self, read: int, kept: Kept) -> int:
+        """What a visit makes for so many positions of the reader, away from the ends: what is new, or all of it."""
+        made = self.coefficient * read if kept != "none" else self.coefficient * (read - 1) + 1 + self.reach
+        return min(made, self.extent)
+
+
+def _window(cascade: Cascade, operation: Operation, made: str, reader: Operation, read: str) -> _Window:
+    tensor = operation.output.name
+    rank = plain_rank(operation, tensor, made)
     assert rank is not None
-    coefficient = dict(reader.problem.tensor(operation.output.name).ranks[rank])[dim.of(reader.name)]
-    return min(coefficient * moved[reader.name], operation.problem.sizes[dim.of(operation.name)])
+    terms = reader.problem.tensor(tensor).ranks[rank]
+    reach = sum(c * (reader.problem.sizes[other] - 1) for other, c in terms if other != read)
+    return _Window(dict(terms)[read], reach, reader.pad(tensor, rank), operation.problem.sizes[made])
 
 
 def _uneven(dim: str, step: int, made: Sequence[int], span: int) -> Uneven:
@@ -133,7 +161,7 @@ class Windowed:
     """A dimension of an operation that may become uneven.
 
     dim    of the operation
-    steps  positions by which a loop may move on
+    steps  what an even visit may make
     extra  positions that the first visit may make more than the others, at most
     """
 
@@ -150,12 +178,12 @@ def windowed_dims(cascade: Cascade, operation: Operation) -> Iterator[Windowed]:
         own = {windowed.dim: windowed for windowed in windowed_dims(cascade, reader)}
         for i, rank in enumerate(ranks):
             made = next((dim for dim, _ in operation.problem.dims if plain_rank(operation, tensor, dim) == i), None)
-            for dim, coefficient in rank:
+            for dim, _ in rank:
                 if made is None or not (is_window(cascade, operation, made, reader, dim) or dim in own):
                     continue
-                size = reader.problem.sizes[dim]
-                steps = {n for n in range(1, size) if size % n == 0} | (own[dim].steps if dim in own else set())
-                reach = sum(c * (reader.problem.sizes[other] - 1) for other, c in rank if other != dim)
-                extra = reach + (coefficient * own[dim].extra if dim in own else 0)
-                extent = operation.problem.sizes[made]
-                yield Windowed(made, frozenset(min(coefficient * n, extent) for n in steps), extra)
+                size, window = reader.problem.sizes[dim], _window(cascade, operation, made, reader, dim)
+                even = {n for n in range(1, size) if size % n == 0} | (own[dim].steps if dim in own else set())
+                steps = {window.even(n, kept) for n in even for kept in KEPT}
+                steps |= {n - zeros for n in steps for zeros in (*window.pad, sum(window.pad)) if n > zeros}
+                extra = window.reach + (window.coefficient * own[dim].extra if dim in own else 0)
+                yield Windowed(made, frozenset(steps), extra)
