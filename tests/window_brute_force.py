@@ -1,11 +1,10 @@
 """Trees of tiny cascades whose operations read each other through windows along a shared loop: the oracle that the
 search is compared with.
 
-Written from docs/cascades.md. A tree has one split, shared loops in any order above it, one of which makes visits uneven,
-and branches of single operations; rows of an intermediate pass in any memory, kept or made again; other tensors have
-nodes anywhere among the loops. There are too many: where nodes stand is drawn, and all branches are tried for each
-choice. What an operation costs depends on its own branch alone, so branches are counted one by one, and whether they fit
-together is looked at for the best ones.
+Written from docs/cascades.md. A tree has one split, shared loops in any order above it, one of which makes visits
+uneven, and branches of single operations; rows of an intermediate pass in any memory, kept or made again; other tensors
+have nodes anywhere among the loops. There are too many: where nodes stand is drawn, and all branches are tried for each
+choice. What an operation costs, and what it holds beside the others, depends on its own branch alone.
 """
 
 from __future__ import annotations
@@ -22,8 +21,20 @@ from tilewright.cost_models.cascades import Way, check_capacity, count_way, occu
 from tilewright.cost_models.cascades.visits import points_made
 from tilewright.cost_models.cascades.windows import Made, Windows, made_by_visits
 from tilewright.cost_models.cost import cost_of
-from tilewright.ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Problem, Renews, SharedLoop, Tree
-from tilewright.ir import Tensor, ceil_div
+from tilewright.ir import (
+    Cascade,
+    FusedMapping,
+    Loop,
+    MappingError,
+    Node,
+    Operation,
+    Problem,
+    Renews,
+    SharedLoop,
+    Tensor,
+    Tree,
+    ceil_div,
+)
 from tilewright.mapper.space import Space
 from tilewright.workloads import cascade
 
@@ -133,8 +144,8 @@ class _Sites:
 
 
 def best_windowed(case: WindowCase, rng: random.Random, draws: int) -> dict[str, float]:
-    """The least energy, latency and EDP of trees with a windowed loop, over as many draws of nodes above for each choice
-    of loops; infinite where nothing fits."""
+    """The least energy, latency and EDP of trees with a windowed loop, over as many draws of nodes above for each
+    choice of loops; infinite where nothing fits."""
     best = dict.fromkeys(("energy", "latency", "edp"), math.inf)
     for loops in _all_loops(case):
         for _ in range(draws):
@@ -202,7 +213,9 @@ def _fitting(case: WindowCase, sites: _Sites) -> list[tuple[float, float]]:
                 check_capacity({op.name: held[op.name]}, case.arch)
             except MappingError:
                 continue
-            cost = cost_of(ways[op.name].mapping, case.arch, count_way(ways[op.name], case.arch), _points(ways[op.name]))
+            cost = cost_of(
+                ways[op.name].mapping, case.arch, count_way(ways[op.name], case.arch), _points(ways[op.name])
+            )
             costs.add((cost.energy_pj - cost.leakage_pj, cost.latency_cycles))
         sums = {(e + energy, c + cycles) for e, c in sums for energy, cycles in costs}
     return [(energy + leakage * cycles, cycles) for energy, cycles in sums]
@@ -235,7 +248,7 @@ def _branches(case: WindowCase, op: Operation, sites: _Sites, every: Windows) ->
     more."""
     loops = [item for item in sites.items if isinstance(item, Loop)]
     made, steps = every[op.name], _steps(case, loops, {name for name, one in every.items() if one})
-    step = {dim: steps[op.name] for dim in made}
+    step = dict.fromkeys(made, steps[op.name])
     sizes = tuple((dim, step.get(dim, size // _trips(op, dim, sites))) for dim, size in op.problem.dims)
     outermost = case.arch.memories[0]
     above = {item.tensor: item.memory for item in sites.items if isinstance(item, Node)}

@@ -67,7 +67,7 @@ class FrontSearch(TreeSearch):
 
     def _shared(self, part: VisitedPart, cutoff: float) -> Iterable[tuple[float, Loops]]:
         """Shared loops, with bounds."""
-        return self.loops.choices(part, cutoff) if self.fuse == "all" else ()
+        return self.loops.choices(part, cutoff) if self.shares_loops else ()
 
     def _front_of(self, part: VisitedPart, cutoff: float) -> list[FoundPart]:
         """All of a part that weighs less than the cutoff, perhaps with more that does not."""

@@ -41,7 +41,10 @@ class OwnLeast:
 
 @dataclass
 class PartBounds:
-    """Bounds of the parts of one cascade on one machine, by one weight."""
+    """Bounds of the parts of one cascade on one machine, by one weight.
+
+    may_be_uneven  whether shared loops step over what readers see through windows (`windowed.py`)
+    """
 
     cascade: Cascade
     memories: UpperMemories
@@ -49,6 +52,7 @@ class PartBounds:
     weights: Weights
     solver: BranchSolver
     placing: Placing
+    may_be_uneven: bool = False
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
     _asked: set[tuple[str, tuple[tuple[str, str], ...], bool]] = field(default_factory=set)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
@@ -112,7 +116,8 @@ class PartBounds:
 
     def _windowed(self, name: str) -> list[Windowed]:
         if name not in self._windows:
-            self._windows[name] = list(windowed_dims(self.cascade, self.cascade.operation(name)))
+            found = windowed_dims(self.cascade, self.cascade.operation(name)) if self.may_be_uneven else ()
+            self._windows[name] = list(found)
         return self._windows[name]
 
     def _as_a_whole(self, name: str, homes: tuple[tuple[str, str], ...], steps: bool) -> None:
@@ -131,8 +136,8 @@ class PartBounds:
 
     def _nearest(self, name: str) -> tuple[float, float]:
         """The least energy and the least latency of a whole operation with endless room, and with all tensors near;
-        those that may pass the nearest memory by also further out, where ports may be wider. Visits of it may be uneven:
-        then, of the even ones that they are part of."""
+        those that may pass the nearest memory by also further out, where ports may be wider. Where its visits may be
+        uneven, of the even ones that they are parts of."""
         if name not in self._least:
             operation = self.cascade.operation(name)
             found = [self._near(operation, operation.problem.dims)]

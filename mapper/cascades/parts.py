@@ -43,7 +43,9 @@ class VisitedPart:
 
     def question(self) -> BranchQuestion:
         """What a single operation's branch is asked; of uneven visits, as if all were even."""
-        busy = tuple((memory, read / self.part_of(0), written / self.part_of(0)) for memory, read, written in self.busy[0])
+        busy = tuple(
+            (memory, read / self.part_of(0), written / self.part_of(0)) for memory, read, written in self.busy[0]
+        )
         return BranchQuestion(
             self.names[0], self.sizes[0], self.homes, self.room[0], self.again[0], busy, divides=self.steps
         )

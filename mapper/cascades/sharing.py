@@ -1,8 +1,9 @@
 """Which dimensions of several operations may be one loop above their split (DESIGN: *shared loops*).
 
 A loop above the split of a producer and its consumer has to cut their intermediate for both, along the same rank; and
-all dimensions that share it are joined by ranks of tensors that the operations have in common. A consumer that reads the
-rank otherwise than the producer writes it, as p + r, 2p or with zeros around, sees it through a *window* (`windowed.py`).
+all dimensions that share it are joined by ranks of tensors that the operations have in common. A consumer that reads a
+rank otherwise than its producer writes it, as p + r, 2p or with zeros around, sees it through a *window*
+(`windowed.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ...cost_models.cascades.windows import Kept
 from ...ir import Cascade, Operation, plain_rank
 
 
-class Pass(NamedTuple):
+class Passage(NamedTuple):
     """Where an intermediate passes that is read through a window, and what of it is kept from step to step."""
 
     tensor: str
@@ -50,7 +51,7 @@ class LoopAbove:
 
     dim: SharedDim
     trips: int
-    passes: tuple[Pass, ...] = ()
+    passes: tuple[Passage, ...] = ()
 
 
 def shared_dims(cascade: Cascade, names: Sequence[str]) -> tuple[SharedDim, ...]:
@@ -89,7 +90,7 @@ def _fits(cascade: Cascade, earlier: Operation, own: str, later: Operation, dim:
     return True
 
 
-def is_window(cascade: Cascade, producer: Operation, made: str, consumer: Operation, read: str) -> bool:
+def is_window(producer: Operation, made: str, consumer: Operation, read: str) -> bool:
     """Whether a consumer sees a rank otherwise than its producer writes it, where both step over it."""
     tensor = producer.output.name
     rank = plain_rank(producer, tensor, made)
@@ -106,7 +107,7 @@ def _uneven(cascade: Cascade, operations: Sequence[Operation], dims: Sequence[st
     for operation in reversed(operations):
         for consumer in cascade.consumers[operation.output.name]:
             if consumer.name in own and operation.name not in found:
-                windowed = is_window(cascade, operation, own[operation.name], consumer, own[consumer.name])
+                windowed = is_window(operation, own[operation.name], consumer, own[consumer.name])
                 if windowed or consumer.name in found:
                     found.append(operation.name)
     return tuple(reversed(found))

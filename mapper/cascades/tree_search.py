@@ -39,8 +39,8 @@ from ..tilings import Tiling
 from .branch import BranchMapping, BranchSolver
 from .exchanges import Exchange, Exchanges
 from .node_choices import NodeChoice, NodeChoices
-from .part_bounds import PartBounds
 from .oracle import ExactBranches
+from .part_bounds import PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, less_rooms, some_of, with_busy
 from .placing import Placing
 from .shared_loops import Loops, SharedLoops, inner_sizes, loop_item, uneven_below
@@ -50,15 +50,15 @@ from .weights import Weights
 from .window_passing import WindowPassing
 from .windowed import covering
 
-Fuse = Literal["all", "whole", "none"]
+Fuse = Literal["all", "windows", "whole", "none"]
 
 
 @dataclass
 class TreeSearch:
     """Trees of one cascade on one machine, by one weight.
 
-    fuse      `all`: whatever the space has; `whole`: no shared loops; `none`: every intermediate through the outermost
-              memory
+    fuse      `all`: whatever the space has; `windows`: and shared loops along which readers see windows; `whole`: no
+              shared loops; `none`: every intermediate through the outermost memory
     wide_sums whether intermediates take the room of partial sums while they are written, as they do where unfinished
               sums reach the node that exchanges them; else that of finished words, as they do at least
     branches  branches that were asked for
@@ -88,14 +88,19 @@ class TreeSearch:
 
     def __post_init__(self) -> None:
         placing, fuses = Placing(self.cascade, self.memories, self.space), self.fuse != "none"
-        self.bounds = PartBounds(self.cascade, self.memories, self.space, self.weights, self.solver, placing)
-        searched = isinstance(self.solver, ExactBranches)  # tables know no windows, nor do machines that they are for
-        self.windows = WindowPassing(
-            self.cascade, self.memories, placing, searched, self.wide_sums, self.constraints
+        searched = self.fuse == "windows" and isinstance(self.solver, ExactBranches)  # tables know no windows
+        self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.wide_sums, self.constraints)
+        self.bounds = PartBounds(
+            self.cascade, self.memories, self.space, self.weights, self.solver, placing, may_be_uneven=searched
         )
         self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows)
         self.nodes = NodeChoices(self.bounds, fuses, self.pruned)
         self.exchanges = Exchanges(self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints)
+
+    @property
+    def shares_loops(self) -> bool:
+        """Whether trees have shared loops."""
+        return self.fuse in ("all", "windows")
 
     def whole(self, names: Sequence[str], cutoff: float = math.inf) -> Outcome:
         """The whole cascade, its operations done in an order."""
@@ -164,7 +169,7 @@ class TreeSearch:
         least = self.bounds.of(part)
         if least >= cutoff:
             return Outcome(least)
-        every = self.loops.choices(part, cutoff) if self.fuse == "all" else ()
+        every = self.loops.choices(part, cutoff) if self.shares_loops else ()
         if not is_root:
             return self._best_of(part, every, Outcome(cutoff))
         # Without loops at the top, most of all trees are open still: a good one helps to leave them aside.
@@ -300,7 +305,7 @@ class TreeSearch:
         """Whether some operations may be one branch of a split: those that are uneven, or read what is, are alone."""
         if end - start == 1:
             return True
-        return end - start < len(inside.names) and self.fuse == "all" and not inside.alone & set(inside.names[start:end])
+        return end - start < len(inside.names) and self.shares_loops and not inside.alone & set(inside.names[start:end])
 
     def _first_and_rest(
         self, inside: VisitedPart, start: int, end: int, exchange: Exchange, limit: float, rest_bound: float

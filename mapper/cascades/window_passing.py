@@ -12,7 +12,7 @@ from ...ir import Cascade
 from .branch import Room
 from .parts import VisitedPart
 from .placing import Placing
-from .sharing import LoopAbove, Pass, SharedDim
+from .sharing import LoopAbove, Passage, SharedDim
 from .tree_constraints import TreeConstraints
 from .upper_memories import UpperMemories
 from .windowed import uneven_visits
@@ -95,20 +95,20 @@ class WindowPassing:
             if uneven_visits(self.cascade, names, loop.dim, loop.trips, passes) is not None:
                 yield (*loops[:windowed], replace(loop, passes=passes), *loops[windowed + 1 :])
 
-    def _passes(self, name: str, is_innermost: bool) -> Iterator[Pass]:
+    def _passes(self, name: str, is_innermost: bool) -> Iterator[Passage]:
         """Where the output of an uneven operation may pass. A memory keeps rows from step to step of the innermost loop
         alone; the outermost one has all that was ever made."""
         operation = self.cascade.operation(name)
         tensor = operation.output.name
         users = [operation, *self.cascade.consumers[tensor]]
         roles = {user.problem.tensor(tensor).role for user in users}
-        yield Pass(tensor, self.memories.outermost, "all")
+        yield Passage(tensor, self.memories.outermost, "all")
         for memory in self.memories.upper[1:]:
             if self.placing.may_exchange(memory.name, roles):
                 keeps: list[Kept] = ["last", "none"] if memory.halo != "none" and is_innermost else ["none"]
-                yield from (Pass(tensor, memory.name, kept) for kept in keeps)
+                yield from (Passage(tensor, memory.name, kept) for kept in keeps)
 
-    def held(self, loops: Sequence[LoopAbove]) -> list[Pass]:
+    def held(self, loops: Sequence[LoopAbove]) -> list[Passage]:
         """What passes below some loops in other memories than the outermost one."""
         return [one for loop in loops for one in loop.passes if one.memory != self.memories.outermost]
 
@@ -129,7 +129,7 @@ class WindowPassing:
         return tuple(found)
 
     def _words(
-        self, part: VisitedPart, loops: Sequence[LoopAbove], name: str, one: Pass, span: dict[str, int]
+        self, part: VisitedPart, loops: Sequence[LoopAbove], name: str, one: Passage, span: dict[str, int]
     ) -> int:
         """Words of an intermediate that its memory holds."""
         operation = self.cascade.operation(name)
@@ -139,9 +139,9 @@ class WindowPassing:
         words = words_exchanged(operation, readers, tile, frozenset(span), self.memories.arch.footprint)
         return words * self.memories.copies(one.memory, self.memories.arch.overlap == "across_operations")
 
-    def _taken(self, part: VisitedPart, name: str, one: Pass, words: int) -> tuple[Room, ...]:
-        """By operation, the bits of an intermediate: while rows are kept, in all branches; else from the one that writes
-        it to the last that reads it; none in the outermost memory."""
+    def _taken(self, part: VisitedPart, name: str, one: Passage, words: int) -> tuple[Room, ...]:
+        """By operation, the bits of an intermediate: while rows are kept, in all branches; else from the one that
+        writes it to the last that reads it; none in the outermost memory."""
         if one.memory == self.memories.outermost:
             return ((),) * len(part.names)
         operation, users = self.cascade.operation(name), self.placing.users(part, one.tensor)

@@ -4,9 +4,10 @@ A loop steps over rows of a reader that asks for more rows of an intermediate th
 producer are *uneven*: the first one makes more rows than the others, or all of them make some again, and the last ones
 may make fewer (`cost_models/cascades/windows.py`). What a producer reads itself is uneven in turn.
 
-Loops inside an uneven branch cut the rows of an even visit; where a visit makes more, one more loop stands outside them.
-Bounds take visits that make fewer for their part of an even one, and those that make more for an even one:
-tiles inside divide an even visit, so a part of it costs no less than its part.
+Loops inside an uneven branch cut the rows of an even visit; where a visit makes more, one more loop stands outside.
+Costs are bounds: visits that make fewer count as their part of an even one, and those that make more as an even one.
+Tiles inside divide an even visit, so a part of it costs no less than its part. The cost model has the last word on the
+whole tree; what it says more is a gap.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from dataclasses import dataclass, replace
 
 from ...cost_models.cascades.windows import Kept, Positions, asked_positions, new_positions
 from ...ir import Cascade, Loop, Node, Operation, ceil_div, plain_rank
-from .sharing import Pass, SharedDim, is_window
-
+from .sharing import Passage, SharedDim, is_window
 
 KEPT: tuple[Kept, ...] = ("all", "last", "none")
 
@@ -44,7 +44,7 @@ class Uneven:
 
 
 def uneven_visits(
-    cascade: Cascade, names: Sequence[str], dim: SharedDim, trips: int, passes: Sequence[Pass]
+    cascade: Cascade, names: Sequence[str], dim: SharedDim, trips: int, passes: Sequence[Passage]
 ) -> dict[str, Uneven] | None:
     """The uneven operations below a loop, by name; None where what they make cannot be counted: positions that no one
     reads, gaps, readers that ask for different positions.
@@ -67,7 +67,7 @@ def uneven_visits(
         steps[name], span = made
         counts = [len(new) for new in steps[name]]
         reader = cascade.consumers[operation.output.name][0]
-        window = _window(cascade, operation, own, reader, dim.of(reader.name))
+        window = _window(operation, own, reader, dim.of(reader.name))
         even[name] = window.even(even[reader.name], kept[operation.output.name])
         if reader.name not in found and kept[operation.output.name] == "none":
             even[name] = max(set(counts), key=lambda number: (counts.count(number), number))
@@ -120,7 +120,7 @@ class _Window:
         return min(made, self.extent)
 
 
-def _window(cascade: Cascade, operation: Operation, made: str, reader: Operation, read: str) -> _Window:
+def _window(operation: Operation, made: str, reader: Operation, read: str) -> _Window:
     tensor = operation.output.name
     rank = plain_rank(operation, tensor, made)
     assert rank is not None
@@ -179,9 +179,9 @@ def windowed_dims(cascade: Cascade, operation: Operation) -> Iterator[Windowed]:
         for i, rank in enumerate(ranks):
             made = next((dim for dim, _ in operation.problem.dims if plain_rank(operation, tensor, dim) == i), None)
             for dim, _ in rank:
-                if made is None or not (is_window(cascade, operation, made, reader, dim) or dim in own):
+                if made is None or not (is_window(operation, made, reader, dim) or dim in own):
                     continue
-                size, window = reader.problem.sizes[dim], _window(cascade, operation, made, reader, dim)
+                size, window = reader.problem.sizes[dim], _window(operation, made, reader, dim)
                 even = {n for n in range(1, size) if size % n == 0} | (own[dim].steps if dim in own else set())
                 steps = {window.even(n, kept) for n in even for kept in KEPT}
                 steps |= {n - zeros for n in steps for zeros in (*window.pad, sum(window.pad)) if n > zeros}
