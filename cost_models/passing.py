@@ -38,9 +38,8 @@ def sums_drained(arch: Architecture, visits: Words) -> Words:
     return visits * arch.inner_drain_read
 
 
-def bits_outwards(arch: Architecture, tensor: Tensor, words: Words, finished: Words) -> Words:
-    """Bits of words on their way out, some of which are finished."""
-    wide, narrow = arch.partial_width_bits(tensor), arch.width_bits(tensor)
+def bits_outwards(words: Words, finished: Words, wide: int, narrow: int) -> Words:
+    """Bits of words on their way out, some of which are finished and have another width."""
     return words * wide - finished * (wide - narrow)
 
 
@@ -48,13 +47,13 @@ def sum_bits_at_outer(
     arch: Architecture, tensor: Tensor, arrivals: Words, first: Words, finished: Words
 ) -> tuple[Words, Words]:
     """Bits read and written where partial sums arrive; `first` and `finished` are parts of the arrivals."""
-    inwards = sums_inwards(arch, arrivals, first) * arch.partial_width_bits(tensor)
-    return inwards, bits_outwards(arch, tensor, arrivals, finished)
+    wide, narrow = arch.partial_width_bits(tensor), arch.width_bits(tensor)
+    return sums_inwards(arch, arrivals, first) * wide, bits_outwards(arrivals, finished, wide, narrow)
 
 
 def sum_bits_at_inner(
     arch: Architecture, tensor: Tensor, visits: Words, first: Words, finished: Words
 ) -> tuple[Words, Words]:
     """Bits read and written by the memory that partial sums visit; `first` and `finished` are parts of the visits."""
-    inwards = sums_inwards(arch, visits, first) * arch.partial_width_bits(tensor)
-    return sums_drained(arch, bits_outwards(arch, tensor, visits, finished)), inwards
+    wide, narrow = arch.partial_width_bits(tensor), arch.width_bits(tensor)
+    return sums_drained(arch, bits_outwards(visits, finished, wide, narrow)), sums_inwards(arch, visits, first) * wide

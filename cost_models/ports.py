@@ -113,10 +113,10 @@ class AccessBits:
 
 def access_bits(arch: Architecture, tensor: Tensor, accesses: Accesses) -> AccessBits:
     """Bits of some accesses: finished outputs at their own width, the rest as partial sums."""
-    wide = arch.partial_width_bits(tensor)
+    wide, narrow = arch.partial_width_bits(tensor), arch.width_bits(tensor)
     return AccessBits(
         supplied=(accesses.reads - accesses.drains) * wide,
-        drained=bits_outwards(arch, tensor, accesses.drains, accesses.finished_reads),
-        collected=bits_outwards(arch, tensor, accesses.writes - accesses.fills, accesses.finished_writes),
+        drained=bits_outwards(accesses.drains, accesses.finished_reads, wide, narrow),
+        collected=bits_outwards(accesses.writes - accesses.fills, accesses.finished_writes, wide, narrow),
         filled=accesses.fills * wide,
     )
