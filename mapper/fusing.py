@@ -103,6 +103,15 @@ def memories_outside(arch: Architecture) -> tuple[Memory, ...]:
     return UpperMemories(arch).upper
 
 
+def memories_of_exchange(arch: Architecture) -> tuple[Memory, ...]:
+    """Those of them but the outermost that may keep what one operation writes and another one reads."""
+    return tuple(memory for memory in memories_outside(arch)[1:] if _may_keep_intermediates(memory))
+
+
+def _may_keep_intermediates(memory: Memory) -> bool:
+    return memory.keeps["output"] != "never" and (memory.keeps["input"] != "never" or memory.keeps["weight"] != "never")
+
+
 def outer_words(cost: FusedCost) -> int:
     """Words that the outermost memory reads and writes."""
     outermost = cost.memories[0].name
