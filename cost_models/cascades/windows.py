@@ -142,11 +142,7 @@ def _made(fused: FusedMapping, arch: Architecture, path: OperationPath, dim: str
         raise _refuse(path, f"{len(loops)} shared loops step over {dim}")
     (place,) = loops
     extent = operation.problem.sizes[dim]
-    every = [
-        _asked(fused, consumer, operation.output.name, rank, place, known)
-        for consumer in fused.cascade.consumers[operation.output.name]
-    ]
-    whole = [frozenset().union(*asks) for asks in zip(*every, strict=True)]
+    whole = _by_all(fused, operation, rank, place, known)
     asked = tuple(frozenset(x for x in ask if 0 <= x < extent) for ask in whole)
     if len(frozenset().union(*asked)) < extent:
         raise _refuse(path, "they read some positions only")
@@ -156,6 +152,21 @@ def _made(fused: FusedMapping, arch: Architecture, path: OperationPath, dim: str
     above = place < exchange_of(fused, path)
     span = max(map(len, whole)) if above else len(frozenset().union(*whole))
     return Made(place, asked, new, span)
+
+
+def _by_all(fused: FusedMapping, operation: Operation, rank: int, place: Place, known: Windows) -> list[Positions]:
+    """What all consumers ask for along a rank at every step of the shared loop."""
+    tensor = operation.output.name
+    every = [_asked(fused, consumer, tensor, rank, place, known) for consumer in fused.cascade.consumers[tensor]]
+    return [frozenset[int]().union(*asks) for asks in zip(*every, strict=True)]
+
+
+def asked_by_all(fused: FusedMapping, operation: Operation, dim: str, found: Windows) -> list[Positions]:
+    """What the consumers of an operation ask for along one of its windowed dimensions, at every step of the shared loop
+    over it, zeros around included; `found` as `windows_of` gives it."""
+    rank = plain_rank(operation, operation.output.name, dim)
+    assert rank is not None
+    return _by_all(fused, operation, rank, found[operation.name][dim].place, found)
 
 
 def _asked(

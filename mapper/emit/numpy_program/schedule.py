@@ -166,6 +166,12 @@ class ProgramText:
             yield f"{name} = (np.arange({self.plan.nominal[dim]}) < {self.problem.sizes[dim]}).astype(kind)"
 
     def view_lines(self) -> Iterator[str]:
+        """One view per transfer, and of what is contracted."""
+        yield from self.outside_lines()
+        for contracted in (*self.passes, self.mac):
+            yield from self._contracted_views(contracted)
+
+    def outside_lines(self) -> Iterator[str]:
         """One view per transfer: the tiles of the outer buffer that the inner one takes turns with."""
         for position, name in self.outside.items():
             buffer = self.plan.buffers[position]
@@ -174,8 +180,6 @@ class ProgramText:
             spread = ", ".join(_spread(tensor, s.dim, s.trips, s.tile) for s in steps)
             source = self.buffer[outer.position]
             yield f"{name} = tiles({source}, {len(outer.spatial)}, [{spread}], {buffer.tile})"
-        for contracted in (*self.passes, self.mac):
-            yield from self._contracted_views(contracted)
 
     def _contracted_views(self, contracted: Contracted) -> Iterator[str]:
         core = contracted.core

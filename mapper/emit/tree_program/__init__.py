@@ -2,7 +2,9 @@
 
 program.py      the whole text, and its parts that stand outside the loops
 schedules.py    one schedule per operation, on buffers that they have in common
-loops.py        the loops of the tree, the transfers at every node, and what is done at the points
+uneven.py       operations whose visits are not all alike: windows along shared loops
+loops.py        the loops of the tree, and the transfers at nodes above its splits
+leaf.py         a branch, and what is done at its points
 points.py       what is done at a point, as an expression on arrays
 direct.py       the operations one after the other, without a schedule
 runtime_tree.py what all such programs have in common, besides the runtime of numpy_program

@@ -1,15 +1,14 @@
-"""Source text of the loops of a tree: transfers at every node, visits of branches, and what is done at the points."""
+"""Source text of the loops of a tree: transfers at every node above a split, and visits of branches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....ir import Address, MappingError, Node, Operation, Place, Tree
+from ....ir import Address, MappingError, Node, Place, Tree
 from ..names import comment
-from ..numpy_program.contraction import Factor, contraction
 from ..numpy_program.loops import DEEPEST, LoopText
 from ..numpy_program.schedule import ProgramText
-from .points import constant, point_text
+from .leaf import Leaf, unbounded_operands
 from .schedules import Schedules
 
 
@@ -31,7 +30,7 @@ class TreeLoops:
 
     def _tree(self, tree: Tree, address: Address, indent: str) -> Iterator[str]:
         places = [(address, i) for i, item in enumerate(tree.items) if isinstance(item, Node)]
-        if address:
+        if address and tree.operation not in self.schedules.uneven:
             yield from (f"{indent}{line}" for line in self._forget_lines(places))
         inside = indent
         if tree.branches:
@@ -49,33 +48,49 @@ class TreeLoops:
             for number, branch in enumerate(tree.branches):
                 yield from comment(f"branch {branch.operation}".rstrip(), inside)
                 yield from self._tree(branch, (*address, number), inside)
+        elif tree.operation in self.schedules.uneven:
+            text, homes = self.schedules.uneven[tree.operation], self.schedules.homes(tree.operation)
+            yield from (f"{indent}{line}" for line in text.visit_lines(homes))
+            return
         else:
             schedule, operation = self.schedules.of[tree.operation], self.fused.cascade.operation(tree.operation)
-            yield from Leaf(schedule, operation, indent, self._unbounded(operation)).lines()
+            yield from Leaf(schedule, operation, indent, unbounded_operands(self.fused.cascade, operation)).lines()
         yield from (f"{indent}{line}" for line in self._drain_lines(places))
 
     def _range(self, place: Place) -> str:
         """The starts of a shared loop's steps; they are the same for every operation below it."""
-        name, path = next((name, path) for name, path in self.fused.paths.items() if place in path.places)
+        paths = ((name, self.fused.paths[name]) for name in self.schedules.of)
+        name, path = next((name, path) for name, path in paths if place in path.places)
         schedule = self.schedules.of[name]
         step = next(step for step in schedule.loop if step.position == path.places.index(place))
         return LoopText(schedule).range_of(step)
 
     def _node_lines(self, place: Place) -> Iterator[str]:
         if place in self.schedules.filler:
-            name, position = self.schedules.filler[place]
-            schedule = self.schedules.of[name]
+            schedule, position = self._filling(place)
             yield from schedule.arrive_lines(schedule.plan.buffers[position])
             return
+        for text in self.schedules.uneven.values():
+            if place == text.exchange:
+                yield from text.renew_lines(self.schedules.arrays[place].name)
+                return
         home = self._home(place)
         if home is not None:
             schedule, position = home
             if not schedule.plan.buffers[position].whole:
                 yield f"{schedule.buffer[position]}[...] = {schedule.identity}"
 
+    def _filling(self, place: Place) -> tuple[ProgramText, int]:
+        """The schedule that fills a node, and the node's position in it."""
+        name, position = self.schedules.filler[place]
+        if name not in self.schedules.uneven:
+            return self.schedules.of[name], position
+        return next(schedule for schedule in self.schedules.above[name] if position in schedule.meter), position
+
     def _home(self, place: Place) -> tuple[ProgramText, int] | None:
         """The schedule whose output has its outermost node there."""
-        for name, way in self.schedules.ways.items():
+        for name in self.schedules.of:
+            way = self.schedules.ways[name]
             position = way.mapping.nest.node_positions(way.operation.output.name)[0]
             if way.place(position) == place:
                 return self.schedules.of[name], position
@@ -84,61 +99,13 @@ class TreeLoops:
     def _forget_lines(self, places: list[Place]) -> Iterator[str]:
         for place in places:
             if place in self.schedules.filler:
-                name, position = self.schedules.filler[place]
-                yield f"{self.schedules.of[name].meter[position]}.forget()"
+                schedule, position = self._filling(place)
+                yield f"{schedule.meter[position]}.forget()"
 
     def _drain_lines(self, places: list[Place]) -> Iterator[str]:
         """Partial sums that a visit leaves behind go outwards, innermost first."""
         for place in reversed(places):
             if place in self.schedules.filler:
-                name, position = self.schedules.filler[place]
-                schedule = self.schedules.of[name]
+                schedule, position = self._filling(place)
                 if schedule.plan.buffers[position].tensor.is_output:
                     yield f"{schedule.drain[position]}()"
-
-    def _unbounded(self, operation: Operation) -> set[str]:
-        """Operands that are maxima: beyond ragged edges they are infinite, and no zero."""
-        producers = self.fused.cascade.producers
-        names = {tensor.name for tensor in operation.problem.operands}
-        return {name for name in names if name in producers and producers[name].reduction == "max"}
-
-
-class Leaf(LoopText):
-    """The text of one branch: the loops and nodes of an operation, and its points inside."""
-
-    def __init__(self, schedule: ProgramText, operation: Operation, indent: str, unbounded: set[str]) -> None:
-        super().__init__(schedule, indent)
-        self.operation = operation
-        self.unbounded = unbounded
-
-    def _value(self, factors: list[Factor], output: tuple[int, ...], trips: list[int]) -> tuple[list[str], str]:
-        if self.operation.multiplies:
-            operands = zip(self.problem.operands, factors, strict=False)
-            bounded = [self._bounded(factor) for t, factor in operands if t.name in self.unbounded]
-            kept = [f for t, f in zip(self.problem.operands, factors, strict=False) if t.name not in self.unbounded]
-            ones = factors[len(self.problem.operands) :]
-            statements, value = contraction([*kept, *bounded, *ones], output, trips)
-            number = constant(self.operation)
-            return statements, value if number == 1 else f"{number!r} * ({value})"
-        return self._pointwise(factors, output, trips)
-
-    def _bounded(self, factor: Factor) -> Factor:
-        return Factor(f"np.nan_to_num({factor.text}, neginf=0)", factor.axes)
-
-    def _pointwise(self, factors: list[Factor], output: tuple[int, ...], trips: list[int]) -> tuple[list[str], str]:
-        """The expression over all labels; what lies beyond an edge counts nothing, and the labels that the output has
-        not are reduced."""
-        count = len(trips)
-        aligned = [f"aligned({f.text}, {f.axes!r}, {count})" for f in factors]
-        operands = len(self.problem.operands)
-        names = [tensor.name for tensor in self.problem.operands]
-        text = point_text(self.operation.expression, dict(zip(names, aligned[:operands], strict=True)))
-        statements = [f"points = np.broadcast_to({text}, {tuple(trips)})"]
-        if len(factors) > operands:
-            inside = " * ".join(aligned[operands:])
-            statements.append(f"points = np.where(({inside}) > 0, points, {self.schedule.identity})")
-        summed = tuple(axis for axis in range(count) if axis not in output)
-        value = f"points.{self.schedule.reduction}(axis={summed})" if summed else "points"
-        kept = [axis for axis in range(count) if axis in output]
-        order = tuple(kept.index(axis) for axis in output)
-        return statements, value if order == tuple(sorted(order)) else f"{value}.transpose({order})"

@@ -18,6 +18,7 @@ from .direct import cascade_lines
 from .loops import TreeLoops
 from .points import is_exact
 from .schedules import Schedules
+from .uneven import UnevenText
 
 TITLE = '''"""A cascade of operations on one accelerator, executed by the tree below, which counts the words that move.
 
@@ -94,6 +95,7 @@ def emit_tree(fused: FusedMapping, arch: Architecture) -> str:
         _indented(_run_lines(schedules)),
         ["", ""],
         *([*meter_lines(schedule, _meters(schedules, name)), "", ""] for name, schedule in schedules.of.items()),
+        *(_uneven_lines(schedules, name, taken) for name in schedules.uneven),
         cascade_lines(fused.cascade, taken),
         ["", ""],
         [_runtime_text(), MAIN],
@@ -155,10 +157,33 @@ def _run_lines(schedules: Schedules) -> Iterator[str]:
         )
         yield from schedule.drain_lines()
         yield ""
+    for name, text in schedules.uneven.items():
+        yield from comment(f"{name}: visits that are not all alike, each a function of its own")
+        yield f"{text.names.counted}: list[Any] = []"
+        for number, schedule in enumerate(schedules.above[name]):
+            yield from schedule.outside_lines()
+            meters = tuple(schedule.meter.values())
+            yield f"{', '.join(meters)}, _ = counted_here = {_meters_above(text, number)}()"
+            yield f"{text.names.counted}.extend(counted_here[:-1])"
+        yield ""
     yield from _start_lines(schedules)
     yield from TreeLoops(schedules).lines()
     yield ""
     yield from _result_lines(schedules)
+
+
+def _meters_above(text: UnevenText, number: int) -> str:
+    return f"meters_{text.names.counted}{number}"
+
+
+def _uneven_lines(schedules: Schedules, name: str, taken: list[str]) -> Iterator[str]:
+    """The functions of one operation whose visits are not all alike."""
+    text = schedules.uneven[name]
+    yield from text.function_lines(taken)
+    yield from ("", "")
+    for number, schedule in enumerate(schedules.above[name]):
+        yield from meter_lines(schedule, _meters_above(text, number))
+        yield from ("", "")
 
 
 def name_number(schedules: Schedules, operation: str) -> int:
@@ -184,7 +209,18 @@ def _result_lines(schedules: Schedules) -> Iterator[str]:
             sizes = ", ".join(f":{extent}" for extent in cascade.extents(output.name))
             results.append(f"{quoted(output.name)}: {schedule.buffer[home.position]}[{sizes or '...'}]")
         yield from comment(f"{name} has its output in {home.memory}")
-    counted = ", ".join(f"*counted{number}" for number in range(len(schedules.of)))
+    for text in schedules.uneven.values():
+        array = schedules.arrays[text.exchange]
+        if schedules.is_outermost(text.exchange):
+            extents = zip(array.origin, cascade.extents(text.output.name), strict=True)
+            ends = ", ".join(f"{o}:{o + extent}" for o, extent in extents)
+            results.append(f"{quoted(text.output.name)}: {array.name}[{ends or '...'}]")
+    counted = ", ".join(
+        [
+            *(f"*counted{n}" for n in range(len(schedules.of))),
+            *(f"*{t.names.counted}" for t in schedules.uneven.values()),
+        ]
+    )
     yield f"return {{{', '.join(results)}}}, words_moved(({counted},))"
 
 

@@ -26,6 +26,19 @@ def aligned(array: np.ndarray, axes: tuple[int, ...], count: int) -> np.ndarray:
     return ordered.reshape([next(lengths) if axis in axes else 1 for axis in range(count)])
 
 
+def moved_up(array: np.ndarray, axis: int, table: list[tuple[int, int, int]], step: int) -> None:
+    """Rows of the step before that are asked for again move to where this step has them; all others are gone.
+
+    table  per step, the first row that is asked for, and more
+    """
+    rows = np.moveaxis(array, axis, 0)
+    before = rows.copy()
+    rows[...] = 0
+    if step:
+        shift = table[step][0] - table[step - 1][0]
+        rows[: max(len(rows) - shift, 0)] = before[shift:]
+
+
 def surrounded(array: np.ndarray, pads: list[tuple[int, int]], shape: tuple[int, ...]) -> np.ndarray:
     """A tensor with zeros around it, as far as an operation reads it."""
     return np.pad(array, pads)[tuple(slice(n) for n in shape)]

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from ....arch import Architecture
 from ....cost_models.boundaries import chains_of
 from ....cost_models.cascades import Way, fillers_of, ways_of
-from ....ir import FusedMapping, Loop, MappingError, Node, Place
+from ....ir import FusedMapping, Loop, Node, Place
 from ..names import FreshNames, comment, quoted
-from ..numpy_program.plan import NestPlan, steps_of
+from ..numpy_program.plan import Buffer, NestPlan, steps_of
 from ..numpy_program.schedule import PartOfTree, ProgramText
+from .uneven import UnevenText
 
 
 @dataclass(frozen=True)
@@ -38,15 +39,22 @@ class Schedules:
     def __init__(self, fused: FusedMapping, arch: Architecture, taken: list[str]) -> None:
         self.fused, self.arch = fused, arch
         self.ways = ways_of(fused, arch)
-        if any(way.made for way in self.ways.values()):
-            message = "programs of windows along shared loops cannot be written yet"
-            raise MappingError(message, where=fused.cascade.name)
         self.names = FreshNames(taken)
         self._views: dict[tuple[str, Place], str] = {}
         self.loop = self._loop_names()
-        plans = {name: self._plan(way) for name, way in self.ways.items()}
-        self.arrays = self._arrays(plans)
+        self.uneven = {
+            name: UnevenText(fused, self.ways, name, arch, self.loop, self.names)
+            for name, way in self.ways.items()
+            if way.made
+        }
+        for text in self.uneven.values():
+            text.others.update(self.uneven)
+        plans = {name: self._plan(way) for name, way in self.ways.items() if name not in self.uneven}
+        self._seen = {name: dict(plan.buffers) for name, plan in plans.items()}
+        self._seen |= {name: self._seen_above(text) for name, text in self.uneven.items()}
+        self.arrays = self._arrays()
         self.of = {name: self._schedule(name, plan) for name, plan in plans.items()}
+        self.above = {name: self._above(name, text) for name, text in self.uneven.items()}
         self.filler = fillers_of(self.ways)
 
     def _loop_names(self) -> dict[Place, str]:
@@ -76,12 +84,35 @@ class Schedules:
         assert isinstance(item, Node)
         return item.memory
 
-    def _arrays(self, plans: dict[str, NestPlan]) -> dict[Place, NodeArray]:
+    def _seen_above(self, text: UnevenText) -> dict[int, Buffer]:
+        """What an operation with uneven visits has of nodes above its split, but for what slides in them."""
+        sliding = {other.exchange for other in self.uneven.values()}
+        found = {}
+        for tensor in text.problem.operands:
+            for position, buffer in text.plan_above(tensor.name).buffers.items():
+                above = buffer.tensor.name == tensor.name and position < text.path.starts[-1]
+                if above and text.way.place(position) not in sliding:
+                    found[position] = buffer
+        return found
+
+    def _above(self, name: str, text: UnevenText) -> list[ProgramText]:
+        """The texts that fill the nodes above the split of an operation with uneven visits."""
+        tensors = dict.fromkeys(tensor for tensor, _ in text.filled.values())
+        views = {position: self.view_name(name, position) for position in self._seen[name]}
+        return [text.schedule_above(tensor, views, self.names) for tensor in tensors]
+
+    def _arrays(self) -> dict[Place, NodeArray]:
         """One array per node: as long, along every axis, as the operation that needs most of it."""
         found: dict[Place, NodeArray] = {}
-        for name, plan in plans.items():
+        for text in self.uneven.values():
+            origin = self._origin(text.exchange, text.output.name)
+            node = self.fused.item(text.exchange)
+            assert isinstance(node, Node)
+            array = self.names.unique(f"{node.memory}_{node.tensor}")
+            found[text.exchange] = NodeArray(array, text.output_shape(origin), origin)
+        for name, buffers in self._seen.items():
             way = self.ways[name]
-            for position, buffer in plan.buffers.items():
+            for position, buffer in buffers.items():
                 place = way.place(position)
                 origin = self._origin(place, buffer.tensor.name)
                 before = [way.operation.pad(buffer.tensor.name, i)[0] for i in range(len(buffer.tile))]
@@ -122,6 +153,23 @@ class Schedules:
             self._views[operation, place] = array if len(users) == 1 else self.names.unique(f"{array}_of_{operation}")
         return self._views[operation, place]
 
+    def is_outermost(self, place: Place) -> bool:
+        """Whether a node is in the outermost memory."""
+        node = self.fused.item(place)
+        assert isinstance(node, Node)
+        return node.memory == self.arch.memories[0].name
+
+    def homes(self, name: str) -> dict[str, tuple[str, Place, tuple[int, ...]]]:
+        """By tensor of an operation with uneven visits: the array that it is in above the branch, the node, and where
+        the tensor's first position lies in the array."""
+        text, found = self.uneven[name], {}
+        for tensor in text.problem.tensors:
+            positions = text.path.mapping.nest.node_positions(tensor.name)
+            place = text.way.place(max(p for p in positions if p < text.path.starts[-1]))
+            array = self.arrays[place]
+            found[tensor.name] = array.name, place, array.origin
+        return found
+
     # ---- text ----------------------------------------------------------------------------------------------
 
     def array_lines(self) -> Iterator[str]:
@@ -140,9 +188,9 @@ class Schedules:
 
     def part_lines(self) -> Iterator[str]:
         """Each operation's part of the arrays that several have in common."""
-        for name, schedule in self.of.items():
+        for name, buffers in self._seen.items():
             operation = self.ways[name].operation
-            for position, buffer in schedule.plan.buffers.items():
+            for position, buffer in buffers.items():
                 array = self.arrays[self.ways[name].place(position)]
                 view = self.view_name(name, position)
                 before = [0] * len(buffer.tile)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from trees import random_cascade, random_tree
+from window_trees import random_windows
 
 from generators import random_architecture
 from longer import blocks
@@ -33,6 +34,29 @@ def test_programs_agree(seeds: range) -> None:
         fused, arch = random_case(seed)
         verification = verify_tree(fused, arch, seed)
         assert verification, f"seed {seed}: {verification.message}\n{fused}"
+
+
+@pytest.mark.parametrize("seeds", blocks(seeds=60, size=30))
+def test_programs_of_windows_agree(seeds: range) -> None:
+    for seed in seeds:
+        rng = random.Random(seed)
+        arch = random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
+        fused = random_windows(rng, arch)
+        assert any(map(fused.windows, fused.leaves))
+        verification = verify_tree(fused, arch, seed)
+        assert verification, f"seed {seed}: {verification.message}\n{fused}"
+
+
+def test_rows_in_the_wrong_place_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(3)
+    arch = random_architecture(rng, reuse="across_levels")
+    every = (random_windows(rng, arch) for _ in range(100))
+    fused = next(fused for fused in every if emit_tree(fused, arch).count("moved_up(") > 1)
+    text = emit_tree(fused, arch)
+    broken = text.replace("rows[: max(len(rows) - shift, 0)] = before[shift:]", "rows[...] = 1 + before")
+    assert broken != text
+    monkeypatch.setattr("tilewright.mapper.emit.verify.emit_tree", lambda *_: broken)
+    assert not verify_tree(fused, arch)
 
 
 def test_the_program_runs_on_its_own(tmp_path: Path) -> None:
