@@ -47,16 +47,18 @@ def test_programs_of_windows_agree(seeds: range) -> None:
         assert verification, f"seed {seed}: {verification.message}\n{fused}"
 
 
-def test_rows_in_the_wrong_place_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_are_kept_and_wrong_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(3)
     arch = random_architecture(rng, reuse="across_levels")
-    every = (random_windows(rng, arch) for _ in range(100))
-    fused = next(fused for fused in every if emit_tree(fused, arch).count("moved_up(") > 1)
-    text = emit_tree(fused, arch)
-    broken = text.replace("rows[: max(len(rows) - shift, 0)] = before[shift:]", "rows[...] = 1 + before")
-    assert broken != text
-    monkeypatch.setattr("tilewright.mapper.emit.verify.emit_tree", lambda *_: broken)
-    assert not verify_tree(fused, arch)
+    every = [random_windows(rng, arch) for _ in range(60)]
+    emit = program.emit_tree
+
+    def broken(fused: FusedMapping, arch: Architecture) -> str:
+        return emit(fused, arch).replace("] = before[shift:]", "] = 1 + before[shift:]")
+
+    moved = [fused for fused in every if emit(fused, arch).count("moved_up(") > 1]
+    monkeypatch.setattr("tilewright.mapper.emit.verify.emit_tree", broken)
+    assert sum(not verify_tree(fused, arch) for fused in moved) >= 3  # where steps ask for the same rows
 
 
 def test_the_program_runs_on_its_own(tmp_path: Path) -> None:
