@@ -29,6 +29,7 @@ from .boundaries import Boundary, boundaries_of
 from .counts import Accesses, AccessTable, Counts, FirstTile
 from .hops import hops_along, legs_of
 from .moves import ALL, EVERY, FIRST, Kind, Place, Steps, kinds_of_move, relative_steps, words_along_rank
+from .passing import sums_drained, sums_inwards
 
 NOTHING: frozenset[int] = frozenset()
 
@@ -161,8 +162,8 @@ def _passing(nest: Nest, boundary: Boundary, joined: frozenset[int]) -> int:
         return words_in(nest, tensor, EVERY, group)[0]
     if not tensor.is_output:
         return moved_words(nest, tensor, boundary.inner.halo, group)
-    first = _distinct(nest, tensor, group) if nest.arch.first_read_elision else 0  # then nothing comes in
-    return 2 * moved_words(nest, tensor, "none", group) - first
+    visits = moved_words(nest, tensor, "none", group)
+    return visits + sums_inwards(nest.arch, visits, _distinct(nest, tensor, group))
 
 
 def _in_use(nest: Nest, position: int) -> int:
@@ -219,17 +220,17 @@ def _count_partial_sums(
         visits = moved_words(nest, tensor, "none", leaving)
         first_visits = _distinct(nest, tensor, leaving)
         inner = _account(table, boundary.inner.name, tensor.name)
-        returning = visits - (first_visits if nest.arch.first_read_elision else 0)
+        returning, drained = sums_inwards(nest.arch, visits, first_visits), sums_drained(nest.arch, visits)
         inner.writes += returning
         inner.fills += returning
-        if nest.arch.inner_drain_read:
-            inner.reads += visits
-            inner.drains += visits
-            inner.finished_reads += first_visits if _may_finish(nest, position) else 0
+        inner.reads += drained
+        inner.drains += drained
+        if _may_finish(nest, position):
+            inner.finished_reads += sums_drained(nest.arch, first_visits)
         if _may_finish(nest, boundary.outer_position):
             outer.finished_writes += first_arrivals
     outer.writes += arrivals
-    outer.reads += arrivals - (first_arrivals if nest.arch.first_read_elision else 0)
+    outer.reads += sums_inwards(nest.arch, arrivals, first_arrivals)
 
 
 def arriving_sums(nest: Nest, boundary: Boundary, outer: Place = ALL) -> tuple[int, int]:

@@ -9,6 +9,7 @@ cycles of a port = bits through it at the busiest instance / bits per cycle
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..arch import Architecture, Footprint, Memory
@@ -17,7 +18,7 @@ from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
 from .fill import idle_cycles
 from .objective import ObjectiveLike, parse_objective
-from .ports import AccessBits, access_bits, direction_cycles
+from .ports import AccessBits, access_bits, direction_cycles, run_cycles
 from .sets import distinct_sums
 
 
@@ -169,13 +170,13 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts, points: int | 
     macs = mapping.problem.macs if points is None else points
     mac_energy = macs * arch.mac.energy_pj
     compute_cycles = counts.steps / arch.mac.per_cycle
-    overlapped = {"compute": compute_cycles} | {m.name: m.cycles for m in memories if m.overlaps}
-    serial = {m.name: m.cycles for m in memories if not m.overlaps}
-    steady = max(overlapped.values()) + sum(serial.values())
+    busy = {"compute": compute_cycles} | {m.name: m.cycles for m in memories}
+    steady = latency = _run_cycles(busy, memories)
     if arch.latency == "with_fill":
         idle = idle_cycles(arch, tensors, counts.first_tiles)
-        overlapped = {name: cycles + idle[name] for name, cycles in overlapped.items()}
-    latency = max(overlapped.values()) + sum(serial.values())
+        serial = [m.name for m in memories if not m.overlaps]
+        busy = {name: cycles + idle[name] * (name not in serial) for name, cycles in busy.items()}
+        latency = _run_cycles(busy, memories)
     networks = _networks(arch, tensors, counts)
     leakage = arch.total_leakage_pj_per_cycle * latency
     return Cost(
@@ -186,7 +187,7 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts, points: int | 
         energy_pj=mac_energy + sum(m.energy_pj for m in memories) + sum(n.energy_pj for n in networks) + leakage,
         latency_cycles=latency,
         utilization=macs / (arch.mac_instances * arch.mac.per_cycle * latency),
-        limited_by=max(overlapped | serial, key=(overlapped | serial).__getitem__),
+        limited_by=max(busy, key=busy.__getitem__),
         clock_hz=arch.clock_hz,
         memories=memories,
         traffic=traffic,
@@ -194,6 +195,10 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts, points: int | 
         networks=networks,
         fill_cycles=latency - steady,
     )
+
+
+def _run_cycles(busy: MappingABC[str, float], memories: Sequence[MemoryUse]) -> float:
+    return float(run_cycles(busy["compute"], [(m.overlaps, busy[m.name]) for m in memories]))
 
 
 def _networks(arch: Architecture, tensors: dict[str, Tensor], counts: Counts) -> tuple[NetworkUse, ...]:

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from ..arch import Architecture
 from ..ir import Tensor
 from .counts import Accesses, FirstTile
+from .passing import sums_drained
 from .ports import access_bits, port_cycles
 
 
@@ -48,7 +49,7 @@ def _tile_cycles(arch: Architecture, tensor: Tensor, first: FirstTile) -> float:
         outer, inner = Accesses(reads=outer_words), Accesses(writes=inner_words, fills=inner_words)
     else:
         outer = Accesses(writes=outer_words, finished_writes=outer_words * first.outer_finishes)
-        leaving = inner_words * arch.inner_drain_read
-        inner = Accesses(reads=leaving, drains=leaving, finished_reads=leaving * first.inner_finishes)
+        drained = sums_drained(arch, inner_words)
+        inner = Accesses(reads=drained, drains=drained, finished_reads=drained * first.inner_finishes)
     both = ((memories[name], access_bits(arch, tensor, a)) for name, a in ((first.outer, outer), (first.inner, inner)))
     return max(port_cycles(memory, bits.read, bits.write) for memory, bits in both)

@@ -1,12 +1,49 @@
-"""From words to bits, and from bits to cycles of a memory's ports."""
+"""From words to bits, from bits to cycles of a memory's ports, and from these to the cycles of a run.
+
+Cycles are worked out of numbers and of arrays alike: the exact search times many mappings at once, and its bounds, with
+what the cost model times one mapping with.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from ..arch import Architecture, Memory
 from ..ir import Tensor, ceil_div
 from .counts import Accesses
+from .passing import bits_outwards
+
+Figures = TypeVar("Figures", float, npt.NDArray[np.float64])
+
+
+@dataclass(frozen=True)
+class Port:
+    """One bounded port of a memory: which directions it carries."""
+
+    memory: Memory
+    reads: bool
+    writes: bool
+    bits_per_cycle: float
+
+    def cycles(self, read_bits: Figures, write_bits: Figures, instances: Figures | float = 1) -> Figures:
+        """Cycles for the bits of so many instances, if each moves as many."""
+        bits = self.reads * read_bits + self.writes * write_bits
+        return bits / (instances * self.bits_per_cycle)
+
+
+def ports_of(memory: Memory) -> Iterator[Port]:
+    """The bounded ports of a memory."""
+    if memory.shared_bits_per_cycle:
+        yield Port(memory, True, True, memory.shared_bits_per_cycle)
+    if memory.read_bits_per_cycle:
+        yield Port(memory, True, False, memory.read_bits_per_cycle)
+    if memory.write_bits_per_cycle:
+        yield Port(memory, False, True, memory.write_bits_per_cycle)
 
 
 def port_cycles(memory: Memory, read_bits: float, write_bits: float) -> float:
@@ -16,12 +53,25 @@ def port_cycles(memory: Memory, read_bits: float, write_bits: float) -> float:
 
 def direction_cycles(memory: Memory, read_bits: float, write_bits: float) -> tuple[float, float]:
     """Cycles that one instance's reads and writes need: as much each where they share a port; 0 when unbounded."""
-    if memory.shared_bits_per_cycle:
-        both = (read_bits + write_bits) / memory.shared_bits_per_cycle
-        return both, both
-    reading = read_bits / memory.read_bits_per_cycle if memory.read_bits_per_cycle else 0.0
-    writing = write_bits / memory.write_bits_per_cycle if memory.write_bits_per_cycle else 0.0
+    reading = writing = 0.0
+    for port in ports_of(memory):
+        cycles = port.cycles(read_bits, write_bits)
+        reading, writing = cycles if port.reads else reading, cycles if port.writes else writing
     return reading, writing
+
+
+def run_cycles(compute: Figures, memories: Iterable[tuple[bool, Figures]]) -> Figures:
+    """Cycles of a run: the slowest of compute and of the memories that overlap with it, and then the others.
+
+    memories  whether each overlaps, and the cycles of its busiest port
+    """
+    slowest, others = compute, []
+    for overlaps, cycles in memories:
+        if overlaps:
+            slowest = np.maximum(slowest, cycles)
+        else:
+            others.append(cycles)
+    return sum(others, slowest)
 
 
 @dataclass(frozen=True)
@@ -66,8 +116,7 @@ def access_bits(arch: Architecture, tensor: Tensor, accesses: Accesses) -> Acces
     wide, narrow = arch.partial_width_bits(tensor), arch.width_bits(tensor)
     return AccessBits(
         supplied=(accesses.reads - accesses.drains) * wide,
-        drained=(accesses.drains - accesses.finished_reads) * wide + accesses.finished_reads * narrow,
-        collected=(accesses.writes - accesses.fills - accesses.finished_writes) * wide
-        + accesses.finished_writes * narrow,
+        drained=bits_outwards(accesses.drains, accesses.finished_reads, wide, narrow),
+        collected=bits_outwards(accesses.writes - accesses.fills, accesses.finished_writes, wide, narrow),
         filled=accesses.fills * wide,
     )

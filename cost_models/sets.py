@@ -67,9 +67,20 @@ def is_plain(rank: Rank, footprint: Footprint) -> bool:
     return len(rank) <= 1 and (footprint == "exact" or all(c == 1 for _, c in rank))
 
 
+def _is_gapless(coefficients: tuple[int, ...], extents: tuple[int, ...]) -> bool:
+    """Whether all sums are reached from the least to the largest: no step is longer than what smaller steps fill."""
+    length = 1
+    for coefficient, extent in sorted(zip(coefficients, extents, strict=True)):
+        if extent > 1:
+            if coefficient > length:
+                return False
+            length += coefficient * (extent - 1)
+    return True
+
+
 def _indicator(coefficients: tuple[int, ...], extents: tuple[int, ...], footprint: Footprint) -> Sums:
     """Boolean array over [0, largest sum]: which sums are reached."""
-    if footprint == "box":
+    if footprint == "box" or _is_gapless(coefficients, extents):
         return np.ones(hull(coefficients, extents), dtype=bool)
     reached = np.ones(1, dtype=bool)
     for coefficient, extent in zip(coefficients, extents, strict=True):

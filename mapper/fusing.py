@@ -23,10 +23,14 @@ from .model_version import MODEL_VERSION
 from .question import Question, canonical_json, plain_architecture, plain_problem
 from .several import best_of, search_in_turn, with_time_left
 
-FUSES: Final[tuple[Fuse, ...]] = ("all", "whole", "none")
+FUSES: Final[tuple[Fuse, ...]] = ("all", "windows", "whole", "none")
+
+ALONG_WINDOWS: Final = "shared loops along windows too"
+"""How a certificate says that its trees have them."""
 
 _CONSTRAINTS: Final[dict[Fuse, tuple[str, ...]]] = {
     "all": (),
+    "windows": (ALONG_WINDOWS,),
     "whole": ("intermediates on chip whole: no shared loops",),
     "none": ("nothing fused: every intermediate in the outermost memory",),
 }

@@ -127,17 +127,30 @@ def count(problem: Problem, arch: Architecture, ragged: bool, limit: int) -> int
     for placement in placements(problem, arch):
         parts = structure(arch, placement)
         slots = [part for part in reversed(parts) if not isinstance(part, list)]
-        per_dim = [chains(size, len(slots), ragged) for _, size in problem.dims]
-        if math.prod(map(len, per_dim)) > limit:
+        sizes = tuple(size for _, size in problem.dims)
+        if math.prod(len(chains(size, len(slots), ragged)) for size in sizes) > limit:
             return limit
         in_time = [i for i, slot in enumerate(slots) if isinstance(slot, str)]
-        for chosen in itertools.product(*per_dim):
-            if not is_plain(parts, (any(t > 1 for t in trips) for trips in reversed(list(zip(*chosen, strict=True))))):
-                continue
-            total += math.prod(math.factorial(sum(chain[i] > 1 for chain in chosen)) for i in in_time)
-            if total >= limit:
-                return limit
+        for loops, ways in loop_counts(sizes, len(slots), ragged).items():
+            if is_plain(parts, (n > 0 for n in reversed(loops))):
+                total += ways * math.prod(math.factorial(loops[i]) for i in in_time)
+        if total >= limit:
+            return limit
     return total
+
+
+@cache
+def loop_counts(sizes: tuple[int, ...], slots: int, ragged: bool) -> Counter[tuple[int, ...]]:
+    """How many choices of chains, one for each size, have so many loops of more than one trip in each slot."""
+    if not sizes:
+        return Counter({(0,) * slots: 1})
+    first = Counter(tuple(trips > 1 for trips in chain) for chain in chains(sizes[0], slots, ragged))
+    found: Counter[tuple[int, ...]] = Counter()
+    for (loops, ways), (others, more) in itertools.product(
+        first.items(), loop_counts(sizes[1:], slots, ragged).items()
+    ):
+        found[tuple(map(sum, zip(loops, others, strict=True)))] += ways * more
+    return found
 
 
 def best(

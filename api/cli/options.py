@@ -70,9 +70,9 @@ FuseOption = Annotated[
     typer.Option(
         "--fuse",
         metavar="WHAT",
-        autocompletion=completions.words("all", "whole", "none"),
-        help="Of a cascade: all; whole, intermediates whole on chip, no shared loops; none, all of them in the "
-        "outermost memory.",
+        autocompletion=completions.words("all", "windows", "whole", "none"),
+        help="Of a cascade: all; windows, also shared loops along windows; whole, intermediates whole on chip, no "
+        "shared loops; none, all of them in the outermost memory.",
     ),
 ]
 FusedOption = Annotated[

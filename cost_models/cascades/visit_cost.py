@@ -12,7 +12,7 @@ from ..boundaries import Boundary, chains_of
 from ..closed_form import Nest, count_boundaries
 from ..cost import Cost, capacity_parts, check_axes, cost_of, held_width_bits, tile_words
 from ..counts import AccessTable, Counts
-from ..ports import direction_cycles
+from ..ports import direction_cycles, run_cycles
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,7 @@ def _with_busy(cost: Cost, arch: Architecture, busy: dict[str, tuple[float, floa
         reading, writing = direction_cycles(memory, *busy.get(memory.name, (0.0, 0.0)))
         cycles = use.read_cycles + reading, use.write_cycles + writing
         memories.append(replace(use, read_cycles=cycles[0], write_cycles=cycles[1], cycles=max(cycles)))
-    overlapped = [cost.compute_cycles, *(use.cycles for use in memories if use.overlaps)]
-    latency = max(overlapped) + sum(use.cycles for use in memories if not use.overlaps)
+    latency = float(run_cycles(cost.compute_cycles, [(use.overlaps, use.cycles) for use in memories]))
     leakage = arch.total_leakage_pj_per_cycle * latency
     energy = cost.energy_pj - cost.leakage_pj + leakage
     return replace(cost, memories=tuple(memories), energy_pj=energy, latency_cycles=latency, leakage_pj=leakage)

@@ -18,6 +18,8 @@ import numpy as np
 from ...arch import Architecture, Memory
 from ...cost_models import EDP, ENERGY, Objective
 from ...cost_models.hops import hops
+from ...cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
+from ...cost_models.ports import Port, ports_of, run_cycles
 from ..tilings import Tiling
 from .fill_point import FillPoint
 from .hierarchy import MAC, Hierarchy, MemoryBoundary
@@ -26,27 +28,9 @@ from .surroundings import ALONE, Surroundings
 from .traffic import TrafficModel
 
 
-@dataclass(frozen=True)
-class Port:
-    """One bounded port: which directions it carries."""
-
-    memory: Memory
-    reads: bool
-    writes: bool
-    bits_per_cycle: float
-
-
-def ports_of(arch: Architecture) -> tuple[Port, ...]:
-    """All bounded ports of an architecture."""
-    found = []
-    for memory in arch.memories:
-        if memory.shared_bits_per_cycle:
-            found.append(Port(memory, True, True, memory.shared_bits_per_cycle))
-        if memory.read_bits_per_cycle:
-            found.append(Port(memory, True, False, memory.read_bits_per_cycle))
-        if memory.write_bits_per_cycle:
-            found.append(Port(memory, False, True, memory.write_bits_per_cycle))
-    return tuple(found)
+def all_ports(arch: Architecture) -> tuple[Port, ...]:
+    """The bounded ports of all memories of an architecture."""
+    return tuple(port for memory in arch.memories for port in ports_of(memory))
 
 
 @dataclass(frozen=True)
@@ -69,16 +53,12 @@ class CostColumns:
         """Columns for an architecture; `exchange_rate` in pJ per cycle. Where only energy is minimized, and none of it
         leaks, no port has a column."""
         timeless = objective == ENERGY and not arch.total_leakage_pj_per_cycle
-        return cls(arch, () if timeless else ports_of(arch), exchange_rate, surroundings)
+        return cls(arch, () if timeless else all_ports(arch), exchange_rate, surroundings)
 
     @cached_property
-    def first_elided(self) -> float:
-        """Part of the first visits of partial sums that read nothing."""
-        return self.arch.first_read_elision / self.surroundings.again
-
-    @cached_property
-    def last_finished(self) -> float:
-        """Part of the last visits of partial sums that leave them finished."""
+    def once_of(self) -> float:
+        """Part of the first visits of partial sums that no sum has to be read for, and of the last ones that finish
+        them: where other visits add to the same words, only one in so many."""
         return 1 / self.surroundings.again
 
     @cached_property
@@ -86,8 +66,7 @@ class CostColumns:
         """Cycles of every port that other things take."""
         found = []
         for port in self.ports:
-            read, written = self.surroundings.busy.get(port.memory.name, (0.0, 0.0))
-            found.append((port.reads * read + port.writes * written) / port.bits_per_cycle)
+            found.append(port.cycles(*self.surroundings.busy.get(port.memory.name, (0.0, 0.0))))
         return tuple(found)
 
     @property
@@ -124,8 +103,7 @@ class CostColumns:
         self.book_energy(costs, energy)
         for column, port in enumerate(self.ports, 1):
             if port.memory is memory:
-                bits = port.reads * read_bits + port.writes * write_bits
-                cycles = bits / (instances * port.bits_per_cycle)
+                cycles = port.cycles(read_bits, write_bits, instances)
                 costs[column] += cycles
                 if self.exchange_rate is not None:
                     costs[column + len(self.ports)] += self.exchange_rate * cycles
@@ -137,18 +115,12 @@ class CostColumns:
 
     def latency(self, costs: Floats, steps: Floats) -> Floats:
         """Cycles: the slowest of compute and overlapping ports, plus the ports that do not overlap."""
-        overlapped = steps / self.arch.mac.per_cycle
-        serial: dict[str, Floats] = {}
+        busiest: dict[str, tuple[bool, Floats]] = {}
         for column, port in enumerate(self.ports, 1):
-            cycles = costs[column] + self._busy[column - 1]
-            if port.memory.overlaps:
-                overlapped = np.maximum(overlapped, cycles)
-            else:
-                name = port.memory.name
-                serial[name] = np.maximum(serial.get(name, np.zeros_like(cycles)), cycles)
-        for cycles in serial.values():
-            overlapped = overlapped + cycles
-        return overlapped
+            cycles, name = costs[column] + self._busy[column - 1], port.memory.name
+            known = busiest.get(name)
+            busiest[name] = port.memory.overlaps, cycles if known is None else np.maximum(known[1], cycles)
+        return run_cycles(steps / self.arch.mac.per_cycle, busiest.values())
 
     def objective(self, objective: Objective, costs: Floats, steps: Floats) -> Floats:
         """The objective of complete columns; of bounds, a bound."""
@@ -255,9 +227,9 @@ class BoundaryCosts:
         for f, fanout in enumerate(self.hierarchy.fanouts):
             if fanout.hop_pj_per_bit and self.hierarchy.between(f, boundary):
                 instances = rows.arrays[f].prod(axis=1)
-                elided = self.cost_columns.first_elided
+                part = self.cost_columns.once_of
                 entering, leaving = (
-                    model.passing(rows, boundary, fill_point, inside, exactly, elided) for inside in (f + 1, f)
+                    model.passing(rows, boundary, fill_point, inside, exactly, part) for inside in (f + 1, f)
                 )
                 passed = np.where(instances > 1, hops(instances, entering, leaving), 0.0)
                 width = self.cost_columns.arch.partial_width_bits(tensor)
@@ -278,25 +250,20 @@ class BoundaryCosts:
                 bits = self.cost_columns.arch.width_bits(tensor) * (served if outer else filled)
                 read, written = (bits, none) if outer else (none, bits)
             else:
-                wide = self.cost_columns.arch.partial_width_bits(tensor)
-                words, narrowed = served if outer else filled, self._finished(model, rows, boundary, memory)
-                first = model.first_words(rows, tensor, memory) * self.cost_columns.first_elided
-                again = np.maximum(words - first, 0.0) * wide
-                leaving = words * wide - narrowed
-                read = again if outer else leaving * self.cost_columns.arch.inner_drain_read
-                written = leaving if outer else again
+                words, finished = served if outer else filled, self._finished(model, rows, boundary, memory)
+                first = np.minimum(model.first_words(rows, tensor, memory) * self.cost_columns.once_of, words)
+                bits_at = sum_bits_at_outer if outer else sum_bits_at_inner
+                read, written = bits_at(self.cost_columns.arch, tensor, words, first, finished)
             level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
             in_blocks = instances if self.counts_blocks else None
             self.cost_columns.book(costs, level, read, written, instances, in_blocks)
         return costs
 
     def _finished(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats:
-        """Bits saved since finished words are narrower: the last arrival of each word, where it can be known."""
+        """(rows,) words that are known to be finished when they leave the last time."""
         tensor = self.hierarchy.problem.tensors[boundary.tensor]
         if memory == model.path.placement[boundary.tensor][0]:
             return np.zeros(len(rows))
-        narrower = self.cost_columns.arch.partial_width_bits(tensor) - self.cost_columns.arch.width_bits(tensor)
         shared = model.reduction_instances(rows, memory) > 1
-        finished = float(model.distinct_words(tensor)) * self.cost_columns.last_finished
-        saved: Floats = np.where(shared, 0.0, finished * narrower)
-        return saved
+        finished: Floats = np.where(shared, 0.0, float(model.distinct_words(tensor)) * self.cost_columns.once_of)
+        return finished

@@ -13,7 +13,7 @@ from ..constraints.violations import violations
 from .batch import Batch
 from .canonical import CanonicalForm
 from .context import SearchContext
-from .cost_columns import ports_of
+from .cost_columns import all_ports
 from .found import BestFound
 from .nest_builder import build_mapping
 from .single_axes import on_both_axes
@@ -57,7 +57,7 @@ class Finishing:
         the end of a dive, and nothing else counts. Fill times depend on the tiles too, and for energy alone there are
         no columns of ports."""
         arch = self.context.hierarchy.arch
-        every_port = len(self.context.costs.cost_columns.ports) == len(ports_of(arch))
+        every_port = len(self.context.costs.cost_columns.ports) == len(all_ports(arch))
         steady = arch.latency == "steady"
         exact = self.context.tiling == "perfect" and not batch.pending and not self._has_exact_halo(batch)
         return exact and every_port and steady

@@ -40,6 +40,7 @@ from functools import cached_property
 
 from ...arch import Architecture
 from ...cost_models import EDP, Capped, Cost, Objective, ObjectiveLike, parse_objective
+from ...cost_models.ports import Port
 from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..constraints import Constraints
@@ -58,7 +59,7 @@ from .bounds.table_columns import TableColumns
 from .bounds.table_memo import TableBudget
 from .canonical import canonical_problem
 from .context import SearchContext
-from .cost_columns import BoundaryCosts, CostColumns, Port, rounds_unequally
+from .cost_columns import BoundaryCosts, CostColumns, rounds_unequally
 from .effort import EFFORT, Effort
 from .exploring import Exploring
 from .finishing import Finishing

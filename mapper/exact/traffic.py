@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
+from ...cost_models.passing import sums_inwards
 from ...ir import Tensor
 from .fill_point import FillPoint
 from .hierarchy import MemoryBoundary, Path
@@ -122,11 +123,11 @@ class TrafficModel:
         fill_point: FillPoint | None,
         inside: int,
         exactly: bool = False,
-        elided: float = 1.0,
+        part: float = 1.0,
     ) -> Floats:
         """(rows,) words that pass between the holders in both directions, with only the fanouts inside one sharing.
 
-        elided  part of the first visits of partial sums that read nothing
+        part  of the first visits of partial sums, those that no sum has to be read for
         """
         if fill_point is None:
             return self.computed(rows, boundary, inside)
@@ -136,7 +137,7 @@ class TrafficModel:
         sharing = self._sharing(boundary, inside)
         apart = [f for f in self._outside(boundary.inner) if f not in sharing]
         first = float(self.distinct_words(tensor)) * self._parts(rows, apart)
-        return 2 * words - first * elided
+        return words + sums_inwards(self.hierarchy.arch, words, first * part)
 
     def steps(self, rows: Rows) -> Floats:
         """(rows,) time steps; at least, where fanouts are not passed yet."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from ....arch import Memory
 from ....cost_models.cost import tensor_tile_words
+from ....cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ....cost_models.sets import distinct_sums
 from ....ir import Rank, Tensor
 from ..cost_columns import CostColumns
@@ -98,23 +99,22 @@ class BoundaryBounds:
             if inner:
                 self.cost_columns.book(costs, inner, nothing, filled * bits, inner_instances)
             return found
-        # A word's first visit is free on the way in, once per instance that holds a part of its sum. Instances inside
-        # the charge repeat visits alike, so the visits after the first are at least those at one of them; and at least
-        # all visits, less one to as many instances as there may be.
-        wide = self.cost_columns.arch.partial_width_bits(tensor)
-        narrow = min(wide, self.cost_columns.arch.width_bits(tensor))
-        # Where other visits add to the same words, only a part of their first visits is free.
-        free = 1 / self.cost_columns.surroundings.again
-        first = distinct * self._parts(boundary.outer, passed)
-        again, repeated = np.maximum(served - free * first, 0.0), np.maximum(served - first, 0.0)
-        self.cost_columns.book(costs, outer, again * wide, repeated * wide + distinct * narrow, outer_instances)
+        arch, once = self.cost_columns.arch, distinct * self.cost_columns.once_of
+        # Every word is finished once, if it ever is, and none in the memory next to the MAC: fewer bits leave then,
+        # unless finished words are the wider ones.
+        narrower = arch.width_bits(tensor) < arch.partial_width_bits(tensor)
+        finished = np.array(once if narrower else 0.0)
+        first = np.minimum(once * self._parts(boundary.outer, passed), served)
+        read, written = sum_bits_at_outer(arch, tensor, served, first, finished if inner else nothing)
+        self.cost_columns.book(costs, outer, read, written, outer_instances)
         if inner:
-            first = distinct * self._parts(boundary.inner, passed)
-            most = first * self._parts_inside(boundary, passed)
-            again = np.maximum(np.maximum(words - free * first, filled - free * most), 0.0)
-            repeated = np.maximum(np.maximum(words - first, filled - most), 0.0)
-            reads = (repeated * wide + copies * distinct * narrow) * self.cost_columns.arch.inner_drain_read
-            self.cost_columns.book(costs, inner, reads, again * wide, inner_instances)
+            # A word's first visit brings no sum, once per instance that holds a part of its sum. Instances inside the
+            # charge repeat visits alike, so the visits after the first are at least those at one of them; and at least
+            # all visits, less one to as many instances as there may be.
+            at_one = once * self._parts(boundary.inner, passed)
+            first = np.minimum(at_one * self._parts_inside(boundary, passed), filled - np.maximum(words - at_one, 0.0))
+            read, written = sum_bits_at_inner(arch, tensor, filled, first, finished)
+            self.cost_columns.book(costs, inner, read, written, inner_instances)
         return found
 
     def _copies(self, boundary: MemoryBoundary, passed: int) -> tuple[Limit, Limit, Limit]:

@@ -12,7 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..cost_columns import CostColumns, Port
+from ....cost_models.ports import Port
+from ..cost_columns import CostColumns
 from ..rows import Floats, Ints
 
 
