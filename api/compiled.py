@@ -28,7 +28,7 @@ from .mapper.certificate import Certificate
 from .mapper.fusing import FUSES, FusedAnswer, answer_cascade
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Limits
-from .mapper.segmentation import MOST, NetworkAnswer, NetworkQuestion, Segment, segment
+from .mapper.segmentation import MOST, NetworkAnswer, NetworkQuestion, Segment, check_objective, segment
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
 from .report.units import count, energy, percent
@@ -208,6 +208,7 @@ def network_question(
     check_choice("fuse", fuse, FUSES)
     count = checks.whole(most, "the number of operations of a group")
     wanted, kind = parse_objective(objective), tiling_or_default(tiling)
+    check_objective(wanted)
     return NetworkQuestion(network.wiring, arch, wanted, kind, space, fuse, count, limits)
 
 

@@ -120,6 +120,7 @@ SECTIONS = (
     Section("", "", "report.costs", ("EnergyPart",)),
     Section("", "", "report.summaries", ("Summary", "Winner")),
     Section("", "", "report.hybrid", ("Hybrid",)),
+    Section("", "", "report.fused", ("FusedComparison", "FusedRow")),
     Section("", "", "report.exploration", ("Exploration", "Point", "Beyond")),
     Section("", "", "report.measures", ("Measure", "Budget")),
     Section("", "", "arch.sweeps", ("Sweep",)),

@@ -111,7 +111,7 @@ def compare(
     check_formats(names(formats))
     if out is not None:
         prepare_folder(out)
-    with remembering_progress(kept=not no_cache) as remembered:
+    with remembering_progress(kept=not no_cache, fused=fuse) as remembered:
         comparison: Comparison | FusedComparison = comparison_of(
             names(networks),
             names(archs),

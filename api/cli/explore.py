@@ -122,7 +122,7 @@ def explore(
     if out is not None:
         with figure_style():  # pictures can be drawn
             prepare_folder(out)
-    with remembering_progress(kept=not no_cache) as remembered:
+    with remembering_progress(kept=not no_cache, fused=fuse) as remembered:
         exploration = exploration_of(
             network,
             arch,

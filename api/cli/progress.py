@@ -43,10 +43,11 @@ class Remembered:
 
 
 @contextmanager
-def remembering_progress(kept: bool) -> Iterator[Remembered]:
+def remembering_progress(kept: bool, fused: bool = False) -> Iterator[Remembered]:
     """As `showing_progress`; what was shown last can be asked for afterwards. Warnings are said as notes are.
 
-    kept  whether answers are: Ctrl-C says how to go on
+    kept   whether answers are: Ctrl-C says how to go on
+    fused  whether whole networks are searched, of which groups are kept
     """
     with showing_progress() as show, warnings.catch_warnings():
         warnings.simplefilter("always", RuntimeWarning)
@@ -55,13 +56,16 @@ def remembering_progress(kept: bool) -> Iterator[Remembered]:
         try:
             yield remembered
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(_how_to_go_on(remembered.last, kept)) from None
+            raise KeyboardInterrupt(_how_to_go_on(remembered.last, kept, fused)) from None
 
 
-def _how_to_go_on(last: Progress, kept: bool) -> str:
+def _how_to_go_on(last: Progress, kept: bool, fused: bool) -> str:
     """What Ctrl-C says of a batch."""
     if not kept:
         return "nothing is kept with --no-cache"
+    if fused:
+        done = f"{last.done:,} of {last.total:,} networks are done"
+        return f"{done}, and every group found by then is in the store; the same command goes on from there"
     return f"{last.done + last.recalled:,} of {last.total:,} are in the store; the same command goes on from there"
 
 

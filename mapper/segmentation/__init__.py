@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from .arenas import Arena, over_the_run
 from .question import MOST, Apart, NetworkAnswer, NetworkQuestion, Segment
-from .search import segment
+from .search import check_objective, segment
 
 __all__ = [
     "MOST",
@@ -22,6 +22,7 @@ __all__ = [
     "NetworkAnswer",
     "NetworkQuestion",
     "Segment",
+    "check_objective",
     "over_the_run",
     "segment",
 ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from ...cost_models import Objective
 from ...ir import TilewrightError
 from ..cascades.weights import weights_of
 from ..fusing import answer_cascade
 from .group_search import GroupSearch, Progress, Solve
 from .products import ProductSearch
 from .question import NetworkAnswer, NetworkQuestion
+
+_PRODUCTS = ("edp", "ed2p")
 
 
 def segment(
@@ -23,12 +26,15 @@ def segment(
     Raises InfeasibleError where an operation fits in no group, UndecidedError where that is not known in time, and
     TilewrightError for objectives that neither add up over groups nor are products of energy and latency.
     """
-    objective = question.objective
-    if weights_of(objective) is not None:
-        return GroupSearch(question, solve, progress).run()
-    if objective.name in ("edp", "ed2p"):
-        return ProductSearch(question, solve, progress).run()
-    raise TilewrightError(
-        f"objective {objective.name} is not known for networks",
-        hint="use energy, latency, edp, ed2p, or a weighted sum such as 'energy + 100 * latency'",
-    )
+    check_objective(question.objective)
+    search = GroupSearch if weights_of(question.objective) is not None else ProductSearch
+    return search(question, solve, progress).run()
+
+
+def check_objective(objective: Objective) -> None:
+    """TilewrightError for an objective that neither adds up over groups nor is a product of energy and latency."""
+    if weights_of(objective) is None and objective.name not in _PRODUCTS:
+        raise TilewrightError(
+            f"objective {objective.name} is not known for networks",
+            hint="use energy, latency, edp, ed2p, or a weighted sum such as 'energy + 100 * latency'",
+        )

@@ -62,7 +62,7 @@ def _asked(comparison: FusedComparison) -> list[tuple[str, str]]:
     settings = comparison.settings
     solved = [row for row in comparison.rows if row.answer is not None]
     unproven = sum(row.status == "unproven" for row in solved)
-    proof = "all proven optimal" if not unproven else f"{unproven:,} of {len(solved):,} not proven: their gaps are told"
+    proof = f"{unproven:,} of {len(solved):,} not proven: their gaps are told" if unproven else "all proven optimal"
     limit = settings.limits.time_s
     each = f", {seconds(limit)} for each" if limit is not None else ""
     return [
@@ -70,7 +70,7 @@ def _asked(comparison: FusedComparison) -> list[tuple[str, str]]:
         ("Architectures", ", ".join(comparison.archs)),
         ("Groups", f"of up to {plural(comparison.most, 'operation')}{each}"),
         ("Objective", f"{settings.objective.name}, {settings.space} space, {settings.tiling} tilings"),
-        ("Proof", proof),
+        ("Proof", proof if solved else "nothing was found"),
     ]
 
 
