@@ -5,46 +5,47 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import partial
-from typing import TypeAlias
+from typing import Literal, TypeAlias, overload
 
-from .arch import Architecture
 from .arguments import (
     ArchitectureLike,
     ConstraintsLike,
     SizeLike,
     StoreLike,
     as_architecture,
-    as_store,
-    check_choice,
     limits_of,
     question_of,
     tiling_or_default,
 )
+from .batches import (
+    NetworkLike,
+    Running,
+    dataflow_names,
+    machine_of,
+    settings_of,
+    workload_options,
+    workloads_of,
+)
 from .cost_models import ObjectiveLike, parse_objective
+from .fused_comparisons import compared_fused, is_fused
 from .inputs import checks
 from .ir import InfeasibleError, Problem, ProblemError, SearchCancelledError, TilewrightError
 from .mapper.means import DEFAULT_MEMORY_LIMIT
-from .mapper.question import Answer, Limits, Question
-from .mapper.space import SPACES, Space
+from .mapper.question import Answer, Question
+from .mapper.segmentation import MOST
+from .mapper.space import Space
 from .mapper.tilings import Tiling
-from .report.batch.display import moving_display
 from .report.batch.job import Failure, Outcome
 from .report.batch.plan import Machine, Settings, Workload, distinct_questions, plan_comparison, read_dataflows
-from .report.batch.processes import Processes
-from .report.batch.run import BatchResult, Each, Progress, Watch, Workers, run_batch, unnoticed, unwatched
+from .report.batch.run import BatchResult, Watch, unwatched
 from .report.comparison import Comparison, comparison_of
 from .report.documents import written_by
-from .report.store.opening import opened_for_many
+from .report.fused import FusedComparison
 from .results import SearchResult
-from .searches import warn
 from .workloads import Network, load_network
 from .workloads.network import Widths
-from .workloads.networks import dims_by_file, is_onnx
+from .workloads.networks import is_onnx
 
-NetworkLike: TypeAlias = Network | str | os.PathLike[str]
 LayersLike: TypeAlias = Iterable[Problem | str] | NetworkLike
 ManyResult: TypeAlias = SearchResult | InfeasibleError
 """What a layer of many comes to."""
@@ -52,52 +53,7 @@ DATAFLOWS = ("free", "weight-stationary", "output-stationary", "input-stationary
 """What is compared when nothing else is asked for."""
 
 
-@dataclass(frozen=True)
-class Running:
-    """Where and how the searches of a batch run.
-
-    workers    processes; None: one for each core
-    scheduler  address of a Dask cluster that runs them instead, such as tcp://host:8786
-    store      path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
-    cache      whether searches are answered from the store, and kept there
-    watch      called with the progress, several times a second
-    progress   whether a bar shows it as well
-    """
-
-    workers: int | None = None
-    scheduler: str | None = None
-    store: StoreLike | None = None
-    cache: bool = True
-    watch: Watch = unwatched
-    progress: bool = False
-
-    def run(
-        self,
-        questions: Iterable[Question],
-        each: Each = unnoticed,
-        cancel: Callable[[], bool] = lambda: False,
-    ) -> BatchResult:
-        """Answer the questions, as `run_batch` does."""
-        if self.workers is not None:
-            checks.whole(self.workers, "the number of workers")
-        shown = moving_display() if self.progress else nullcontext(unwatched)
-        store = opened_for_many(as_store(self.store), warn) if self.cache else nullcontext()
-        with shown as show, store as opened:
-
-            def watch(progress: Progress) -> None:
-                show(progress)
-                self.watch(progress)
-
-            return run_batch(questions, opened, self._workers(), watch, each, cancel)
-
-    def _workers(self) -> Callable[[], Workers]:
-        if self.scheduler is None:
-            return partial(Processes, self.workers)
-        from .report.batch.cluster import Cluster
-
-        return partial(Cluster, checks.text(self.scheduler, "the scheduler", "an address such as tcp://host:8786"))
-
-
+@overload
 def compare(
     networks: Sequence[NetworkLike],
     archs: Sequence[ArchitectureLike],
@@ -106,6 +62,8 @@ def compare(
     tiling: Tiling | None = None,
     space: Space = "even",
     *,
+    fuse: Literal[False] = False,
+    most: int = MOST,
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     time_limit: float | None = None,
@@ -116,13 +74,65 @@ def compare(
     cache: bool = True,
     watch: Watch = unwatched,
     progress: bool = False,
-) -> Comparison:
-    """Every layer of some networks on some architectures under some dataflows: the best mapping of each, with proof.
+) -> Comparison: ...
+
+
+@overload
+def compare(
+    networks: Sequence[NetworkLike],
+    archs: Sequence[ArchitectureLike],
+    dataflows: Sequence[str] = DATAFLOWS,
+    objective: ObjectiveLike = "edp",
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    *,
+    fuse: Literal[True],
+    most: int = MOST,
+    dims: Mapping[str, int] | None = None,
+    widths: Widths = "file",
+    time_limit: float | None = None,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    store: StoreLike | None = None,
+    cache: bool = True,
+    watch: Watch = unwatched,
+    progress: bool = False,
+) -> FusedComparison: ...
+
+
+def compare(
+    networks: Sequence[NetworkLike],
+    archs: Sequence[ArchitectureLike],
+    dataflows: Sequence[str] = DATAFLOWS,
+    objective: ObjectiveLike = "edp",
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    *,
+    fuse: bool = False,
+    most: int = MOST,
+    dims: Mapping[str, int] | None = None,
+    widths: Widths = "file",
+    time_limit: float | None = None,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    store: StoreLike | None = None,
+    cache: bool = True,
+    watch: Watch = unwatched,
+    progress: bool = False,
+) -> Comparison | FusedComparison:
+    """Every layer of some networks on some architectures under some dataflows: the best mapping of each, with proof; or
+    whole networks, the best with fusing beside the best without.
 
     networks    names of shipped networks, paths of network files, or networks
     archs       names of the library, paths of architecture files, or architectures
     dataflows   names of dataflows, or paths of constraints files; "free" is the whole space
-    objective, tiling, space, time_limit, memory_limit  as of `search`, for every layer
+    fuse        whole networks: groups of operations that are best mapped as one, as `compile` finds them, beside the
+                best with nothing fused; dataflows and clusters are not for these
+    most        operations that such a group has at most
+    objective, tiling, space, time_limit, memory_limit  as of `search`, for every layer; with `fuse` as of `compile`,
+                for every group, and no time limit means 10 s for each
     dims, widths  as of `load_network`, for the paths of ONNX files among the networks
     workers     processes; None: one for each core
     scheduler   address of a Dask cluster that runs the searches instead, such as tcp://host:8786
@@ -137,23 +147,14 @@ def compare(
     """
     settings = settings_of(objective, tiling, space, limits_of(time_limit, memory_limit))
     workloads = workloads_of(checks.items(networks, "networks", 'a list such as ["resnet50"]'), dims, widths)
-    machines = [_machine(arch) for arch in checks.items(archs, "archs", 'a list such as ["eyeriss"]')]
-    dataflows = dataflow_names(dataflows)
+    machines = [machine_of(arch) for arch in checks.items(archs, "archs", 'a list such as ["eyeriss"]')]
     running = Running(workers, scheduler, store, cache, watch, progress)
-    command = _compare_command(workloads, machines, dataflows, settings)
-    return compared(workloads, machines, dataflows, settings, running, command)
-
-
-def settings_of(objective: ObjectiveLike, tiling: Tiling | None, space: Space, limits: Limits) -> Settings:
-    """What the searches of a batch have in common; all of it checked."""
-    check_choice("space", space, SPACES)
-    return Settings(parse_objective(objective), tiling_or_default(tiling), space, limits)
-
-
-def dataflow_names(dataflows: Sequence[str]) -> list[str]:
-    """The dataflows of a list, as a command names them."""
-    given = checks.items(dataflows, "dataflows", 'a list such as ["free", "weight-stationary"]')
-    return [checks.path(one, "a dataflow", "the name of one, or the path of a constraints file") for one in given]
+    dataflows = dataflow_names(dataflows)
+    words = _compare_words(workloads, machines)
+    if is_fused(fuse, most, scheduler, {"dataflows": dataflows != list(DATAFLOWS)}):
+        return compared_fused(workloads, machines, settings, most, running, words)
+    words += ["--dataflows", ",".join(dataflows), *settings.options]
+    return compared(workloads, machines, dataflows, settings, running, shlex.join(words))
 
 
 def compared(
@@ -252,54 +253,8 @@ def _result(question: Question, outcome: Outcome) -> ManyResult:
     return SearchResult.of(question, found) if isinstance(found, Answer) else found.error
 
 
-def workloads_of(
-    networks: Sequence[NetworkLike], dims: Mapping[str, int] | None = None, widths: Widths = "file"
-) -> list[Workload]:
-    """Networks, and how a command names each of them.
-
-    Raises ProblemError for a network that cannot be loaded, and for sizes of symbols where no network is an ONNX file.
-    """
-    files = [network for network in networks if not isinstance(network, Network) and is_onnx(network)]
-    if dims and not files:
-        hint = "sizes of symbols belong to ONNX files, which are given by their paths"
-        raise ProblemError(f"{next(iter(dims))} is given, and no network is an ONNX file", where="dims", hint=hint)
-    # One file says itself what is wrong with its sizes; of several, each takes those that it knows.
-    sizes = dims_by_file(files, dims or {}) if len(files) > 1 else {os.fspath(file): dims or {} for file in files}
-    return [_workload(network, sizes, widths) for network in networks]
-
-
-def _workload(network: NetworkLike, sizes: Mapping[str, Mapping[str, int]], widths: Widths) -> Workload:
-    if isinstance(network, Network):
-        return Workload(network, network.name)
-    if not is_onnx(network):
-        return Workload(load_network(network), os.fspath(network))
-    dims = sizes[os.fspath(network)]
-    options = [word for symbol, size in dims.items() for word in ("--dim", f"{symbol}={size}")]
-    options += ["--widths", widths] if widths != "file" else []
-    return Workload(load_network(network, dims, widths), os.fspath(network), tuple(options))
-
-
-def workload_options(workloads: Iterable[Workload]) -> tuple[str, ...]:
-    """The options of a command that takes some workloads: those of its ONNX files, each once."""
-    pairs = [pair for workload in workloads for pair in zip(workload.options[::2], workload.options[1::2], strict=True)]
-    return tuple(word for pair in dict.fromkeys(pairs) for word in pair)
-
-
-def _machine(arch: ArchitectureLike) -> Machine:
-    if isinstance(arch, Architecture):
-        return Machine(arch, arch_options(arch.name, arch.settings))
-    return Machine(as_architecture(arch), arch_options(os.fspath(arch), {}))
-
-
-def arch_options(name: str, settings: Mapping[str, str]) -> tuple[str, ...]:
-    """The options by which a command takes an architecture with some of its fields set."""
-    return ("--arch", name, *(word for path, value in settings.items() for word in ("--set", f"{path}={value}")))
-
-
-def _compare_command(
-    workloads: Sequence[Workload], machines: Sequence[Machine], dataflows: Sequence[str], settings: Settings
-) -> str:
+def _compare_words(workloads: Sequence[Workload], machines: Sequence[Machine]) -> list[str]:
+    """Of a command that compares these; without what is asked of them."""
     words = ["tilewright", "compare", "--networks", ",".join(workload.reference for workload in workloads)]
     words += ["--archs", ",".join(machine.options[1] for machine in machines)]
-    words += ["--dataflows", ",".join(dataflows), *workload_options(workloads), *settings.options]
-    return shlex.join(words)
+    return [*words, *workload_options(workloads)]

@@ -11,26 +11,30 @@ from typing import TypeAlias
 from .arch import Architecture
 from .arch.sweeps import Sweep, parse_sweep, swept
 from .arguments import SizeLike, StoreLike, limits_of
-from .comparisons import (
+from .batches import (
     NetworkLike,
     Running,
     arch_options,
-    compared,
     dataflow_names,
     settings_of,
     workload_options,
     workloads_of,
 )
+from .comparisons import compared
 from .cost_models import ObjectiveLike
+from .fused_comparisons import compared_fused, is_fused
 from .inputs import checks
 from .ir import TilewrightError
 from .mapper.means import DEFAULT_MEMORY_LIMIT
+from .mapper.segmentation import MOST
 from .mapper.space import Space
 from .mapper.tilings import Tiling
 from .report.batch.plan import Machine
 from .report.batch.run import Watch, unwatched
+from .report.comparison import Comparison
 from .report.exploration import Exploration, exploration_of
 from .report.exploration_points import Beyond
+from .report.fused import FusedComparison
 from .report.measures import Budget, front_measures, on_chip_bytes, parse_limit
 from .workloads.network import Widths
 
@@ -47,6 +51,8 @@ def explore(
     tiling: Tiling | None = None,
     space: Space = "even",
     *,
+    fuse: bool = False,
+    most: int = MOST,
     settings: Mapping[str, str] | None = None,
     limits: Sequence[str] = (),
     front: Sequence[str] | None = None,
@@ -62,13 +68,14 @@ def explore(
     progress: bool = False,
 ) -> Exploration:
     """A network on every combination of values of some fields of an architecture: the best mapping of every layer at
-    every point, with proof, and the Pareto front of the points.
+    every point, with proof, and the Pareto front of the points; or the best of the whole network with fusing.
 
     network   a name, the path of a network file, or a network
     arch      an architecture of the library by name, or the path of an architecture file
     sweeps    such as "GLB.size=32KiB:1MiB:x2"; "array=8x8,16x16 with clock=1GHz,500MHz" for fields that change
               together; or the path of a file of points (`arch/sweeps.py`)
     dataflow  the name of one, or the path of a constraints file
+    fuse, most  as of `compare`: points are judged by what the network can reach with groups of operations mapped as one
     settings  fields that are set at every point, such as {"clock": "500 MHz"}
     limits    such as "area <= 4 mm2", of energy, latency, area, on_chip and macs; points whose chips are beyond one are
               not searched
@@ -95,9 +102,14 @@ def explore(
     words += [word for sweep in parsed for word in ("--sweep", sweep.text)]
     words += [word for limit in budgets for word in ("--limit", limit.text)]
     words += ["--front", ",".join(front)] if front is not None else []
-    words += ["--dataflow", *dataflows, *workload_options(workloads), *asked.options]
+    words += workload_options(workloads)
     running = Running(workers, scheduler, store, cache, watch, progress)
-    comparison = compared(workloads, machines, dataflows, asked, running, shlex.join(words))
+    comparison: Comparison | FusedComparison
+    if is_fused(fuse, most, scheduler, {"dataflow": dataflows != ["free"]}):
+        comparison = compared_fused(workloads, machines, asked, most, running, words)
+    else:
+        words += ["--dataflow", *dataflows, *asked.options]
+        comparison = compared(workloads, machines, dataflows, asked, running, shlex.join(words))
     fields = iter(places[0][0])  # with the names of levels as the architecture spells them
     axes = [list(itertools.islice(fields, len(sweep.paths))) for sweep in parsed]
     return exploration_of(comparison, axes, [values for values, _ in places], measures, budgets, beyond)

@@ -99,8 +99,8 @@ def search(
     memory_limit  bytes that the search may take for its tables and open mappings, or a text such as "2 GiB"; what does
                not fit is bounded more coarsely (strategy "exact")
     store      path of a result store that is asked first, and keeps what is found (strategy "exact"); None: none is
-    fuse       of a cascade: "all"; "whole", intermediates whole on chip and no shared loops; "none", every intermediate
-               in the outermost memory
+    fuse       of a cascade: "all"; "windows", also shared loops along which readers see windows; "whole", intermediates
+               whole on chip and no shared loops; "none", every intermediate in the outermost memory
 
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
     InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.

@@ -23,10 +23,14 @@ from .model_version import MODEL_VERSION
 from .question import Question, canonical_json, plain_architecture, plain_problem
 from .several import best_of, search_in_turn, with_time_left
 
-FUSES: Final[tuple[Fuse, ...]] = ("all", "whole", "none")
+FUSES: Final[tuple[Fuse, ...]] = ("all", "windows", "whole", "none")
+
+ALONG_WINDOWS: Final = "shared loops along windows too"
+"""How a certificate says that its trees have them."""
 
 _CONSTRAINTS: Final[dict[Fuse, tuple[str, ...]]] = {
     "all": (),
+    "windows": (ALONG_WINDOWS,),
     "whole": ("intermediates on chip whole: no shared loops",),
     "none": ("nothing fused: every intermediate in the outermost memory",),
 }
@@ -97,6 +101,15 @@ def on_chip(mapping: FusedMapping, cost: FusedCost) -> dict[str, str]:
 def memories_outside(arch: Architecture) -> tuple[Memory, ...]:
     """The memories outside all arrays, outermost first: where operations can exchange intermediates."""
     return UpperMemories(arch).upper
+
+
+def memories_of_exchange(arch: Architecture) -> tuple[Memory, ...]:
+    """Those of them but the outermost that may keep what one operation writes and another one reads."""
+    return tuple(memory for memory in memories_outside(arch)[1:] if _may_keep_intermediates(memory))
+
+
+def _may_keep_intermediates(memory: Memory) -> bool:
+    return memory.keeps["output"] != "never" and (memory.keeps["input"] != "never" or memory.keeps["weight"] != "never")
 
 
 def outer_words(cost: FusedCost) -> int:

@@ -15,7 +15,7 @@ from ..arch import Architecture, Memory
 from ..cost_models.cost import capacity_parts
 from ..ir import InfeasibleError, UndecidedError
 from .cascades import CascadeQuestion
-from .fusing import FusedAnswer, memories_outside
+from .fusing import FusedAnswer, memories_of_exchange
 from .question import Limits
 
 SECONDS: Final = 10.0
@@ -52,7 +52,7 @@ def why_nothing_is_won(question: CascadeQuestion, search: Callable[[CascadeQuest
     search  answers questions about changed machines
     """
     asked = _Asked(question, search, time.perf_counter() + SECONDS)
-    memories = [memory for memory in memories_outside(question.arch)[1:] if _may_keep(memory)]
+    memories = memories_of_exchange(question.arch)
     names = tuple(memory.name for memory in memories)
     known = True
     for memory in memories:
@@ -98,10 +98,6 @@ class _Asked:
         except (InfeasibleError, UndecidedError):
             return None
         return answer.saves if answer.certificate.proven else None
-
-
-def _may_keep(memory: Memory) -> bool:
-    return memory.keeps["output"] != "never" and (memory.keeps["input"] != "never" or memory.keeps["weight"] != "never")
 
 
 def _with_room(arch: Architecture, memory: Memory, factor: int | None) -> Architecture:

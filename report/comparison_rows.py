@@ -60,6 +60,11 @@ class Row:
         return self.machine.name
 
     @property
+    def place(self) -> str:
+        """Where it stands, in messages."""
+        return f"{self.layer} on {self.arch}, {self.dataflow}"
+
+    @property
     def status(self) -> Status:
         """`infeasible`: there is no mapping; `failed`: the search could not be run to its end."""
         if isinstance(self.outcome, Answer):

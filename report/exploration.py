@@ -10,6 +10,7 @@ from ..ir.display import Shown
 from .comparison import Comparison
 from .exploration_picture import front_figure
 from .exploration_points import Beyond, ExplorationPoints, Point
+from .fused import FusedComparison
 from .measures import Budget, Measure, on_chip_bytes
 from .tables import Table, Value
 
@@ -24,7 +25,7 @@ class Exploration(ExplorationPoints, Shown):
 
     axes        paths of the swept fields, those together that change together
     points      in the order of the sweeps
-    comparison  the layers of the network at every point
+    comparison  the layers of the network at every point; with fusing, the whole network
     measures    that the front is over
     limits      that points must keep to be on the front, or the best
     beyond      points that were not searched, since their chips are beyond a limit
@@ -46,6 +47,9 @@ class Exploration(ExplorationPoints, Shown):
         )
         front = {id(point) for point in self.front}
         rows = [(*self._row(point), self.is_within(point), id(point) in front) for point in self.points]
+        if isinstance(self.comparison, FusedComparison):
+            rows = [(*row, self.saves(point)) for row, point in zip(rows, self.points, strict=True)]
+            columns = (*columns, "saves_fraction")
         return Table("points", columns, rows)
 
     def to_frame(self) -> pandas.DataFrame:
@@ -78,7 +82,7 @@ class Exploration(ExplorationPoints, Shown):
 
 
 def exploration_of(
-    comparison: Comparison,
+    comparison: Comparison | FusedComparison,
     axes: Sequence[Sequence[str]],
     values: Sequence[Mapping[str, str]],
     measures: Sequence[Measure],

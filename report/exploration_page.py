@@ -16,7 +16,10 @@ from .exploration import Exploration
 from .exploration_points import Point
 from .figures import save_figure
 from .files import write_bytes
+from .fused import FusedComparison
+from .fused.tables import fused_tables
 from .measures import Budget
+from .tables import Table
 from .text import columns, pairs, plain_text, section
 from .units import count, energy, percent, plural, seconds, significant, size
 
@@ -42,7 +45,7 @@ def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> 
     ]
     parts: list[RenderableType] = [
         pairs(asked),
-        section("Points, sums over all layers; * is on the front", _table(exploration)),
+        section(f"Points, sums over all {_parts(exploration)}; * is on the front", _table(exploration)),
     ]
     written = [str(path) for path in files]
     if written:
@@ -56,20 +59,32 @@ def exploration_data(exploration: Exploration) -> dict[str, Any]:
     return {
         "command": comparison.command,
         "best": dict(best.values) if best else None,
-        **{table.name: table.records() for table in (exploration.table(), layer_table(comparison))},
+        **{table.name: table.records() for table in (exploration.table(), _detail_tables(exploration)[0])},
     }
 
 
 def write_exploration(exploration: Exploration, folder: Path, formats: Sequence[str], picture: bool) -> list[Path]:
     """Write the table of the points, those of all layers, the page as a text, and the picture if asked for; return the
     paths."""
-    layers = (table(exploration.comparison) for table in (layer_table, energy_table, latency_table))
-    paths = list(write_tables((exploration.table(), *layers), folder, formats))
+    paths = list(write_tables((exploration.table(), *_detail_tables(exploration)), folder, formats))
     paths.append(write_bytes(folder / "page.txt", plain_text(exploration_page(exploration)).encode()))
     if picture:
         figure = exploration.figure()
         paths += [save_figure(figure, folder / f"front.{form}") for form in ("svg", "png")]
     return paths
+
+
+def _detail_tables(exploration: Exploration) -> tuple[Table, ...]:
+    """What the figures of points are made of: layers, or whole networks and their groups."""
+    comparison = exploration.comparison
+    if isinstance(comparison, FusedComparison):
+        return fused_tables(comparison.rows, comparison.settings)
+    return layer_table(comparison), energy_table(comparison), latency_table(comparison)
+
+
+def _parts(exploration: Exploration) -> str:
+    comparison = exploration.comparison
+    return f"groups of up to {comparison.most}" if isinstance(comparison, FusedComparison) else "layers"
 
 
 def _estimated_areas(exploration: Exploration) -> str:
@@ -94,11 +109,24 @@ def _no_best(exploration: Exploration) -> str:
 
 
 def _table(exploration: Exploration) -> TextTable:
-    figures = ("MACs", "on chip", "area (mm2)", "energy", "latency", "EDP (J s)", "utilization", "front")
+    figures: tuple[str, ...] = (
+        "MACs",
+        "on chip",
+        "area (mm2)",
+        "energy",
+        "latency",
+        "EDP (J s)",
+        "utilization",
+        "front",
+    )
+    is_fused = isinstance(exploration.comparison, FusedComparison)
+    figures = (*figures, "fusing saves") if is_fused else figures
     table = columns((), (*exploration.fields, *figures))
     front = {id(point) for point in exploration.front}
     for point in exploration.points:
-        table.add_row(*point.values.values(), *_cells(point), "*" if id(point) in front else "")
+        saves = exploration.saves(point)
+        saved = (percent(saves, 1) if saves is not None else "-",) if is_fused else ()
+        table.add_row(*point.values.values(), *_cells(point), "*" if id(point) in front else "", *saved)
     return table
 
 

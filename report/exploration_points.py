@@ -14,6 +14,7 @@ from functools import cached_property
 from ..arch import Architecture
 from .comparison import Comparison
 from .fixed_figures import fixed_figures
+from .fused import FusedComparison
 from .measures import Budget, Measure, parts_without_area
 from .summaries import Summary
 
@@ -72,7 +73,7 @@ class ExplorationPoints:
 
     axes        paths of the swept fields, those together that change together
     points      in the order of the sweeps
-    comparison  the layers of the network at every point
+    comparison  the layers of the network at every point; with fusing, the whole network
     measures    that the front is over
     limits      that points must keep to be on the front, or the best
     beyond      points that were not searched, since their chips are beyond a limit
@@ -80,7 +81,7 @@ class ExplorationPoints:
 
     axes: tuple[tuple[str, ...], ...]
     points: tuple[Point, ...]
-    comparison: Comparison
+    comparison: Comparison | FusedComparison
     measures: tuple[Measure, ...]
     limits: tuple[Budget, ...] = ()
     beyond: tuple[Beyond, ...] = ()
@@ -117,6 +118,12 @@ class ExplorationPoints:
         """The point within the limits with the least objective of the whole network."""
         mapped = [point for point in self.points if point.summary.value is not None and self.is_within(point)]
         return min(mapped, key=lambda point: point.summary.value or 0.0, default=None)
+
+    def saves(self, point: Point) -> float | None:
+        """The part of the objective that fusing saves at a point; None where nothing was fused, or nothing is known."""
+        if not isinstance(self.comparison, FusedComparison):
+            return None
+        return self.comparison.row(point.summary.network, point.summary.arch).saves
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

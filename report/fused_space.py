@@ -28,7 +28,9 @@ _SENTENCES = (
     "Each intermediate is exchanged directly above its split, in any memory outside all arrays that may keep it, or in "
     "the outermost one. Each other tensor may stay in any such memory above or between the shared loops.",
     "Inside a branch every mapping of the operation is searched, as of a single layer.",
-    f"Not in the space: {NOT_IN_THE_SPACE}; operations that are computed again.",
+    "With `--fuse windows` shared loops also step over rows that the next operation reads through a window: they are "
+    "kept, or made again. Both operations are branches of their own there.",
+    f"Not in the space: {NOT_IN_THE_SPACE}; whole operations that are computed again.",
 )
 
 
@@ -80,7 +82,8 @@ def _intervals(cascade: Cascade) -> list[tuple[tuple[str, ...], tuple[SharedDim,
     spans = ((first, last) for last in range(2, len(names) + 1) for first in range(last - 1))
     found = [names[first:last] for first, last in spans]
     return [
-        (some, shared_dims(cascade, some)) for some in sorted(found, key=lambda some: (len(some), names.index(some[0])))
+        (some, tuple(dim for dim in shared_dims(cascade, some) if not dim.uneven))
+        for some in sorted(found, key=lambda some: (len(some), names.index(some[0])))
     ]
 
 

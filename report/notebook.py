@@ -14,6 +14,7 @@ from .comparison import Comparison
 from .explain.explanation import Explanation
 from .explain.trees import TreeExplanation
 from .exploration import Exploration
+from .fused import FusedComparison
 from .html.parts import picture, to_html
 
 if TYPE_CHECKING:
@@ -105,6 +106,12 @@ def _comparison(comparison: Comparison) -> str:
     return to_list(findings(comparison)) + seen + to_html(comparison_page(comparison))
 
 
+def _fused_comparison(comparison: FusedComparison) -> str:
+    from .fused.page import drawn, fused_page
+
+    return drawn(comparison) + to_html(fused_page(comparison))
+
+
 def _exploration(exploration: Exploration) -> str:
     from .exploration_page import exploration_page
 
@@ -137,6 +144,7 @@ _PAGES: dict[type, Callable[[Any], str]] = {
     Network: _described,
     Problem: _described,
     Comparison: _comparison,
+    FusedComparison: _fused_comparison,
     Exploration: _exploration,
     Explanation: _explanation,
 }

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from . import completions
 from .options import (
     DEFAULT_MEMORY,
+    MOST_OF_GROUP,
     DimsOption,
     FormatsOption,
+    FusedOption,
+    GroupOption,
     JsonOption,
     MemoryLimitOption,
     NoCacheOption,
@@ -26,6 +29,7 @@ from .options import (
     WorkersOption,
     names,
     refuse_ignored_of_batch,
+    refuse_ignored_of_fusing,
     tiling_and_space,
     widths_named,
 )
@@ -34,8 +38,11 @@ from .progress import remembering_progress
 from .terminal import complain, say, show_document, show_page
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..report.batch.run import Progress
     from ..report.comparison import Comparison
+    from ..report.fused import FusedComparison
 
 FAILED = 1
 
@@ -66,6 +73,8 @@ def compare(
             help="Dataflows (`tilewright list dataflows`), or constraints files.",
         ),
     ] = "free,weight-stationary,output-stationary,input-stationary,row-stationary",
+    fuse: FusedOption = False,
+    group: GroupOption = MOST_OF_GROUP,
     objective: ObjectiveOption = "edp",
     tiling: TilingOption = None,
     space: SpaceOption = "even",
@@ -90,25 +99,27 @@ def compare(
     \b
     tilewright compare --networks resnet50,bert_base --archs eyeriss,tpu_v1 --out results/dataflows
     tilewright compare --networks my_net.yaml --archs my_chip.yaml --dataflows free,my_dataflow.yaml --objective energy
+    tilewright compare --networks mobilenet_v2,bert_base --archs eyeriss,three_level --fuse --group 3 --objective energy
     """
     from ..comparisons import compare as comparison_of
-    from ..report.comparison_files import write_comparison
-    from ..report.comparison_page import comparison_page
-    from ..report.comparison_tables import comparison_data
+    from ..report.fused import FusedComparison
     from ..report.tables import check_formats
     from ..results import prepare_folder
 
     refuse_ignored_of_batch(context, no_cache, scheduler, out)
+    refuse_ignored_of_fusing(context, fuse, "dataflows")
     check_formats(names(formats))
     if out is not None:
         prepare_folder(out)
     with remembering_progress(kept=not no_cache) as remembered:
-        comparison = comparison_of(
+        comparison: Comparison | FusedComparison = comparison_of(
             names(networks),
             names(archs),
             names(dataflows),
             objective,
             *tiling_and_space(tiling, space),
+            fuse=cast(Any, fuse),  # its overloads are for True and for False, each with its own result
+            most=group,
             dims=sizes_of_symbols(dim),
             widths=widths_named(widths),
             time_limit=time_limit,
@@ -119,20 +130,45 @@ def compare(
             cache=not no_cache,
             watch=remembered.watch,
         )
-    files = write_comparison(comparison, out, names(formats)) if out is not None else ()
+    if isinstance(comparison, FusedComparison):
+        _show_fused(comparison, out, names(formats), json)
+    else:
+        _show_layers(comparison, out, names(formats), json)
+    finish(comparison, remembered.last)
+
+
+def _show_layers(comparison: Comparison, out: Path | None, formats: Sequence[str], json: bool) -> None:
+    from ..report.comparison_files import write_comparison
+    from ..report.comparison_page import comparison_page
+    from ..report.comparison_tables import comparison_data
+
+    files = write_comparison(comparison, out, formats) if out is not None else ()
     if json:
         show_document(comparison_data(comparison))
     else:
         show_page(comparison_page(comparison, files))
-    finish(comparison, remembered.last)
 
 
-def finish(comparison: Comparison, progress: Progress) -> None:
+def _show_fused(comparison: FusedComparison, out: Path | None, formats: Sequence[str], json: bool) -> None:
+    from ..report.fused.files import write_fused
+    from ..report.fused.page import fused_page
+    from ..report.fused.tables import fused_data
+
+    files = write_fused(comparison, out, formats) if out is not None else ()
+    if json:
+        show_document(fused_data(comparison.rows, comparison.settings, comparison.command))
+    else:
+        show_page(fused_page(comparison, files))
+
+
+def finish(comparison: Comparison | FusedComparison, progress: Progress) -> None:
     """Say what the batch did, and exit with 1 if a search could not be run to its end."""
     from ..report.comparison_page import batch_summary
+    from ..report.fused import FusedComparison
+    from ..report.fused.page import calls_summary
 
-    say(batch_summary(progress))
-    if comparison.failures:
-        first = comparison.failures[0]
-        complain(f"{first.layer} on {first.arch}, {first.dataflow}: {first.diagnosis}")
+    say(calls_summary(progress) if isinstance(comparison, FusedComparison) else batch_summary(progress))
+    failed = [(row.place, row.diagnosis) for row in comparison.failures]
+    if failed:
+        complain(": ".join(failed[0]))
         raise typer.Exit(FAILED)

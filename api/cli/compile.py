@@ -12,9 +12,11 @@ from .machines import architecture_named
 from .mappings import say_verified
 from .options import (
     DEFAULT_MEMORY,
+    MOST_OF_GROUP,
     ArchOption,
     DimsOption,
     FuseOption,
+    GroupOption,
     JsonOption,
     MemoryLimitOption,
     NoCacheOption,
@@ -59,7 +61,7 @@ def compile_network(
     tiling: TilingOption = None,
     space: SpaceOption = "even",
     fuse: FuseOption = "all",
-    group: Annotated[int, typer.Option(metavar="N", help="Operations that are mapped as one, at most.")] = 4,
+    group: GroupOption = MOST_OF_GROUP,
     time_limit: Annotated[
         float,
         typer.Option(

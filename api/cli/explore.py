@@ -12,8 +12,11 @@ from .compare import finish
 from .machines import settings_named
 from .options import (
     DEFAULT_MEMORY,
+    MOST_OF_GROUP,
     DimsOption,
     FormatsOption,
+    FusedOption,
+    GroupOption,
     JsonOption,
     MemoryLimitOption,
     NoCacheOption,
@@ -29,6 +32,7 @@ from .options import (
     WorkersOption,
     names,
     refuse_ignored_of_batch,
+    refuse_ignored_of_fusing,
     tiling_and_space,
     widths_named,
 )
@@ -75,6 +79,8 @@ def explore(
     ] = None,
     objective: ObjectiveOption = "edp",
     dataflow: Annotated[str, typer.Option(metavar="NAME|PATH", help="A dataflow, or a constraints file.")] = "free",
+    fuse: FusedOption = False,
+    group: GroupOption = MOST_OF_GROUP,
     tiling: TilingOption = None,
     space: SpaceOption = "even",
     dim: DimsOption = None,
@@ -102,6 +108,7 @@ def explore(
     tilewright explore --network alexnet --arch systolic --sweep array=32x32,64x64,128x128 --objective energy
     tilewright explore --network alexnet --arch eyeriss --sweep GLB.size=32KiB:8MiB:x4 --limit "area <= 20 mm2"
     tilewright explore --network alexnet --arch eyeriss --sweep designs.csv
+    tilewright explore --network bert_base --arch three_level --sweep GLB.size=64KiB:1MiB:x2 --fuse --objective energy
     """
     from ..explorations import explore as exploration_of
     from ..report.exploration_page import exploration_data, exploration_page, write_exploration
@@ -110,6 +117,7 @@ def explore(
     from ..results import prepare_folder
 
     refuse_ignored_of_batch(context, no_cache, scheduler, out)
+    refuse_ignored_of_fusing(context, fuse, "dataflow")
     check_formats(names(formats))
     if out is not None:
         with figure_style():  # pictures can be drawn
@@ -122,6 +130,8 @@ def explore(
             objective,
             dataflow,
             *tiling_and_space(tiling, space),
+            fuse=fuse,
+            most=group,
             settings=settings_named(settings or ()),
             limits=limit or (),
             front=names(front) if front is not None else None,

@@ -70,11 +70,20 @@ FuseOption = Annotated[
     typer.Option(
         "--fuse",
         metavar="WHAT",
-        autocompletion=completions.words("all", "whole", "none"),
-        help="Of a cascade: all; whole, intermediates whole on chip, no shared loops; none, all of them in the "
-        "outermost memory.",
+        autocompletion=completions.words("all", "windows", "whole", "none"),
+        help="Of a cascade: all; windows, also shared loops along windows; whole, intermediates whole on chip, no "
+        "shared loops; none, all of them in the outermost memory.",
     ),
 ]
+FusedOption = Annotated[
+    bool,
+    typer.Option(
+        "--fuse",
+        help="Whole networks with groups of operations mapped as one (`tilewright compile`), beside the best without.",
+    ),
+]
+GroupOption = Annotated[int, typer.Option("--group", metavar="N", help="Operations that are mapped as one, at most.")]
+MOST_OF_GROUP = 4
 DimsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -254,6 +263,18 @@ def refuse_ignored_of_batch(context: typer.Context, no_cache: bool, scheduler: s
         refuse_given(context, "a cluster has its own workers", "workers")
     if out is None:
         refuse_given(context, "tables are written with --out DIR", "formats")
+
+
+def refuse_ignored_of_fusing(context: typer.Context, fuse: bool, *flows: str) -> None:
+    """TilewrightError for options that do not go together with `--fuse`, and for those that need it.
+
+    flows  parameters of the command for dataflows
+    """
+    if not fuse:
+        refuse_given(context, "says how many operations are mapped as one: give --fuse with it", "group")
+        return
+    refuse_given(context, "dataflows constrain single layers: leave it out, or --fuse", *flows)
+    refuse_given(context, "whole networks are searched by processes on this machine: leave out --fuse", "scheduler")
 
 
 def names(text: str) -> list[str]:

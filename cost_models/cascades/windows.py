@@ -15,8 +15,9 @@ numbered in order: the branch's loops cut them from the inside out, and the last
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from ...arch import Architecture, Memory
 from ...ir import (
@@ -36,6 +37,9 @@ from ...ir import (
 Positions = frozenset[int]
 Steps = tuple[Positions, ...]
 """Positions along one rank, at each step of the loop over it."""
+
+Kept = Literal["all", "last", "none"]
+"""What a node keeps of the steps before."""
 
 
 @dataclass(frozen=True)
@@ -167,15 +171,18 @@ def _asked(
             loop.dim == other and loop.trips > 1 for loop in fused.paths[consumer.name].shared_loops
         ):
             raise _refuse(fused.paths[consumer.name], f"a shared loop cuts {other} as well")
-    before = consumer.pad(tensor, rank)[0]
-    found = []
-    for own in own_steps(fused, consumer, dim, place, known):
-        reached = {-before}
-        for other, coefficient in terms:
-            values = own if other == dim else range(consumer.problem.sizes[other])
-            reached = {first + coefficient * value for first in reached for value in values}
-        found.append(frozenset(reached))
-    return found
+    steps = own_steps(fused, consumer, dim, place, known)
+    return [asked_positions(consumer, tensor, rank, dim, own) for own in steps]
+
+
+def asked_positions(consumer: Operation, tensor: str, rank: int, dim: str, own: Iterable[int]) -> Positions:
+    """What a consumer asks for along a rank when it works on some positions of one of its dimensions, and on all of the
+    others; zeros before the tensor are negative."""
+    reached = {-consumer.pad(tensor, rank)[0]}
+    for other, coefficient in consumer.problem.tensor(tensor).ranks[rank]:
+        values = list(own) if other == dim else range(consumer.problem.sizes[other])
+        reached = {first + coefficient * value for first in reached for value in values}
+    return frozenset(reached)
 
 
 def own_steps(fused: FusedMapping, operation: Operation, dim: str, place: Place, known: Windows) -> list[Positions]:
@@ -200,17 +207,22 @@ def _new(
     fused: FusedMapping, arch: Architecture, path: OperationPath, place: Place, asked: Steps
 ) -> Iterator[Positions]:
     exchange = exchange_of(fused, path)
-    node = fused.item(exchange)
-    assert isinstance(node, Node)
+    kept: Kept = "none"
+    if not isinstance(fused.item(exchange), Renews):
+        kept = "all" if exchange < place else "last" if keeps_rows(fused, arch, path, place) else "none"
+    return new_positions(asked, kept)
+
+
+def new_positions(asked: Iterable[Positions], kept: Kept) -> Iterator[Positions]:
+    """At each step: what is asked for, and is not held from the steps before.
+
+    kept  of these: all that was asked for, the last step's, or nothing
+    """
     held: Positions = frozenset()
     for ask in asked:
         yield ask - held
-        if isinstance(node, Renews):
-            continue
-        if exchange < place:
-            held = held | ask
-        elif keeps_rows(fused, arch, path, place):
-            held = ask
+        if kept != "none":
+            held = held | ask if kept == "all" else ask
 
 
 def keeps_rows(fused: FusedMapping, arch: Architecture, path: OperationPath, place: Place) -> bool:

@@ -13,6 +13,8 @@ exchanges.py      memories that exchange intermediates at a split
 tree_constraints.py  what users ask of trees
 parts.py          a part of a tree, and what it finds around it
 sharing.py        which dimensions may be one loop
+windowed.py       visits that are not alike: loops along what readers see through windows
+window_passing.py where such intermediates pass, and whether rows are kept
 placing.py        where nodes may stand among shared loops
 upper_nodes.py    what nodes above a split cost
 upper_memories.py the memories outside all arrays

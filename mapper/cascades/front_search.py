@@ -15,7 +15,6 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from ...ir import Tree
 from ..exact.rows import Floats, Ints
 from .exchanges import Exchange
 from .parts import FoundPart, VisitedPart, some_of
@@ -68,7 +67,7 @@ class FrontSearch(TreeSearch):
 
     def _shared(self, part: VisitedPart, cutoff: float) -> Iterable[tuple[float, Loops]]:
         """Shared loops, with bounds."""
-        return self.loops.choices(part, cutoff) if self.fuse == "all" else ()
+        return self.loops.choices(part, cutoff) if self.shares_loops else ()
 
     def _front_of(self, part: VisitedPart, cutoff: float) -> list[FoundPart]:
         """All of a part that weighs less than the cutoff, perhaps with more that does not."""
@@ -83,8 +82,8 @@ class FrontSearch(TreeSearch):
         if self.bounds.close(part) >= cutoff:
             return []
         self.branches += 1
-        mappings = self.solver.front(part.question(), self.weights, cutoff)
-        return [FoundPart(m.energy_pj, m.latency_cycles, Tree(m.items, (), part.names[0])) for m in mappings]
+        mappings = self.solver.front(part.question(), self.weights, cutoff / part.part_of(0))
+        return [self.leaf(part, mapping) for mapping in mappings]
 
     def _inner(self, part: VisitedPart, cutoff: float) -> list[FoundPart]:
         if self.bounds.of(part) >= cutoff:
@@ -96,7 +95,7 @@ class FrontSearch(TreeSearch):
 
     def _fronts_with_loops(self, part: VisitedPart, loops: Loops, cutoff: float) -> Iterator[FoundPart]:
         self.means.check()
-        for nodes in self.nodes.combined(part, self.nodes.by_tensor(part, loops), cutoff):
+        for nodes in self._nodes_with(part, loops, cutoff):
             if nodes.bound >= cutoff or self._close(part, loops, nodes) >= cutoff:
                 continue
             inside, visits = self._inside(part, loops, nodes), math.prod(loop.trips for loop in loops)
@@ -106,7 +105,7 @@ class FrontSearch(TreeSearch):
                     nodes.energy_pj + visits * split.energy_pj,
                     visits * split.latency_cycles,
                     self._tree(part, loops, nodes, split),
-                    split.stored,
+                    self._stored(loops, split),
                 )
 
     def _front_of_split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> list[Split]:
@@ -119,7 +118,7 @@ class FrontSearch(TreeSearch):
             return []
         found: list[Split] = []
         for end in range(start + 1, count + 1):
-            if end - start == count or (end - start > 1 and self.fuse != "all"):
+            if not self._may_be_branch(inside, start, end):
                 continue
             for exchange in self.exchanges.choices(inside, start, end, live):
                 found += self._first_with_rest(inside, start, end, exchange, cutoff, rest_of[end - start])

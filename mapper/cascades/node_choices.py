@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ...ir import Operation
 from .branch import Room
 from .part_bounds import PartBounds
 from .parts import Busy, Sizes, VisitedPart, less_rooms
-from .shared_loops import Loops, inner_sizes
+from .shared_loops import Loops, inner_sizes, uneven_below
 from .upper_memories import Floats
 from .upper_nodes import Chain, UpperNodes
 
@@ -71,7 +72,8 @@ class NodeChoices:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
         key = part.names, part.sizes, part.homes, part.again, part.steps, loops
         if key not in self._known:
-            inner = dict(zip(part.names, inner_sizes(part, loops), strict=True))
+            below = inner_sizes(self.bounds.cascade, part, loops)
+            inner = dict(zip(part.names, below, strict=True))
             dims = tuple(loop.dim for loop in loops)
             found = []
             for tensor, home in part.homes:
@@ -92,7 +94,8 @@ class NodeChoices:
             payer = next((user for user in users if user.output.name == tensor), users[0])
             place = part.names.index(payer.name)
             own = tuple((loop.dim.of(payer.name), loop.trips) for loop in loops)
-            cost = self.upper.cost(payer.name, tensor, part.sizes[place], own, home, chain, part.again[place])
+            sizes = self._sizes(payer, part.sizes[place], tensor, loops)
+            cost = self.upper.cost(payer.name, tensor, sizes, own, home, chain, part.again[place])
             energy, busy = cost.energy_pj, ((payer.name, cost.busy),)
             cycles[place] = self.memories.port_cycles(cost.busy)
             is_partial = payer.output.name == tensor
@@ -110,9 +113,22 @@ class NodeChoices:
         least = energy
         for user in self.placing.payers(part, tensor):
             more, later = self.bounds.far(user, tensor, inner[user.name], home)
-            least += visits * more
-            cycles[part.names.index(user.name)] += visits * later
+            at_least = visits * self._even_part(part, loops, user)
+            least += at_least * more
+            cycles[part.names.index(user.name)] += at_least * later
         return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy)
+
+    def _even_part(self, part: VisitedPart, loops: Loops, user: Operation) -> float:
+        """What uneven visits cost at least, as a part of what even ones would."""
+        uneven = uneven_below(self.bounds.cascade, part, loops)
+        return math.prod(one.part for one in uneven[part.names.index(user.name)])
+
+    def _sizes(self, payer: Operation, sizes: Sizes, tensor: str, loops: Loops) -> Sizes:
+        """An operation's tile as nodes of a tensor see it: of dimensions along which it is uneven, and that do not move
+        the tensor, only the visits matter."""
+        trips = {loop.dim.of(payer.name): loop.trips for loop in loops if payer.name in loop.dim.uneven}
+        still = set(trips) - payer.problem.tensor(tensor).dims
+        return tuple((dim, trips[dim] if dim in still else size) for dim, size in sizes)
 
     def _best_of(self, part: VisitedPart, nodes: list[list[NodeChoice]]) -> NodeChoice:
         """What the nodes of all tensors take at least, each at its best in everything."""

@@ -22,6 +22,7 @@ from .parts import Sizes, VisitedPart, some_of
 from .placing import Placing
 from .upper_memories import Floats, UpperMemories
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from .windowed import Windowed, windowed_dims
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,10 @@ class OwnLeast:
 
 @dataclass
 class PartBounds:
-    """Bounds of the parts of one cascade on one machine, by one weight."""
+    """Bounds of the parts of one cascade on one machine, by one weight.
+
+    may_be_uneven  whether shared loops step over what readers see through windows (`windowed.py`)
+    """
 
     cascade: Cascade
     memories: UpperMemories
@@ -48,11 +52,13 @@ class PartBounds:
     weights: Weights
     solver: BranchSolver
     placing: Placing
+    may_be_uneven: bool = False
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
     _asked: set[tuple[str, tuple[tuple[str, str], ...], bool]] = field(default_factory=set)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._windows: dict[str, list[Windowed]] = {}
         self.timed = self.memories.arch.total_leakage_pj_per_cycle > 0 or not self.weights.energy_only
 
     def of(self, part: VisitedPart) -> float:
@@ -66,12 +72,13 @@ class PartBounds:
         first of them alone fills it."""
         name, sizes, homes = part.names[place], part.sizes[place], dict(part.homes)
         operation = self.cascade.operation(name)
-        energy, latency = self._least_of(name, sizes)
+        least = part.part_of(place)
+        energy, latency = (least * amount for amount in self._least_of(name, sizes))
         cycles = self.memories.port_cycles(part.busy[place])
         for tensor in operation.problem.tensors:
             if tensor.name in homes and self.placing.users(part, tensor.name)[0] is operation:
                 more, later = self.far(operation, tensor.name, sizes, homes[tensor.name])
-                energy, cycles = energy + more, cycles + later
+                energy, cycles = energy + least * more, cycles + least * later
         return self.weights.of(energy, max(latency, cycles.max(initial=0.0)) if self.timed else 0.0)
 
     def close(self, part: VisitedPart) -> float:
@@ -93,7 +100,25 @@ class PartBounds:
                 return 0.0
         own = tuple(sorted(homes.items()))
         self._as_a_whole(name, own, part.steps)
-        return self.solver.bound(replace(some_of(part, place, place + 1), homes=own).question(), self.weights)
+        alone = replace(some_of(part, place, place + 1), homes=own)
+        least = alone.part_of(0) if len(part.names) == 1 else self._even_part(name)
+        return least * self.solver.bound(alone.question(), self.weights)
+
+    def _even_part(self, name: str) -> float:
+        """What uneven visits of an operation may cost at least, should there be any, as a part of what it costs as a
+        whole; nothing, where even visits are no part of it."""
+        sizes = self.cascade.operation(name).problem.sizes
+        least = 1.0
+        for one in self._windowed(name):
+            divide = all(sizes[one.dim] % step == 0 for step in one.steps)
+            least = min(least, (sizes[one.dim] - one.extra) / sizes[one.dim] if divide else 0.0)
+        return max(least, 0.0)
+
+    def _windowed(self, name: str) -> list[Windowed]:
+        if name not in self._windows:
+            found = windowed_dims(self.cascade, self.cascade.operation(name)) if self.may_be_uneven else ()
+            self._windows[name] = list(found)
+        return self._windows[name]
 
     def _as_a_whole(self, name: str, homes: tuple[tuple[str, str], ...], steps: bool) -> None:
         """Ask once for a whole operation with all the room that there is: a bound for all its visits."""
@@ -111,11 +136,28 @@ class PartBounds:
 
     def _nearest(self, name: str) -> tuple[float, float]:
         """The least energy and the least latency of a whole operation with endless room, and with all tensors near;
-        those that may pass the nearest memory by also further out, where ports may be wider."""
+        those that may pass the nearest memory by also further out, where ports may be wider. Where its visits may be
+        uneven, of the even ones that they are parts of."""
         if name not in self._least:
-            answers = [self._with_homes(name, homes) for homes in self._homes(self.cascade.operation(name))]
-            self._least[name] = min(energy for energy, _ in answers), min(latency for _, latency in answers)
+            operation = self.cascade.operation(name)
+            found = [self._near(operation, operation.problem.dims)]
+            for one in self._windowed(name):
+                size = operation.problem.sizes[one.dim]
+                positions = max(size - one.extra, 0)
+                for step in one.steps:
+                    energy, latency = found[0]
+                    visits = positions / size
+                    if size % step:
+                        dims = tuple((dim, step if dim == one.dim else n) for dim, n in operation.problem.dims)
+                        (energy, latency), visits = self._near(operation, dims), positions / step
+                    found.append((visits * energy, visits * latency))
+            self._least[name] = min(energy for energy, _ in found), min(latency for _, latency in found)
         return self._least[name]
+
+    def _near(self, operation: Operation, dims: Sizes) -> tuple[float, float]:
+        """The least energy and the least latency of a tile of an operation with endless room, tensors near."""
+        answers = [self._with_homes(operation.name, dims, homes) for homes in self._homes(operation)]
+        return min(energy for energy, _ in answers), min(latency for _, latency in answers)
 
     def _homes(self, operation: Operation) -> Iterator[tuple[tuple[str, str], ...]]:
         """All choices of homes for an operation's tensors that one of least weight may be among."""
@@ -132,9 +174,8 @@ class PartBounds:
             return [upper[-1].name]
         return [memory.name for memory in reversed(upper)]
 
-    def _with_homes(self, name: str, homes: tuple[tuple[str, str], ...]) -> tuple[float, float]:
-        """The least energy, and the least latency, of a whole operation with endless room, and tensors from homes."""
-        dims = self.cascade.operation(name).problem.dims
+    def _with_homes(self, name: str, dims: Sizes, homes: tuple[tuple[str, str], ...]) -> tuple[float, float]:
+        """The least energy, and the least latency, of a tile of an operation with endless room, tensors from homes."""
         whole = VisitedPart((name,), (dims,), homes, (1,), (self.memories.endless_room,), ((),), steps=False)
         energy, latency = 0.0, 0.0
         if self.weights.energy:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from ...ir import Tree
 from .branch import BranchQuestion, Room
+from .windowed import Uneven
 
 Sizes = tuple[tuple[str, int], ...]
 """Dimensions of one operation and their elements, as far as one visit goes."""
@@ -19,12 +21,14 @@ class VisitedPart:
     """All visits of a part of a tree, each of which costs as much in the mean.
 
     names    operations, in the order in which they are done
-    sizes    per operation, of the tile of one visit
+    sizes    per operation, of the tile of one visit; of an uneven one, of an even visit
     homes    by tensor, the memory of the innermost node above the part; intermediates without one pass inside it
     again    per operation, visits that add to one output tile, one after the other
     room     per operation, bits left in every bounded part of every memory outside all arrays
     busy     per operation, what nodes above need for it, per visit
     steps    whether any loop stands above the part
+    uneven   per operation, the dimensions along which its visits are not alike
+    alone    operations that may not stand in one branch with others, since windows lie between them
     """
 
     names: tuple[str, ...]
@@ -34,12 +38,21 @@ class VisitedPart:
     room: tuple[Room, ...]
     busy: tuple[Busy, ...]
     steps: bool
+    uneven: tuple[tuple[Uneven, ...], ...] = ()
+    alone: frozenset[str] = frozenset()
 
     def question(self) -> BranchQuestion:
-        """What a single operation's branch is asked."""
-        return BranchQuestion(
-            self.names[0], self.sizes[0], self.homes, self.room[0], self.again[0], self.busy[0], divides=self.steps
+        """What a single operation's branch is asked; of uneven visits, as if all were even."""
+        busy = tuple(
+            (memory, read / self.part_of(0), written / self.part_of(0)) for memory, read, written in self.busy[0]
         )
+        return BranchQuestion(
+            self.names[0], self.sizes[0], self.homes, self.room[0], self.again[0], busy, divides=self.steps
+        )
+
+    def part_of(self, place: int) -> float:
+        """What uneven visits of an operation cost at least, as a part of what as many even ones would."""
+        return math.prod(uneven.part for uneven in self.uneven[place]) if self.uneven else 1.0
 
 
 @dataclass(frozen=True)
@@ -79,6 +92,8 @@ def some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
         again=part.again[used],
         room=part.room[used],
         busy=part.busy[used],
+        uneven=part.uneven[used],
+        alone=part.alone & set(part.names[used]),
     )
 
 

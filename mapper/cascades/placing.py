@@ -88,7 +88,11 @@ class Placing:
         first = users[0]
         moves = [loop.of(first.name) in first.problem.tensor(tensor).dims for loop in loops]
         innermost = len(loops)
+        if len(users) > 1 and any(user.name in loop.uneven for user in users for loop in loops):
+            return  # what uneven visits share with another operation is not counted yet
         for depth in range(innermost + 1):
+            if any(moves[i] and first.name in loops[i].uneven for i in range(depth)):
+                return  # nor is a node that moves with them
             if depth and not moves[depth - 1]:
                 continue
             if depth < innermost and moves[depth]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...ir import Loop, SharedLoop
+from ...ir import Cascade, Loop, SharedLoop
 from ..means import Means
 from ..tilings import factors
 from .loop_bounds import LoopBounds, grid
@@ -18,6 +18,8 @@ from .parts import Sizes, VisitedPart
 from .sharing import LoopAbove, SharedDim, shared_dims
 from .tree_constraints import TreeConstraints
 from .upper_memories import Floats
+from .window_passing import WindowPassing
+from .windowed import Uneven, uneven_visits
 
 Loops = tuple[LoopAbove, ...]
 
@@ -29,12 +31,14 @@ class SharedLoops:
     bounds  of what parts weigh
     pruned  counts choices that are left aside, by rule
     constraints  that say which dimensions they may step over
+    passing  of intermediates that are read through windows
     """
 
     bounds: PartBounds
     means: Means
     pruned: Counter[str]
     constraints: TreeConstraints
+    passing: WindowPassing
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
     def choices(self, part: VisitedPart, cutoff: float) -> Iterator[tuple[float, Loops]]:
@@ -42,14 +46,16 @@ class SharedLoops:
         with more than one trip."""
         if part.names not in self._shared:
             every = shared_dims(self.bounds.cascade, part.names)
-            self._shared[part.names] = tuple(dim for dim in every if self.constraints.allow_loop(dim))
+            allowed = (dim for dim in every if self.constraints.allow_loop(dim))
+            self._shared[part.names] = tuple(dim for dim in allowed if self.passing.allows(dim))
         shared = self._shared[part.names]
         sizes = {name: dict(own) for name, own in zip(part.names, part.sizes, strict=True)}
-        trips = {dim: _trips({sizes[name][own] for name, own in dim.dims}) for dim in shared}
+        shared = tuple(dim for dim in shared if not dim.uneven or self.passing.is_whole(dim, sizes))
+        trips = {dim: _trips({sizes[name][own] for name, own in dim.dims if name not in dim.uneven}) for dim in shared}
         own = self.bounds.own(part)
         for count in range(1, len(shared) + 1):
             for dims in itertools.permutations(shared, count):
-                if _apart(dims) and all(trips[dim] for dim in dims):
+                if _apart(dims) and all(trips[dim] for dim in dims) and self.passing.may_stand_together(dims):
                     self.means.check()
                     yield from self._of_dims(part, dims, grid([trips[dim] for dim in dims]), own, cutoff)
 
@@ -73,7 +79,9 @@ class SharedLoops:
         self.pruned["loops"] += trips.shape[1] - len(open_ones)
         for i in open_ones.tolist():
             chosen = trips[:, i].astype(int).tolist()
-            yield float(weights[i]), tuple(LoopAbove(dim, n) for dim, n in zip(dims, chosen, strict=True))
+            loops = tuple(LoopAbove(dim, n) for dim, n in zip(dims, chosen, strict=True))
+            for passed in self.passing.ways(part.names, loops):
+                yield float(weights[i]), passed
 
 
 def _trips(sizes: set[int]) -> list[int]:
@@ -84,12 +92,24 @@ def _trips(sizes: set[int]) -> list[int]:
     return [trips for trips in factors(size, "perfect", True) if trips > 1]
 
 
-def inner_sizes(part: VisitedPart, loops: Loops) -> list[Sizes]:
-    """By operation, the tile of one visit below some loops."""
+def inner_sizes(cascade: Cascade, part: VisitedPart, loops: Loops) -> list[Sizes]:
+    """By operation, the tile of one visit below some loops; of an uneven one, of an even visit."""
     found = []
-    for name, sizes in zip(part.names, part.sizes, strict=True):
+    for name, sizes, uneven in zip(part.names, part.sizes, uneven_below(cascade, part, loops), strict=True):
         trips = {loop.dim.of(name): loop.trips for loop in loops}
-        found.append(tuple((dim, size // trips.get(dim, 1)) for dim, size in sizes))
+        even = {one.dim: one.step for one in uneven}
+        found.append(tuple((dim, even.get(dim, size // trips.get(dim, 1))) for dim, size in sizes))
+    return found
+
+
+def uneven_below(cascade: Cascade, part: VisitedPart, loops: Loops) -> tuple[tuple[Uneven, ...], ...]:
+    """By operation, what is uneven below some loops. Where loops above are, nothing is: there are only leaves below."""
+    found = part.uneven or ((),) * len(part.names)
+    for loop in loops:
+        if loop.dim.uneven:
+            visits = uneven_visits(cascade, part.names, loop.dim, loop.trips, loop.passes)
+            assert visits is not None
+            found = tuple((visits[name],) if name in visits else () for name in part.names)
     return found
 
 

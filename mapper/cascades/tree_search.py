@@ -31,34 +31,38 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from ...ir import Cascade, Loop, Node, Tree
+from ...ir import Cascade, Loop, Node, Renews, Tree
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means
 from ..space import Space
 from ..tilings import Tiling
-from .branch import BranchSolver
+from .branch import BranchMapping, BranchSolver
 from .exchanges import Exchange, Exchanges
 from .node_choices import NodeChoice, NodeChoices
+from .oracle import ExactBranches
 from .part_bounds import PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, less_rooms, some_of, with_busy
 from .placing import Placing
-from .shared_loops import Loops, SharedLoops, inner_sizes, loop_item
+from .shared_loops import Loops, SharedLoops, inner_sizes, loop_item, uneven_below
 from .tree_constraints import ANY_TREE, TreeConstraints
 from .upper_memories import UpperMemories
 from .weights import Weights
+from .window_passing import WindowPassing
+from .windowed import covering
 
-Fuse = Literal["all", "whole", "none"]
+Fuse = Literal["all", "windows", "whole", "none"]
 
 
 @dataclass
 class TreeSearch:
     """Trees of one cascade on one machine, by one weight.
 
-    fuse      `all`: whatever the space has; `whole`: no shared loops; `none`: every intermediate through the outermost
-              memory
+    fuse      `all`: whatever the space has; `windows`: and shared loops along which readers see windows; `whole`: no
+              shared loops; `none`: every intermediate through the outermost memory
     wide_sums whether intermediates take the room of partial sums while they are written, as they do where unfinished
               sums reach the node that exchanges them; else that of finished words, as they do at least
     branches  branches that were asked for
+    is_relaxed  whether any visits were uneven, whose costs are bounds (`windowed.py`)
     incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
     pruned    choices that were left aside, by rule
     constraints  that trees have to satisfy
@@ -74,6 +78,7 @@ class TreeSearch:
     fuse: Fuse = "all"
     wide_sums: bool = False
     branches: int = 0
+    is_relaxed: bool = False
     incumbent: FoundPart | None = None
     open_bound: float = 0.0
     pruned: Counter[str] = field(default_factory=Counter)
@@ -83,10 +88,19 @@ class TreeSearch:
 
     def __post_init__(self) -> None:
         placing, fuses = Placing(self.cascade, self.memories, self.space), self.fuse != "none"
-        self.bounds = PartBounds(self.cascade, self.memories, self.space, self.weights, self.solver, placing)
-        self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints)
+        searched = self.fuse == "windows" and isinstance(self.solver, ExactBranches)  # tables know no windows
+        self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.wide_sums, self.constraints)
+        self.bounds = PartBounds(
+            self.cascade, self.memories, self.space, self.weights, self.solver, placing, may_be_uneven=searched
+        )
+        self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows)
         self.nodes = NodeChoices(self.bounds, fuses, self.pruned)
         self.exchanges = Exchanges(self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints)
+
+    @property
+    def shares_loops(self) -> bool:
+        """Whether trees have shared loops."""
+        return self.fuse in ("all", "windows")
 
     def whole(self, names: Sequence[str], cutoff: float = math.inf) -> Outcome:
         """The whole cascade, its operations done in an order."""
@@ -130,14 +144,21 @@ class TreeSearch:
             return Outcome(bound)
         self.branches += 1
         started = time.perf_counter()
-        answer = self.solver.least(part.question(), self.weights, cutoff)
+        answer = self.solver.least(part.question(), self.weights, cutoff / part.part_of(0))
         taken = time.perf_counter() - started
         self._seconds[part.names[0]] = max(taken, 0.5 * self._seconds.get(part.names[0], 0.0))
-        mapping = answer.mapping
-        if mapping is None:
-            return Outcome(answer.bound)
-        found = FoundPart(mapping.energy_pj, mapping.latency_cycles, Tree(mapping.items, (), part.names[0]))
+        if answer.mapping is None:
+            return Outcome(part.part_of(0) * answer.bound)
+        found = self.leaf(part, answer.mapping)
         return Outcome(self._weight(found), found)
+
+    def leaf(self, part: VisitedPart, mapping: BranchMapping) -> FoundPart:
+        """A branch of one operation. Where its visits are uneven, energy and latency are bounds; the cost model has the
+        last word on the whole tree."""
+        least, uneven = part.part_of(0), part.uneven[0] if part.uneven else ()
+        self.is_relaxed |= bool(uneven)
+        tree = Tree(covering(mapping.items, uneven), (), part.names[0])
+        return FoundPart(least * mapping.energy_pj, least * mapping.latency_cycles, tree)
 
     def _weight(self, found: FoundPart) -> float:
         return self.weights.of(found.energy_pj, found.latency_cycles)
@@ -148,7 +169,7 @@ class TreeSearch:
         least = self.bounds.of(part)
         if least >= cutoff:
             return Outcome(least)
-        every = self.loops.choices(part, cutoff) if self.fuse == "all" else ()
+        every = self.loops.choices(part, cutoff) if self.shares_loops else ()
         if not is_root:
             return self._best_of(part, every, Outcome(cutoff))
         # Without loops at the top, most of all trees are open still: a good one helps to leave them aside.
@@ -173,7 +194,7 @@ class TreeSearch:
                 self.open_bound = min(waiting[0].bound, at_root)
             bound, _, _, loops, nodes, is_close = heapq.heappop(waiting)
             if nodes is None:
-                for chosen in self.nodes.combined(part, self.nodes.by_tensor(part, loops), _below(best)):
+                for chosen in self._nodes_with(part, loops, _below(best)):
                     heapq.heappush(waiting, _Waiting(max(bound, chosen.bound), -1, next(number), loops, chosen))
             elif not is_close:
                 close = max(bound, self._close(part, loops, nodes))
@@ -184,6 +205,20 @@ class TreeSearch:
                     self.incumbent = best.found
         self.pruned["loops"] += sum(left.nodes is None for left in waiting)
         return best
+
+    def _nodes_with(self, part: VisitedPart, loops: Loops, cutoff: float) -> list[NodeChoice]:
+        """All nodes above a split with some loops that fit, with what passes through windows, below a cutoff."""
+        taken = self.windows.rooms(part, loops)
+        room = None if taken is None else less_rooms(part.room, taken)
+        if taken is None or room is None:
+            self.pruned["capacity"] += 1
+            return []
+        left = replace(part, room=room)
+        found = self.nodes.combined(left, self.nodes.by_tensor(left, loops), cutoff)
+        if not any(taken):
+            return found
+        both = [tuple((*own, *more) for own, more in zip(one.taken, taken, strict=True)) for one in found]
+        return [replace(one, taken=rooms) for one, rooms in zip(found, both, strict=True)]
 
     def _close(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> float:
         """What a part weighs at least with some loops and nodes, by what its operations would be asked below them."""
@@ -203,9 +238,15 @@ class TreeSearch:
             nodes.energy_pj + visits * split.energy_pj,
             visits * split.latency_cycles,
             self._tree(part, loops, nodes, split),
-            split.stored,
+            self._stored(loops, split),
         )
         return Outcome(self._weight(found), found)
+
+    def _stored(self, loops: Loops, split: Split) -> frozenset[str]:
+        """Intermediates that pass through the outermost memory."""
+        return split.stored | {
+            one.tensor for loop in loops for one in loop.passes if one.memory == self.memories.outermost
+        }
 
     def _inside(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> VisitedPart:
         """What is below the loops and nodes of a part."""
@@ -213,6 +254,7 @@ class TreeSearch:
         assert room is not None
         visits = math.prod(loop.trips for loop in loops)
         homes = dict(part.homes) | {tensor: chain[-1][0] for tensor, chain in nodes.chains if chain}
+        homes |= {one.tensor: one.memory for loop in loops for one in loop.passes}
         again = []
         for name, before in zip(part.names, part.again, strict=True):
             output = self.cascade.operation(name).output
@@ -224,12 +266,14 @@ class TreeSearch:
             busy.append(with_busy(outside, above, visits) if self.bounds.timed else ())
         return VisitedPart(
             part.names,
-            tuple(inner_sizes(part, loops)),
+            tuple(inner_sizes(self.cascade, part, loops)),
             tuple(sorted(homes.items())),
             tuple(again),
             room,
             tuple(busy),
             steps=part.steps or bool(loops),
+            uneven=uneven_below(self.cascade, part, loops),
+            alone=self.windows.ties(part.names, loops),
         )
 
     def _split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> Split | None:
@@ -248,7 +292,7 @@ class TreeSearch:
         if rest_of[0] >= cutoff:
             return None
         for end in range(start + 1, count + 1):
-            if end - start == count or (end - start > 1 and self.fuse != "all"):
+            if not self._may_be_branch(inside, start, end):
                 continue
             for exchange in self.exchanges.choices(inside, start, end, live):
                 limit = cutoff if best is None else best.weight * (1 - RELATIVE_TOLERANCE)
@@ -256,6 +300,12 @@ class TreeSearch:
                 if found is not None and found.weight < limit:
                     best = found
         return best
+
+    def _may_be_branch(self, inside: VisitedPart, start: int, end: int) -> bool:
+        """Whether some operations may be one branch of a split: those that are uneven, or read what is, are alone."""
+        if end - start == 1:
+            return True
+        return end - start < len(inside.names) and self.shares_loops and not inside.alone & set(inside.names[start:end])
 
     def _first_and_rest(
         self, inside: VisitedPart, start: int, end: int, exchange: Exchange, limit: float, rest_bound: float
@@ -325,7 +375,10 @@ class TreeSearch:
             here = [(memory, tensor) for tensor, chain in nodes.chains for memory, at in chain if at == depth]
             if depth == len(loops):
                 here += [(memory, tensor) for tensor, memory in split.exchanged]
-            items += [Node(memory, tensor) for memory, tensor in sorted(here, key=lambda at: (order[at[0]], at[1]))]
+                here += [(one.memory, one.tensor) for one in self.windows.held(loops)]
+            renewed = {one.tensor for one in self.windows.held(loops) if one.kept == "none" and depth == len(loops)}
+            for memory, tensor in sorted(here, key=lambda at: (order[at[0]], at[1])):
+                items.append(Renews(memory, tensor) if tensor in renewed else Node(memory, tensor))
             if depth < len(loops):
                 items.append(loop_item(loops[depth], part.names))
         return Tree(tuple(items), split.branches)

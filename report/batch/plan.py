@@ -117,7 +117,7 @@ def plan_comparison(
         ("architectures", [machine.arch.name for machine in machines]),
         ("dataflows", [dataflow.name for dataflow in dataflows]),
     ):
-        _check_distinct(what, names)
+        check_distinct(what, names)
     for workload in workloads:
         for layer in workload.network.layers:
             check_countable(layer.problem)
@@ -175,7 +175,8 @@ class _Resolver:
         )
 
 
-def _check_distinct(what: str, names: Sequence[str]) -> None:
+def check_distinct(what: str, names: Sequence[str]) -> None:
+    """TilewrightError where there are no names, or two are equal; `what` they are of: "networks"."""
     if not names:
         raise TilewrightError(f"no {what} are given, expected one or more")
     twice = sorted({name for name in names if names.count(name) > 1})

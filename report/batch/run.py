@@ -27,10 +27,10 @@ from .processes import CallFailed, Processes, WorkerDied
 A = TypeVar("A")
 T = TypeVar("T")
 
-_TICK = 0.5  # seconds between two looks at what is running
+TICK = 0.5  # seconds between two looks at what is running
 _AHEAD = 2  # searches for each worker that are submitted at once
 _LEAST_AHEAD = 8  # of a cluster whose workers are still to come
-_ATTEMPTS = 2  # of a search whose worker dies
+ATTEMPTS = 2  # of a search whose worker dies
 
 
 class Workers(Protocol):
@@ -71,7 +71,7 @@ class Progress:
     failed: int = 0
     retried: int = 0
     workers: int = 0
-    running: tuple[Question, ...] = ()
+    running: tuple[object, ...] = ()
     seconds_left: float | None = None
     seconds: float = 0.0
 
@@ -216,7 +216,7 @@ class _Batch:
         self.pending[future] = question
         future.add_done_callback(self.finished.put)
 
-    def _take_finished(self, wait: float = _TICK) -> None:
+    def _take_finished(self, wait: float = TICK) -> None:
         """Everything that has finished; waits a moment for it."""
         try:
             future = self.finished.get(timeout=wait)
@@ -239,11 +239,11 @@ class _Batch:
             raise TilewrightError("the connection to the workers was lost", hint=hint) from None
         except WorkerDied as error:
             self.attempts[key] = self.attempts.get(key, 0) + 1
-            if self.attempts[key] < _ATTEMPTS:
+            if self.attempts[key] < ATTEMPTS:
                 self.progress.retried += 1
                 self._submit(question)
                 return
-            self._settle(question, Failure(f"its worker died {_ATTEMPTS} times; the last time {error}"))
+            self._settle(question, Failure(f"its worker died {ATTEMPTS} times; the last time {error}"))
         except (CallFailed, TilewrightError) as error:
             self._settle(question, Failure(str(error)))
         except Exception as error:

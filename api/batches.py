@@ -1,0 +1,151 @@
+"""What calls of many searches have in common: networks and machines as commands name them, and where searches run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias, TypeVar
+
+from .arch import Architecture
+from .arguments import ArchitectureLike, StoreLike, as_architecture, as_store, check_choice, tiling_or_default
+from .cost_models import ObjectiveLike, parse_objective
+from .inputs import checks
+from .ir import ProblemError
+from .mapper.question import Limits, Question
+from .mapper.space import SPACES, Space
+from .mapper.tilings import Tiling
+from .report.batch.calls import run_calls
+from .report.batch.display import moving_display
+from .report.batch.job import Failure
+from .report.batch.plan import Machine, Settings, Workload
+from .report.batch.processes import Processes
+from .report.batch.run import BatchResult, Each, Progress, Watch, Workers, run_batch, unnoticed, unwatched
+from .report.store import Store
+from .report.store.opening import opened_for_many
+from .searches import warn
+from .workloads import Network, load_network
+from .workloads.network import Widths
+from .workloads.networks import dims_by_file, is_onnx
+
+A = TypeVar("A")
+T = TypeVar("T")
+NetworkLike: TypeAlias = Network | str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Running:
+    """Where and how the searches of a batch run.
+
+    workers    processes; None: one for each core
+    scheduler  address of a Dask cluster that runs them instead, such as tcp://host:8786
+    store      path of the result store; None: `TILEWRIGHT_STORE`, or the cache folder of the user
+    cache      whether searches are answered from the store, and kept there
+    watch      called with the progress, several times a second
+    progress   whether a bar shows it as well
+    """
+
+    workers: int | None = None
+    scheduler: str | None = None
+    store: StoreLike | None = None
+    cache: bool = True
+    watch: Watch = unwatched
+    progress: bool = False
+
+    def run(
+        self,
+        questions: Iterable[Question],
+        each: Each = unnoticed,
+        cancel: Callable[[], bool] = lambda: False,
+    ) -> BatchResult:
+        """Answer the questions, as `run_batch` does."""
+        with self._watching() as watch, self.opened() as store:
+            return run_batch(questions, store, self._workers(), watch, each, cancel)
+
+    def call(self, work: Callable[[A], T], arguments: Sequence[A]) -> list[T | Failure]:
+        """Have workers call a function, as `run_calls` does; what is found the function keeps itself."""
+        with self._watching() as watch:
+            return run_calls(work, arguments, self._workers(), watch)
+
+    def opened(self) -> AbstractContextManager[Store | None]:
+        """The store; None where nothing is kept. Raises StoreError for one that cannot be used."""
+        return opened_for_many(as_store(self.store), warn) if self.cache else nullcontext()
+
+    @contextmanager
+    def _watching(self) -> Iterator[Watch]:
+        """What to call with the progress: the bar, if there is one, and whoever watches."""
+        with moving_display() if self.progress else nullcontext(unwatched) as show:
+
+            def watch(progress: Progress) -> None:
+                show(progress)
+                self.watch(progress)
+
+            yield watch
+
+    def _workers(self) -> Callable[[], Workers]:
+        if self.workers is not None:
+            checks.whole(self.workers, "the number of workers")
+        if self.scheduler is None:
+            return partial(Processes, self.workers)
+        from .report.batch.cluster import Cluster
+
+        return partial(Cluster, checks.text(self.scheduler, "the scheduler", "an address such as tcp://host:8786"))
+
+
+def settings_of(objective: ObjectiveLike, tiling: Tiling | None, space: Space, limits: Limits) -> Settings:
+    """What the searches of a batch have in common; all of it checked."""
+    check_choice("space", space, SPACES)
+    return Settings(parse_objective(objective), tiling_or_default(tiling), space, limits)
+
+
+def dataflow_names(dataflows: Sequence[str]) -> list[str]:
+    """The dataflows of a list, as a command names them."""
+    given = checks.items(dataflows, "dataflows", 'a list such as ["free", "weight-stationary"]')
+    return [checks.path(one, "a dataflow", "the name of one, or the path of a constraints file") for one in given]
+
+
+def workloads_of(
+    networks: Sequence[NetworkLike], dims: Mapping[str, int] | None = None, widths: Widths = "file"
+) -> list[Workload]:
+    """Networks, and how a command names each of them.
+
+    Raises ProblemError for a network that cannot be loaded, and for sizes of symbols where no network is an ONNX file.
+    """
+    files = [network for network in networks if not isinstance(network, Network) and is_onnx(network)]
+    if dims and not files:
+        hint = "sizes of symbols belong to ONNX files, which are given by their paths"
+        raise ProblemError(f"{next(iter(dims))} is given, and no network is an ONNX file", where="dims", hint=hint)
+    # One file says itself what is wrong with its sizes; of several, each takes those that it knows.
+    sizes = dims_by_file(files, dims or {}) if len(files) > 1 else {os.fspath(file): dims or {} for file in files}
+    return [_workload(network, sizes, widths) for network in networks]
+
+
+def _workload(network: NetworkLike, sizes: Mapping[str, Mapping[str, int]], widths: Widths) -> Workload:
+    if isinstance(network, Network):
+        return Workload(network, network.name)
+    if not is_onnx(network):
+        return Workload(load_network(network), os.fspath(network))
+    dims = sizes[os.fspath(network)]
+    options = [word for symbol, size in dims.items() for word in ("--dim", f"{symbol}={size}")]
+    options += ["--widths", widths] if widths != "file" else []
+    return Workload(load_network(network, dims, widths), os.fspath(network), tuple(options))
+
+
+def workload_options(workloads: Iterable[Workload]) -> tuple[str, ...]:
+    """The options of a command that takes some workloads: those of its ONNX files, each once."""
+    pairs = [pair for workload in workloads for pair in zip(workload.options[::2], workload.options[1::2], strict=True)]
+    return tuple(word for pair in dict.fromkeys(pairs) for word in pair)
+
+
+def machine_of(arch: ArchitectureLike) -> Machine:
+    """An architecture, and how a command names it."""
+    if isinstance(arch, Architecture):
+        return Machine(arch, arch_options(arch.name, arch.settings))
+    return Machine(as_architecture(arch), arch_options(os.fspath(arch), {}))
+
+
+def arch_options(name: str, settings: Mapping[str, str]) -> tuple[str, ...]:
+    """The options by which a command takes an architecture with some of its fields set."""
+    return ("--arch", name, *(word for path, value in settings.items() for word in ("--set", f"{path}={value}")))

@@ -1,0 +1,117 @@
+"""Whole networks with and without fusing, many at once: what `compare` and `explore` do with `fuse`."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .arguments import as_store
+from .batches import Running
+from .compiled import GROUP_SECONDS, compiled, network_question
+from .ir import InfeasibleError, TilewrightError, UndecidedError
+from .mapper.question import Limits
+from .mapper.segmentation import MOST, NetworkAnswer, NetworkQuestion
+from .report.batch.plan import Machine, Settings, Workload, check_distinct
+from .report.documents import written_by
+from .report.fused import FusedComparison, fused_comparison_of
+from .report.store import NoMapping
+
+
+@dataclass(frozen=True)
+class NetworkJob:
+    """A network on a machine, for a worker.
+
+    question  what to find out
+    store     path of the store that keeps the results of groups; None: `TILEWRIGHT_STORE`, or the user's cache
+    cached    whether a store is asked at all
+    """
+
+    question: NetworkQuestion
+    store: str | None
+    cached: bool
+
+    def __str__(self) -> str:
+        return f"{self.question.graph.network} on {self.question.arch.name}"
+
+
+def run_network(job: NetworkJob) -> NetworkAnswer | NoMapping:
+    """The best groups of a network; every group's result is in the store as soon as it is known."""
+    try:
+        return compiled(job.question, job.store, None, _unsaid, cached=job.cached)
+    except (InfeasibleError, UndecidedError) as error:
+        return NoMapping(job.question.graph.network, error.message, error.where, error.hint)
+
+
+def compared_fused(
+    workloads: Sequence[Workload],
+    machines: Sequence[Machine],
+    settings: Settings,
+    most: int,
+    running: Running,
+    command: Sequence[str],
+) -> FusedComparison:
+    """Every network on every machine with fusing, and without.
+
+    settings  of every search; with no time limit, `GROUP_SECONDS` for each group
+    most      operations of a group, at most
+    command   the words of a command that makes the same, but for those that all such commands have
+
+    Raises TilewrightError for a network whose edges are not known, an objective that whole networks do not have, and
+    for what `compare` refuses.
+    """
+    check_distinct("networks", [workload.network.name for workload in workloads])
+    check_distinct("architectures", [machine.arch.name for machine in machines])
+    limits = settings.limits
+    settings = replace(settings, limits=Limits(limits.time_s or GROUP_SECONDS, limits.memory_bytes))
+    places = list(itertools.product(workloads, machines))
+    with running.opened() as store:  # one that cannot be used is told here, once
+        cached = store is not None
+    chosen = as_store(running.store)
+    path = None if chosen is None else os.fspath(chosen)
+    jobs = [NetworkJob(_question(*place, settings, most), path, cached) for place in places]
+    outcomes = running.call(run_network, jobs)
+    words = ("--group", str(most), *settings.options)
+    rows = [
+        (workload.network.name, machine.arch, shlex.join(_compile_words(workload, machine, words)))
+        for workload, machine in places
+    ]
+    return fused_comparison_of(rows, outcomes, settings, most, shlex.join([*command, "--fuse", *words]), written_by())
+
+
+def is_fused(fuse: bool, most: int, scheduler: str | None, flows: Mapping[str, bool]) -> bool:
+    """`fuse`, checked with what does or does not go together with it.
+
+    flows  the argument for dataflows, and whether any was asked for
+
+    Raises TilewrightError that names the argument.
+    """
+    if not isinstance(fuse, bool):
+        raise TilewrightError(f"found {fuse!r}, expected True or False", where="fuse")
+    if not fuse:
+        if most != MOST:
+            raise TilewrightError("says how many operations are mapped as one: give fuse=True with it", where="most")
+        return False
+    for name, is_given in flows.items():
+        if is_given:
+            why = "constrain single layers, and groups of several operations are mapped with fuse"
+            raise TilewrightError(f"dataflows {why}", where=name, hint="leave out one of the two")
+    if scheduler is not None:
+        why = "whole networks are searched by processes on this machine, not by a cluster"
+        raise TilewrightError(why, where="scheduler", hint="leave out the scheduler, or fuse")
+    return True
+
+
+def _question(workload: Workload, machine: Machine, settings: Settings, most: int) -> NetworkQuestion:
+    s = settings
+    return network_question(workload.network, machine.arch, s.objective, s.tiling, s.space, "all", most, s.limits)
+
+
+def _compile_words(workload: Workload, machine: Machine, options: Sequence[str]) -> list[str]:
+    return ["tilewright", "compile", workload.reference, *workload.options, *machine.options, *options]
+
+
+def _unsaid(_: str) -> None:
+    """What is worth knowing of the store has been said by then."""

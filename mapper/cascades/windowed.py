@@ -1,0 +1,189 @@
+"""Shared loops along which readers see an intermediate through a window: what every visit makes of it.
+
+A loop steps over rows of a reader that asks for more rows of an intermediate than it steps over. So the visits of its
+producer are *uneven*: the first one makes more rows than the others, or all of them make some again, and the last ones
+may make fewer (`cost_models/cascades/windows.py`). What a producer reads itself is uneven in turn.
+
+Loops inside an uneven branch cut the rows of an even visit; where a visit makes more, one more loop stands outside.
+Costs are bounds: visits that make fewer count as their part of an even one, and those that make more as an even one.
+Tiles inside divide an even visit, so a part of it costs no less than its part. The cost model has the last word on the
+whole tree; what it says more is a gap.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ...cost_models.cascades.windows import Kept, Positions, asked_positions, new_positions
+from ...ir import Cascade, Loop, Node, Operation, ceil_div, plain_rank
+from .sharing import Passage, SharedDim, is_window
+
+KEPT: tuple[Kept, ...] = ("all", "last", "none")
+
+
+@dataclass(frozen=True)
+class Uneven:
+    """What the visits of an operation make along one dimension, while a loop above its split steps.
+
+    dim     of the operation
+    step    what an even visit makes: by how much the loop moves on, or, where rows are made again, most of them
+    visits  all of them
+    most    positions that a visit makes at most
+    part    of the positions of as many even visits: at least what all visits make, none of them more than an even one
+    span    positions of a tile where the reader finds it, zeros around included
+    """
+
+    dim: str
+    step: int
+    visits: int
+    most: int
+    part: float
+    span: int
+
+
+def uneven_visits(
+    cascade: Cascade, names: Sequence[str], dim: SharedDim, trips: int, passes: Sequence[Passage]
+) -> dict[str, Uneven] | None:
+    """The uneven operations below a loop, by name; None where what they make cannot be counted: positions that no one
+    reads, gaps, readers that ask for different positions.
+
+    passes  for each of them, where its output passes, and what is kept there
+    """
+    kept = {tensor: keeps for tensor, _, keeps in passes}
+    steps: dict[str, list[Positions]] = {}
+    even: dict[str, int] = {}
+    found: dict[str, Uneven] = {}
+    for name in reversed(names):
+        operation, own = cascade.operation(name), dim.of(name)
+        if name not in dim.uneven:
+            even[name] = operation.problem.sizes[own] // trips
+            steps[name] = [frozenset(range(i * even[name], (i + 1) * even[name])) for i in range(trips)]
+            continue
+        made = _made(cascade, operation, dim, steps, kept[operation.output.name])
+        if made is None:
+            return None
+        steps[name], span = made
+        counts = [len(new) for new in steps[name]]
+        reader = cascade.consumers[operation.output.name][0]
+        window = _window(operation, own, reader, dim.of(reader.name))
+        even[name] = window.even(even[reader.name], kept[operation.output.name])
+        if reader.name not in found and kept[operation.output.name] == "none":
+            even[name] = max(set(counts), key=lambda number: (counts.count(number), number))
+        found[name] = _uneven(own, even[name], counts, span)
+    return found
+
+
+def _made(
+    cascade: Cascade, operation: Operation, dim: SharedDim, steps: dict[str, list[Positions]], kept: Kept
+) -> tuple[list[Positions], int] | None:
+    """What an operation makes at each step, and the span of what its readers ask for."""
+    tensor, own = operation.output.name, dim.of(operation.name)
+    rank = plain_rank(operation, tensor, own)
+    assert rank is not None
+    asks = {
+        tuple(asked_positions(reader, tensor, rank, dim.of(reader.name), at) for at in steps[reader.name])
+        for reader in cascade.consumers[tensor]
+    }
+    if len(asks) > 1:
+        return None
+    (whole,) = asks
+    extent = operation.problem.sizes[own]
+    asked = [frozenset(x for x in ask if 0 <= x < extent) for ask in whole]
+    new = list(new_positions(asked, kept))
+    gaps = any(made and max(made) - min(made) + 1 != len(made) for made in new)
+    if gaps or len(frozenset().union(*asked)) < extent:
+        return None
+    span = max(map(len, whole)) if kept != "all" else len(frozenset().union(*whole))
+    return new, span
+
+
+@dataclass(frozen=True)
+class _Window:
+    """How a reader sees one rank of what an operation writes.
+
+    coefficient  of the reader's dimension
+    reach        positions that the window has beyond the first one
+    pad          zeros before and after
+    extent       of the rank
+    """
+
+    coefficient: int
+    reach: int
+    pad: tuple[int, int]
+    extent: int
+
+    def even(self, read: int, kept: Kept) -> int:
+        """What a visit makes for so many positions of the reader, away from the ends: what is new, or all of it."""
+        made = self.coefficient * read if kept != "none" else self.coefficient * (read - 1) + 1 + self.reach
+        return min(made, self.extent)
+
+
+def _window(operation: Operation, made: str, reader: Operation, read: str) -> _Window:
+    tensor = operation.output.name
+    rank = plain_rank(operation, tensor, made)
+    assert rank is not None
+    terms = reader.problem.tensor(tensor).ranks[rank]
+    reach = sum(c * (reader.problem.sizes[other] - 1) for other, c in terms if other != read)
+    return _Window(dict(terms)[read], reach, reader.pad(tensor, rank), operation.problem.sizes[made])
+
+
+def _uneven(dim: str, step: int, made: Sequence[int], span: int) -> Uneven:
+    counts, visits = Counter(made), len(made)
+    positions = sum(times * min(number, step) for number, times in counts.items())
+    return Uneven(dim, step, visits, max(counts), positions / (visits * step), span)
+
+
+def covering(items: tuple[Loop | Node, ...], uneven: Sequence[Uneven]) -> tuple[Loop | Node, ...]:
+    """The items of a branch for even visits, with loops that cover the longest one."""
+    for one in uneven:
+        items = _covering(items, one)
+    return items
+
+
+def _covering(items: tuple[Loop | Node, ...], uneven: Uneven) -> tuple[Loop | Node, ...]:
+    if uneven.most > uneven.step:
+        return (Loop(uneven.dim, ceil_div(uneven.most, uneven.step)), *items)
+    found, inside, left = list(items), uneven.step, uneven.most
+    for place, item in enumerate(items):
+        if isinstance(item, Loop) and item.dim == uneven.dim and item.trips > 1 and left < inside:
+            inside //= item.trips
+            found[place] = replace(item, trips=ceil_div(left, inside))
+    return tuple(item for item in found if not (isinstance(item, Loop) and item.trips == 1))
+
+
+# ---- before it is known which loops there are --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """A dimension of an operation that may become uneven.
+
+    dim    of the operation
+    steps  what an even visit may make
+    extra  positions that the first visit may make more than the others, at most
+    """
+
+    dim: str
+    steps: frozenset[int]
+    extra: int
+
+
+def windowed_dims(cascade: Cascade, operation: Operation) -> Iterator[Windowed]:
+    """The dimensions of an operation that a shared loop may make uneven, by way of any of its readers."""
+    tensor = operation.output.name
+    for reader in cascade.consumers[tensor]:
+        ranks = reader.problem.tensor(tensor).ranks
+        own = {windowed.dim: windowed for windowed in windowed_dims(cascade, reader)}
+        for i, rank in enumerate(ranks):
+            made = next((dim for dim, _ in operation.problem.dims if plain_rank(operation, tensor, dim) == i), None)
+            for dim, _ in rank:
+                if made is None or not (is_window(operation, made, reader, dim) or dim in own):
+                    continue
+                size, window = reader.problem.sizes[dim], _window(operation, made, reader, dim)
+                even = {n for n in range(1, size) if size % n == 0} | (own[dim].steps if dim in own else set())
+                steps = {window.even(n, kept) for n in even for kept in KEPT}
+                steps |= {n - zeros for n in steps for zeros in (*window.pad, sum(window.pad)) if n > zeros}
+                extra = window.reach + (window.coefficient * own[dim].extra if dim in own else 0)
+                yield Windowed(made, frozenset(steps), extra)

@@ -1,0 +1,17 @@
+"""Whole networks on several machines: the best with fusing beside the best without.
+
+rows.py        a network on a machine, and what fusing saves there
+comparison.py  all of them, and what follows
+findings.py    the same as sentences
+tables.py      as tables
+page.py        as a page of text, and as a file of HTML
+picture.py     what fusing saves, drawn
+files.py       everything that is written
+"""
+
+from __future__ import annotations
+
+from .comparison import FusedComparison, fused_comparison_of
+from .rows import FusedRow
+
+__all__ = ["FusedComparison", "FusedRow", "fused_comparison_of"]

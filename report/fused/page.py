@@ -1,0 +1,122 @@
+"""A comparison of whole networks as a page of text, and as a file of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from importlib.util import find_spec
+
+from rich.console import Group, RenderableType
+from rich.table import Table as TextTable
+from rich.text import Text
+
+from ...mapper.certificate import RELATIVE_TOLERANCE
+from ..batch.run import Progress
+from ..html.parts import document, picture, to_html, to_list
+from ..text import columns, pairs, section, wrapped
+from ..units import count, energy, percent, plural, seconds, significant
+from .comparison import FusedComparison
+from .findings import saving_words
+from .rows import FusedRow
+
+
+def fused_page(comparison: FusedComparison, files: Iterable[object] = ()) -> Group:
+    """The whole page: what was asked, every network with fusing and without, what follows, what is missing."""
+    lines = [line for finding in comparison.findings for line in _item(finding)]
+    parts: list[RenderableType] = [
+        pairs(_asked(comparison)),
+        section("Whole networks, the best with fusing and without", _networks(comparison)),
+        section("What fusing saves", Text("\n".join(lines))),
+    ]
+    written = [str(path) for path in files]
+    if written:
+        parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
+    return Group(*parts)
+
+
+def fused_html(comparison: FusedComparison) -> str:
+    """The page as a file of HTML, with the picture, where matplotlib is there to draw it."""
+    title = escape(comparison.title)
+    body = f"<h1>{title}</h1>{to_list(comparison.findings)}{drawn(comparison)}{to_html(fused_page(comparison))}"
+    return document(title, f"{body}<h2>Made by</h2><pre>{escape(comparison.command)}</pre>")
+
+
+def drawn(comparison: FusedComparison) -> str:
+    """The picture as a part of HTML; nothing without matplotlib."""
+    if find_spec("matplotlib") is None:
+        return ""
+    from ..figures import svg_of
+
+    return picture(svg_of(comparison.figure()), "What fusing saves")
+
+
+def calls_summary(progress: Progress) -> str:
+    """What the batch did, in one line."""
+    parts = [f"{progress.done:,} done in {seconds(progress.seconds)}"]
+    parts += [f"{progress.retried:,} run again after their worker died"] if progress.retried else []
+    parts += [f"{progress.failed:,} failed"] if progress.failed else []
+    return f"{plural(progress.total, 'whole network')}: {', '.join(parts)}"
+
+
+def _asked(comparison: FusedComparison) -> list[tuple[str, str]]:
+    settings = comparison.settings
+    solved = [row for row in comparison.rows if row.answer is not None]
+    unproven = sum(row.status == "unproven" for row in solved)
+    proof = "all proven optimal" if not unproven else f"{unproven:,} of {len(solved):,} not proven: their gaps are told"
+    limit = settings.limits.time_s
+    each = f", {seconds(limit)} for each" if limit is not None else ""
+    return [
+        ("Networks", ", ".join(comparison.networks)),
+        ("Architectures", ", ".join(comparison.archs)),
+        ("Groups", f"of up to {plural(comparison.most, 'operation')}{each}"),
+        ("Objective", f"{settings.objective.name}, {settings.space} space, {settings.tiling} tilings"),
+        ("Proof", proof),
+    ]
+
+
+def _networks(comparison: FusedComparison) -> TextTable:
+    table = columns(
+        ("network", "architecture", "groups"),
+        ("energy", "latency", "EDP (pJ x cycles)", "outermost words", "proof", "saves"),
+    )
+    shown = ""
+    for row in comparison.rows:
+        network = row.network if row.network != shown else ""
+        shown = row.network
+        if row.answer is None:
+            table.add_row(network, row.arch, "no mapping" if row.status == "infeasible" else "failed", *("",) * 6)
+            continue
+        groups = f"{row.operations:,} operations in {row.groups:,}"
+        table.add_row(network, row.arch, groups, *_best_cells(row))
+        if row.answer.apart is not None:
+            table.add_row("", "", "nothing fused", *_apart_cells(row))
+    return table
+
+
+def _best_cells(row: FusedRow) -> tuple[str, ...]:
+    assert row.answer is not None
+    answer, proof = row.answer, row.answer.certificate
+    cells = _figures(row, answer.energy_pj, answer.latency_cycles, answer.outer_words)
+    return (*cells, _proof(proof.value, proof.lower_bound), saving_words(row) if row.saves is not None else "-")
+
+
+def _apart_cells(row: FusedRow) -> tuple[str, ...]:
+    assert row.answer is not None
+    assert row.answer.apart is not None
+    apart = row.answer.apart
+    cells = _figures(row, apart.energy_pj, apart.latency_cycles, apart.outer_words)
+    return (*cells, _proof(apart.value, apart.lower_bound), "")
+
+
+def _figures(row: FusedRow, picojoules: float, cycles: float, words: int) -> tuple[str, ...]:
+    time = seconds(cycles / row.machine.clock_hz)
+    return energy(picojoules), time, significant(picojoules * cycles), count(words)
+
+
+def _proof(value: float, bound: float) -> str:
+    return "proven" if bound >= value * (1 - RELATIVE_TOLERANCE) else f"gap {percent(value - bound, value)}"
+
+
+def _item(sentence: str) -> list[str]:
+    first, *rest = wrapped(sentence)
+    return [f"- {first}", *(f"  {line}" for line in rest)]

@@ -1,0 +1,140 @@
+"""A network on a machine: the best with fusing, the best without, and what is proven of the difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ...arch import Architecture
+from ...mapper.fusing import memories_of_exchange
+from ...mapper.segmentation import NetworkAnswer
+from ..batch.job import Failure
+from ..comparison_rows import Status
+from ..store import NoMapping
+from ..summaries import Summary
+
+NetworkOutcome: TypeAlias = NetworkAnswer | NoMapping | Failure
+FUSED = "fused"
+"""Where a summary names a dataflow."""
+
+
+@dataclass(frozen=True)
+class FusedRow:
+    """A network on an architecture.
+
+    network  its name
+    machine  the architecture
+    command  a shell command that finds the same, with every group
+    outcome  what was found, or why there is nothing
+    """
+
+    network: str
+    machine: Architecture
+    command: str
+    outcome: NetworkOutcome
+
+    @property
+    def arch(self) -> str:
+        """The name of the architecture."""
+        return self.machine.name
+
+    @property
+    def place(self) -> str:
+        """Where it stands, in messages."""
+        return f"{self.network} on {self.arch}"
+
+    @property
+    def answer(self) -> NetworkAnswer | None:
+        """The best groups, and the cost with nothing fused beside them."""
+        return self.outcome if isinstance(self.outcome, NetworkAnswer) else None
+
+    @property
+    def status(self) -> Status:
+        """`proven`: the best with fusing is; `infeasible`: an operation has no mapping, or none was found in time."""
+        if isinstance(self.outcome, NetworkAnswer):
+            return "proven" if self.outcome.certificate.proven else "unproven"
+        return "failed" if isinstance(self.outcome, Failure) else "infeasible"
+
+    @property
+    def diagnosis(self) -> str:
+        """Why there is no mapping; empty where there is one."""
+        if isinstance(self.outcome, NoMapping):
+            return str(self.outcome.error)
+        return self.outcome.message if isinstance(self.outcome, Failure) else ""
+
+    @property
+    def saves(self) -> float | None:
+        """The part of the objective by which the best that was found is below the best with nothing fused."""
+        return self.answer.saves if self.answer else None
+
+    @property
+    def saves_between(self) -> tuple[float, float] | None:
+        """The parts of the objective that fusing is proven to save at least and at most; equal where all is proven."""
+        answer = self.answer
+        if answer is None or answer.apart is None:
+            return None
+        apart, proof = answer.apart, answer.certificate
+        if not apart.lower_bound or not apart.value:
+            return 0.0, 1.0 if apart.value else 0.0
+        least, most = 1 - proof.value / apart.lower_bound, 1 - proof.lower_bound / apart.value
+        return max(0.0, least), max(0.0, most)
+
+    @property
+    def groups(self) -> int:
+        """Groups that are counted."""
+        return len(self.answer.answers) if self.answer else 0
+
+    @property
+    def operations(self) -> int:
+        """Operations in these groups; a softmax or a norm is one."""
+        return sum(len(one.names) for one in self.answer.segments if one.answer is not None) if self.answer else 0
+
+    @property
+    def fused_groups(self) -> int:
+        """Groups of several operations."""
+        counted = (one for one in self.answer.segments if one.answer is not None) if self.answer else ()
+        return sum(len(one.names) > 1 for one in counted)
+
+    @property
+    def outermost(self) -> str:
+        """The name of the outermost memory."""
+        return self.machine.memories[0].name
+
+    @property
+    def fewer_words(self) -> float | None:
+        """The part of the words at the outermost memory that fusing saves; None where there is nothing to compare."""
+        if self.answer is None or self.answer.apart is None or not self.answer.apart.outer_words:
+            return None
+        return 1 - self.answer.outer_words / self.answer.apart.outer_words
+
+    @property
+    def why_nothing(self) -> str:
+        """Why fusing saves nothing, where it does not: a part of a sentence, after `since`."""
+        if not memories_of_exchange(self.machine):
+            return f"no memory but {self.outermost} may keep what one operation writes and the next one reads"
+        if self.answer is not None and self.answer.groups == len(self.answer.segments):
+            return "no operations may be a group: what one writes is read by several, or shapes do not connect"
+        if self.status != "proven":
+            return "no group that costs less was found in time"
+        return "every group of several operations is proven to cost as much as they do alone, or more"
+
+    def summary(self) -> Summary:
+        """The network as a whole, as comparisons of layers have it."""
+        answer, clock = self.answer, self.machine.clock_hz
+        cycles = answer.latency_cycles if answer else 0.0
+        units = sum(one.cost.utilization * one.cost.latency_cycles for one in answer.answers) if answer else 0.0
+        return Summary(
+            network=self.network,
+            arch=self.arch,
+            dataflow=FUSED,
+            layers=self.operations,
+            missing=() if answer else (self.network,),
+            proven=self.status == "proven",
+            energy_pj=answer.energy_pj if answer else None,
+            latency_cycles=cycles if answer else None,
+            latency_s=cycles / clock if answer else None,
+            value=answer.certificate.value if answer else None,
+            utilization=units / cycles if cycles else None,
+            penalty=None,
+            layer_penalty=None,
+        )

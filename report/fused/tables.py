@@ -1,0 +1,66 @@
+"""The tables of a comparison of whole networks: the networks, and the groups of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..batch.plan import Settings
+from ..network_plan import segment_table
+from ..tables import Table, Value
+from .findings import findings
+from .rows import FusedRow
+
+_PLACE = ("network", "arch")
+
+
+def fused_tables(rows: Sequence[FusedRow], settings: Settings) -> tuple[Table, ...]:
+    """Every table, under the name of the file that it goes to."""
+    return network_rows(rows, settings), group_rows(rows)
+
+
+def fused_data(rows: Sequence[FusedRow], settings: Settings, command: str) -> dict[str, Any]:
+    """All tables by their names, with the findings, for programs."""
+    tables = {table.name: table.records() for table in fused_tables(rows, settings)}
+    return {"command": command, "findings": list(findings(rows, settings.objective.name)), **tables}
+
+
+def network_rows(rows: Sequence[FusedRow], settings: Settings) -> Table:
+    """One row for each network and architecture: the best, and the best with nothing fused."""
+    columns = (
+        *(*_PLACE, "objective", "tiling", "space", "status", "operations", "groups", "fused_groups"),
+        *("energy_pJ", "latency_cycles", "latency_s", "outer_words", "objective_value", "lower_bound", "gap_fraction"),
+        *("apart_energy_pJ", "apart_latency_cycles", "apart_outer_words", "apart_objective_value"),
+        *("apart_lower_bound", "saves_fraction", "saves_at_least_fraction", "saves_at_most_fraction"),
+        *("groups_searched", "diagnosis", "command"),
+    )
+    return Table("networks", columns, [_network_row(row, settings) for row in rows])
+
+
+def group_rows(rows: Sequence[FusedRow]) -> Table:
+    """One row for each group of each network on each architecture, in the order in which they run."""
+    columns = ("group", "operations", "same_as", "energy_pJ", "latency_cycles", "outer_words", "value", "lower_bound")
+    found: list[tuple[Value, ...]] = []
+    for row in rows:
+        if row.answer is not None:
+            found += [(row.network, row.arch, *values) for values in segment_table(row.answer).rows]
+    return Table("groups", (*_PLACE, *columns), found)
+
+
+def _network_row(row: FusedRow, settings: Settings) -> tuple[Value, ...]:
+    answer = row.answer
+    place = (row.network, row.arch, settings.objective.name, settings.tiling, settings.space, row.status)
+    counts: tuple[Value, ...] = (None,) * 3
+    best: tuple[Value, ...] = (None,) * 7
+    apart: tuple[Value, ...] = (None,) * 5
+    if answer is not None:
+        proof, seconds = answer.certificate, answer.latency_cycles / row.machine.clock_hz
+        counts = row.operations, row.groups, row.fused_groups
+        best = (answer.energy_pj, answer.latency_cycles, seconds, answer.outer_words)
+        best = (*best, proof.value, proof.lower_bound, proof.gap)
+    if answer is not None and answer.apart is not None:
+        one = answer.apart
+        apart = (one.energy_pj, one.latency_cycles, one.outer_words, one.value, one.lower_bound)
+    between = row.saves_between or (None, None)
+    searched = answer.searched if answer else None
+    return (*place, *counts, *best, *apart, row.saves, *between, searched, row.diagnosis, row.command)
