@@ -9,9 +9,9 @@ from tilewright.arch import Architecture
 from tilewright.ir import Problem
 
 LAYERS = {
-    "3x3": tw.conv2d(K=4, C=4, P=4, Q=4, R=3, S=3),
-    "depthwise": tw.conv2d(K=8, C=8, P=6, Q=6, R=3, S=3, groups=8),
-    "gemm": tw.gemm(M=16, N=16, K=32),
+    "3x3": tw.conv2d(K=2, C=2, P=3, Q=2, R=3, S=3),
+    "depthwise": tw.conv2d(K=4, C=4, P=6, Q=4, R=3, S=3, groups=4),
+    "gemm": tw.gemm(M=16, N=6, K=12),
 }
 
 

@@ -106,7 +106,7 @@ def plainly(monkeypatch: pytest.MonkeyPatch, case: Case) -> float:
         return optimum(case)
 
 
-@pytest.mark.parametrize("seeds", blocks(60, 60))
+@pytest.mark.parametrize("seeds", blocks(24, 24))
 def test_the_same_optimum_with_all_that_saves_work(
     seeds: range, work: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

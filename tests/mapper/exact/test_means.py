@@ -139,7 +139,7 @@ from tilewright.arch import load_arch
 from tilewright.mapper.exact.search import search_exact
 from tilewright.workloads import load_layer
 layer, arch, tiling, space = sys.argv[1:]
-_, _, found = search_exact(load_layer(layer), load_arch(arch), "edp", tiling, space, time_limit=4, memory_limit=limit)
+_, _, found = search_exact(load_layer(layer), load_arch(arch), "edp", tiling, space, time_limit=3, memory_limit=limit)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 2**10
 assert peak <= limit + 256 * 2**20, f"{peak / 2**20:.0f} MiB"
 assert found.lower_bound <= found.value

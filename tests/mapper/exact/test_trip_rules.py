@@ -76,7 +76,7 @@ def test_a_layer_that_gains_by_longer_loops() -> None:
 
 def test_a_share_of_macs_at_work() -> None:
     """Of the mappings with so many MACs at work, the best has longer loops than its number of tiles asks for."""
-    problem, arch = case_of(0)
+    problem, arch = case_of(4)
     wanted = Constraints(min_utilization=0.9)
     fine = [m for m in brute_force.all_mappings(problem, arch, True) if not any(violations(m, arch, wanted))]
     expected = brute_force.best_of(fine, arch, OBJECTIVES)
