@@ -78,13 +78,12 @@ def test_searches_in_a_pool_of_processes() -> None:
 def test_calls_from_several_threads_share_a_store(tmp_path: Path) -> None:
     store = tmp_path / "results.sqlite3"
     with ThreadPoolExecutor(3) as threads:
-        calls = [
-            threads.submit(tw.search_many, SMALL[::2], arch, workers=1, store=store) for arch in 2 * ["three_level"]
-        ]
-        calls.append(threads.submit(tw.search_many, SMALL[::2], "eyeriss", workers=1, store=store))
+        outer = SMALL[::2]
+        calls = [threads.submit(tw.search_many, outer, "three_level", workers=1, store=store) for _ in range(2)]
+        calls.append(threads.submit(tw.search_many, outer, "eyeriss", workers=1, store=store))
         found = [[timeless(result) for result in call.result()] for call in calls]
     for results, arch in zip(found, ("three_level", "three_level", "eyeriss"), strict=True):
-        assert results == [timeless(tw.search(problem, arch)) for problem in SMALL[::2]]
+        assert results == [timeless(tw.search(problem, arch)) for problem in outer]
 
 
 def test_callbacks_see_every_layer(capfd: pytest.CaptureFixture[str]) -> None:
