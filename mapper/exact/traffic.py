@@ -50,7 +50,7 @@ class TrafficModel:
     def filled_and_served(
         self, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint, exactly: bool = False
     ) -> tuple[Floats, Floats]:
-        """(rows,) words given to all instances of the inner memory (operands), or leaving them (partial sums); and those
+        """(rows,) words given to all instances of the inner memory (operands) or leaving them (sums); and those
         read from the outer memory, or arriving there.
 
         exactly  see `served`
