@@ -62,6 +62,7 @@ class TreeSearch:
     wide_sums whether intermediates take the room of partial sums while they are written, as they do where unfinished
               sums reach the node that exchanges them; else that of finished words, as they do at least
     branches  branches that were asked for
+    flat      look at trees with one split alone: each operation is a branch of it
     is_relaxed  whether any visits were uneven, whose costs are bounds (`windowed.py`)
     incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
     pruned    choices that were left aside, by rule
@@ -77,6 +78,7 @@ class TreeSearch:
     means: Means
     fuse: Fuse = "all"
     wide_sums: bool = False
+    flat: bool = False
     branches: int = 0
     is_relaxed: bool = False
     incumbent: FoundPart | None = None
@@ -305,7 +307,8 @@ class TreeSearch:
         """Whether some operations may be one branch of a split: those that are uneven, or read what is, are alone."""
         if end - start == 1:
             return True
-        return end - start < len(inside.names) and self.shares_loops and not inside.alone & set(inside.names[start:end])
+        nests = self.shares_loops and not self.flat and end - start < len(inside.names)
+        return nests and not inside.alone & set(inside.names[start:end])
 
     def _first_and_rest(
         self, inside: VisitedPart, start: int, end: int, exchange: Exchange, limit: float, rest_bound: float

@@ -142,6 +142,7 @@ class WeightedSums:
             self.question.cascade, self.question.arch, self.question.space, self.question.tiling, means, proves=False
         )
         first: TreeSearch = self.tree_search(search.weights, search.wide_sums, search.fuse, solver=solver)
+        first.flat = True
         best: FoundPart | None = None
         try:
             for names in self.orders():
