@@ -127,13 +127,12 @@ class LoopBounds:
     # ---- intermediates -------------------------------------------------------------------------------------
 
     def _exchanged(self) -> list[str]:
-        """Intermediates that pass from one branch to another at this split for sure: those of two operations."""
+        """Intermediates that pass from one branch to another at this split for sure."""
         homes = dict(self.part.homes)
-        if len(self.part.names) != 2:
+        if not self.placing.all_part_here(self.part):
             return []
-        output = self.cascade.operation(self.part.names[0]).output.name
-        readers = {consumer.name for consumer in self.cascade.consumers[output]}
-        return [output] if output not in homes and self.part.names[1] in readers else []
+        outputs = [self.cascade.operation(name).output.name for name in self.part.names]
+        return [output for output in outputs if output not in homes and len(self.placing.users(self.part, output)) > 1]
 
     def _exchanges(self, tensor: str) -> Iterator[Least]:
         users = self.placing.users(self.part, tensor)

@@ -89,7 +89,7 @@ class TreeSearch:
     _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        placing, fuses = Placing(self.cascade, self.memories, self.space), self.fuse != "none"
+        placing, fuses = Placing(self.cascade, self.memories, self.space, self.flat), self.fuse != "none"
         searched = self.fuse == "windows" and isinstance(self.solver, ExactBranches)  # tables know no windows
         self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.wide_sums, self.constraints)
         self.bounds = PartBounds(

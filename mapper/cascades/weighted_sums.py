@@ -142,7 +142,6 @@ class WeightedSums:
             self.question.cascade, self.question.arch, self.question.space, self.question.tiling, means, proves=False
         )
         first: TreeSearch = self.tree_search(search.weights, search.wide_sums, search.fuse, solver=solver)
-        first.flat = True
         best: FoundPart | None = None
         try:
             for names in self.orders():
@@ -160,7 +159,7 @@ class WeightedSums:
         kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
         solver: ExactBranches | None = None,
     ) -> Kind:
-        """A search; by another solver, nothing that it comes to know is known to others."""
+        """A search; by another solver of single splits alone, and nothing that it comes to know is known to others."""
         question = self.question
         return kind(
             question.cascade,
@@ -173,6 +172,7 @@ class WeightedSums:
             fuse or question.fuse,
             wide_sums,
             constraints=question.constraints,
+            flat=solver is not None,
         )
 
     def orders(self) -> Iterator[tuple[str, ...]]:
