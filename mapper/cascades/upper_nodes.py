@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ...arch import Architecture
 from ...cost_models.boundaries import chains_of
 from ...cost_models.cascades import kinds_of_visits
 from ...cost_models.closed_form import Nest
 from ...cost_models.cost import Cost, tensor_tile_words
+from ...cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ...cost_models.sets import is_plain
-from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem
+from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem, Tensor
 from .parts import Busy, Sizes
 
 Loops = tuple[tuple[str, int], ...]
@@ -64,41 +67,61 @@ class UpperNodes:
         key = (operation, tensor, relevant, above, home, chain, again)
         if key not in self._known:
             is_simple = self._is_simple(operation, tensor, relevant, above)
-            self._known[key] = self._products(*key[:-1]) if is_simple else self.counted(*key)
+            self._known[key] = self._products(*key) if is_simple else self.counted(*key)
         return self._known[key]
 
     def _is_simple(self, operation: str, tensor: str, sizes: Sizes, loops: Loops) -> bool:
-        """Whether what passes is a product of sizes and trips: the tensor is read only, and its tiles neither overlap
-        nor differ."""
+        """Whether what passes is a product of sizes and trips: tiles neither overlap nor differ."""
         one, whole = self.cascade.operation(operation).problem.tensor(tensor), dict(sizes)
+        stepped = {dim for dim, _ in loops}
         return (
-            not one.is_output
-            and all(is_plain(rank, self.arch.footprint) for rank in one.ranks)
+            all(is_plain(rank, self.arch.footprint) or not stepped & {dim for dim, _ in rank} for rank in one.ranks)
             and all(whole[dim] % trips == 0 for dim, trips in loops)
             and not dict(self.cascade.operation(operation).pads).get(tensor)
             and not any(memory.block_bits for memory in self.arch.memories)
         )
 
-    def _products(self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain) -> UpperCost:
+    def _products(
+        self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int
+    ) -> UpperCost:
         """What `counted` says of a simple tensor: a tile passes as often as loops above step, but for those inside the
         last one that makes a tile be transferred again."""
         one = self.cascade.operation(operation).problem.tensor(tensor)
-        width, outer, energy = self.arch.width_bits(one), home, 0.0
+        outer, energy = home, 0.0
         read, written, words, stays = dict[str, float](), dict[str, float](), [], []
         for memory, depth in chain:
             moving = [i for i, (dim, _) in enumerate(loops[:depth]) if self.arch.loop_moves(dim, one)]
             passes = math.prod(trips for _, trips in loops[: moving[-1] + 1]) if moving else 1
             above = dict(loops[:depth])
-            words.append(tensor_tile_words(one, {dim: size // above.get(dim, 1) for dim, size in sizes}))
+            tile = {dim: size // above.get(dim, 1) for dim, size in sizes}
+            words.append(tensor_tile_words(one, tile, self.arch.footprint))
             stays.append(not moving)
-            bits = width * words[-1] * passes
-            read[outer] = read.get(outer, 0.0) + bits
-            written[memory] = written.get(memory, 0.0) + bits
-            source, target = (self._memories[name] for name in (outer, memory))
-            energy += bits * (source.read_energy_pj / source.access_bits + target.write_energy_pj / target.access_bits)
+            distinct = tensor_tile_words(one, dict(sizes), self.arch.footprint)
+            for name, (reading, writing) in self._passing(one, outer, memory, words[-1] * passes, distinct / again):
+                read[name] = read.get(name, 0.0) + reading
+                written[name] = written.get(name, 0.0) + writing
+                level = self._memories[name]
+                energy += (reading * level.read_energy_pj + writing * level.write_energy_pj) / level.access_bits
             outer = memory
-        busy = tuple((name, read.get(name, 0.0), written.get(name, 0.0)) for name in {**read, **written})
+        busy = tuple((name, read[name], written[name]) for name in read if read[name] or written[name])
         return UpperCost(energy, busy, tuple(words), tuple(stays))
+
+    def _passing(
+        self, tensor: Tensor, outer: str, inner: str, words: int, first: float
+    ) -> tuple[tuple[str, tuple[float, float]], ...]:
+        """Bits that two memories read and write for words that pass between them; `first`: the first visits of partial
+        sums that no other visits have added to, as many as the last ones that finish them."""
+        if not tensor.is_output:
+            bits = float(self.arch.width_bits(tensor) * words)
+            return (outer, (bits, 0.0)), (inner, (0.0, bits))
+        visits, once = (np.array([number], dtype=np.float64) for number in (words, first))
+        # Where MACs add to words in a memory, they leave it unfinished.
+        finished = once if inner != self.arch.memories[-1].name else 0 * once
+        sides = (outer, sum_bits_at_outer, once), (inner, sum_bits_at_inner, finished)
+        return tuple(
+            (name, tuple(float(bits[0]) for bits in bits_at(self.arch, tensor, visits, once, done)))  # type: ignore[misc]
+            for name, bits_at, done in sides
+        )
 
     def counted(
         self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int

@@ -30,6 +30,9 @@ def _machine(rng: random.Random) -> Architecture:
         clock_hz=1e9,
         word_bits=rng.choice([8, 16]),
         reuse=rng.choice(["at_node", "across_levels"]),
+        partial_sum_bits=rng.choice([None, 24]),
+        first_read_elision=rng.random() < 0.5,
+        inner_drain_read=rng.random() < 0.5,
         footprint=rng.choice(["exact", "box"]),
         levels=tuple(levels),
         mac=Mac(energy_pj=0.5, per_cycle=1),
@@ -43,16 +46,19 @@ def test_products_are_what_is_counted(seed: int) -> None:
         arch = _machine(rng)
         upper = UpperNodes(WHOLE, arch)
         operation = rng.choice(WHOLE.operations)
-        tensor = rng.choice(operation.problem.operands).name
+        tensor = rng.choice(operation.problem.tensors).name
         dims = dict(operation.problem.dims)
         loops = tuple(
             (dim, rng.choice([n for n in range(2, dims[dim] + 1) if dims[dim] % n == 0]))
             for dim in rng.sample(sorted(dims), rng.randint(0, len(dims)))
         )
         depths = sorted(rng.randint(0, len(loops)) for _ in range(rng.randint(1, 2)))
-        chain = tuple((f"M{i + 1}", depth) for i, depth in enumerate(depths))
-        asked = operation.name, tensor, operation.problem.dims, loops, "M0", chain, 1
+        first = rng.choice([1, 2])
+        chain = tuple((f"M{first + i}", depth) for i, depth in enumerate(depths))
+        asked = operation.name, tensor, operation.problem.dims, loops, "M0", chain, rng.choice([1, 3])
         counted, found = upper.counted(*asked), upper.cost(*asked)
         assert found.energy_pj == pytest.approx(counted.energy_pj)
-        assert sorted(found.busy) == sorted(counted.busy)
+        assert [name for name, *_ in sorted(found.busy)] == [name for name, *_ in sorted(counted.busy)]
+        for (_, *ours), (_, *theirs) in zip(sorted(found.busy), sorted(counted.busy), strict=True):
+            assert ours == pytest.approx(theirs)
         assert (found.words, found.stays) == (counted.words, counted.stays)
