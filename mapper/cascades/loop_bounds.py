@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ...arch import Memory
 from ...cost_models.cost import tensor_tile_words
+from ...cost_models.sets import is_plain
 from ...ir import Cascade, Operation, Tensor
 from .parts import VisitedPart
 from .placing import Placing
@@ -85,14 +86,15 @@ class LoopBounds:
         """A node of an inner memory below so many loops, filled from, or drained to, an outer one."""
         one = user.problem.tensor(tensor)
         words = float(tensor_tile_words(one, self._sizes(user)))
-        passing = words * self._repeats(user, tensor, depth)
-        again = passing - words if one.is_output else np.zeros_like(passing)
+        again = self._comes_again(one, inner)
+        passing = words * (self._repeats(user, tensor, depth) if again else np.ones(self.trips.shape[1]))
+        returning = passing - words if one.is_output else np.zeros_like(passing)
         bits = self.memories.arch.width_bits(one)
         found = self._zero()
         if one.is_output:
             drained = passing * self.memories.arch.inner_drain_read
-            self._book(found, user, outer, bits * again, bits * passing)
-            self._book(found, user, inner, bits * drained, bits * again)
+            self._book(found, user, outer, bits * returning, bits * passing)
+            self._book(found, user, inner, bits * drained, bits * returning)
         else:
             self._book(found, user, outer, bits * passing, 0.0 * passing)
             self._book(found, user, inner, 0.0 * passing, bits * passing)
@@ -100,6 +102,12 @@ class LoopBounds:
         tile = words / np.prod(self.trips[:depth][moving], axis=0)
         found.energy[~self._fits(inner, user, one, tile * bits)] = INFINITE
         return found
+
+    def _comes_again(self, tensor: Tensor, inner: Memory) -> bool:
+        """Whether all words of a tensor come again as often as loops repeat them: not where a memory keeps whatever of
+        its tile the next step asks for, and that may be some of it."""
+        plain = all(is_plain(rank, self.memories.arch.footprint) for rank in tensor.ranks)
+        return tensor.is_output or inner.halo != "exact" or (plain and self.memories.arch.reuse != "at_node")
 
     def _far(self, user: Operation, tensor: str, home: Memory, repeats: Floats) -> Least:
         """What comes into branches from a home further out than the nearest memory."""

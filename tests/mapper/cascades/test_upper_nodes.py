@@ -10,7 +10,11 @@ from tilewright.arch import Architecture, Mac, Memory
 from tilewright.mapper.cascades.upper_nodes import UpperNodes
 from tilewright.workloads import cascade
 
-WHOLE = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[2*n,p]"], m=12, n=8, k=6, p=4)
+PRODUCTS = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[2*n,p]"], m=12, n=8, k=6, p=4)
+WINDOWS = cascade(
+    ["U[c,x,z] += X[c,2*x+r,3*z+t] * V[r,t,c]", "O[k,y,z] += U[c,y+2*s,z] * W[k,c,s]"],
+    {"c": 4, "x": 12, "z": 4, "r": 3, "t": 2, "k": 2, "y": 8, "s": 3},
+)
 
 
 def _machine(rng: random.Random) -> Architecture:
@@ -22,6 +26,7 @@ def _machine(rng: random.Random) -> Architecture:
             read_energy_pj=rng.choice([1.0, 2.5, 7.0]),
             write_energy_pj=rng.choice([1.0, 3.0]),
             overlaps=rng.random() < 0.5,
+            halo=rng.choice(["none", "innermost", "innermost", "exact"]),
         )
         for i in range(4)
     ]
@@ -42,10 +47,11 @@ def _machine(rng: random.Random) -> Architecture:
 @pytest.mark.parametrize("seed", range(4))
 def test_products_are_what_is_counted(seed: int) -> None:
     rng = random.Random(seed)
-    for _ in range(60):
+    for _ in range(90):
         arch = _machine(rng)
-        upper = UpperNodes(WHOLE, arch)
-        operation = rng.choice(WHOLE.operations)
+        whole = rng.choice([PRODUCTS, WINDOWS])
+        upper = UpperNodes(whole, arch)
+        operation = rng.choice(whole.operations)
         tensor = rng.choice(operation.problem.tensors).name
         dims = dict(operation.problem.dims)
         loops = tuple(
