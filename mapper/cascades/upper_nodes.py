@@ -80,7 +80,6 @@ class UpperNodes:
             (one.is_output or all(self._memories[memory].halo != "exact" for memory, _ in chain))
             and (plain or self._slides_simply(one, whole, loops, chain))
             and all(whole[dim] % trips == 0 for dim, trips in loops)
-            and not dict(self.cascade.operation(operation).pads).get(tensor)
             and not any(memory.block_bits for memory in self.arch.memories)
         )
 

@@ -12,8 +12,8 @@ from tilewright.workloads import cascade
 
 PRODUCTS = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[2*n,p]"], m=12, n=8, k=6, p=4)
 WINDOWS = cascade(
-    ["U[c,x,z] += X[c,2*x+r,3*z+t] * V[r,t,c]", "O[k,y,z] += U[c,y+2*s,z] * W[k,c,s]"],
-    {"c": 4, "x": 12, "z": 4, "r": 3, "t": 2, "k": 2, "y": 8, "s": 3},
+    ["U[c,x,z] += X[c,2*x+r,3*z+t] * V[r,t,c]", "O[k,y,z] += U[c,y+2*s,z] * W[k,c,s] pad U[0,1:1,0]"],
+    {"c": 4, "x": 12, "z": 4, "r": 3, "t": 2, "k": 2, "y": 10, "s": 3},
 )
 
 
