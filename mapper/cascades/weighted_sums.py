@@ -133,7 +133,8 @@ class WeightedSums:
 
     def _first_tree(self, search: TreeSearch, cutoff: float) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
-        that come to hand for its branches. It leaves less to look at, and is there when time runs out.
+        that come to hand for its branches, first of trees with one split alone, of which there are few. It leaves less
+        to look at, and is there when time runs out.
         What it learns of parts and branches stays its own: these are no proven answers."""
         if not isinstance(self.solver, ExactBranches):
             return None
@@ -141,14 +142,18 @@ class WeightedSums:
         solver = ExactBranches(
             self.question.cascade, self.question.arch, self.question.space, self.question.tiling, means, proves=False
         )
-        first: TreeSearch = self.tree_search(search.weights, search.wide_sums, search.fuse, solver=solver)
         best: FoundPart | None = None
-        try:
-            for names in self.orders():
-                best = first.whole(names, cutoff).found or best
-                cutoff = cutoff if best is None else first.weights.of(best.energy_pj, best.latency_cycles)
-        except OutOfMeans:
-            best = first.incumbent or best
+        for flat in (True, False):
+            first: TreeSearch = self.tree_search(
+                search.weights, search.wide_sums, search.fuse, solver=solver, flat=flat
+            )
+            try:
+                for names in self.orders():
+                    best = first.whole(names, cutoff).found or best
+                    cutoff = cutoff if best is None else first.weights.of(best.energy_pj, best.latency_cycles)
+            except OutOfMeans:
+                best = first.incumbent or best
+                break
         return best if best is not None and self.evaluated(best) is not None else None
 
     def tree_search(
@@ -158,8 +163,9 @@ class WeightedSums:
         fuse: Fuse | None = None,
         kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
         solver: ExactBranches | None = None,
+        flat: bool = False,
     ) -> Kind:
-        """A search; by another solver of single splits alone, and nothing that it comes to know is known to others."""
+        """A search; by another solver, nothing that it comes to know is known to others."""
         question = self.question
         return kind(
             question.cascade,
@@ -172,7 +178,7 @@ class WeightedSums:
             fuse or question.fuse,
             wide_sums,
             constraints=question.constraints,
-            flat=solver is not None,
+            flat=flat,
         )
 
     def orders(self) -> Iterator[tuple[str, ...]]:
