@@ -70,6 +70,12 @@ class WeightedSums:
             return TableBranches(question.cascade, question.arch)
         return ExactBranches(question.cascade, question.arch, question.space, question.tiling, self.means)
 
+    def use(self, means: Means) -> None:
+        """Go on with other means."""
+        self.means = means
+        if isinstance(self.solver, ExactBranches):
+            self.solver.means = means
+
     def least_of(self, weights: Weights) -> float:
         """What no tree weighs less than, without a search over trees."""
         return self._least_in(self.orders(), self.tree_search(weights))
@@ -133,14 +139,14 @@ class WeightedSums:
 
     def _first_tree(self, search: TreeSearch, cutoff: float) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
-        that come to hand for its branches, first of trees with one split alone, of which there are few. It leaves less
-        to look at, and is there when time runs out.
+        that come to hand for its branches, with perfect tiles, and first of trees with one split alone: there are fewer
+        of them. It leaves less to look at, and is there when time runs out.
         What it learns of parts and branches stays its own: these are no proven answers."""
         if not isinstance(self.solver, ExactBranches):
             return None
         means = self.means.share(FIRST_SHARE).at_most(FIRST_SECONDS)
         solver = ExactBranches(
-            self.question.cascade, self.question.arch, self.question.space, self.question.tiling, means, proves=False
+            self.question.cascade, self.question.arch, self.question.space, "perfect", means, proves=False
         )
         best: FoundPart | None = None
         for flat in (True, False):
