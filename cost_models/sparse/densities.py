@@ -25,8 +25,29 @@ from ...ir import TilewrightError
 Occupancy = Mapping[int, float]
 """Chances of every possible number of nonzero words."""
 
+EXACT = 2048
+"""Words of a tensor up to which chances come from whole numbers; beyond it from logarithms."""
+
 Shape = Sequence[int]
 """Extents of a tile, one per rank of the tensor."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is known of the nonzero words of a tile.
+
+    mean, empty  words on average, and the chance that there is none
+    least, most  words that there can be
+    """
+
+    mean: float
+    empty: float
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, occupancy: Occupancy) -> Words:
+        return cls(mean(occupancy), empty(occupancy), min(occupancy), max(occupancy))
 
 
 class Density(Protocol):
@@ -34,6 +55,10 @@ class Density(Protocol):
 
     def nonzeros(self, tile: Shape, tensor: Shape) -> Occupancy:
         """The chances of the numbers of nonzero words in a tile of a tensor."""
+        ...
+
+    def words(self, tile: Shape, tensor: Shape) -> Words:
+        """The same in brief, for tiles of any size."""
         ...
 
     def within(self, words: int, nonzeros: int) -> Density:
@@ -62,7 +87,20 @@ class Uniform:
 
     def nonzeros(self, tile: Shape, tensor: Shape) -> Occupancy:
         words = math.prod(tensor)
-        return hypergeometric(words, math.ceil(self.fraction * words - 1e-9), math.prod(tile))
+        return hypergeometric(words, self._nonzeros(words), math.prod(tile))
+
+    def words(self, tile: Shape, tensor: Shape) -> Words:
+        inside, every = math.prod(tile), math.prod(tensor)
+        there = self._nonzeros(every)
+        none = 0.0
+        if every <= EXACT:
+            none = math.comb(every - there, inside) / math.comb(every, inside)
+        elif inside <= every - there:
+            none = math.exp(_log_choose(every - there, inside) - _log_choose(every, inside))
+        return Words(inside * there / every, none, max(0, inside + there - every), min(inside, there))
+
+    def _nonzeros(self, words: int) -> int:
+        return math.ceil(self.fraction * words - 1e-9)
 
     def within(self, words: int, nonzeros: int) -> Density:
         return Uniform(nonzeros / words)
@@ -82,6 +120,9 @@ class Even:
         share = math.prod(tile) * self.fraction
         below = math.floor(share)
         return {below: 1.0 - (share - below)} | ({below + 1: share - below} if share > below else {})
+
+    def words(self, tile: Shape, tensor: Shape) -> Words:
+        return Words.of(self.nonzeros(tile, tensor))
 
     def within(self, words: int, nonzeros: int) -> Density:
         return Even(nonzeros / words)
@@ -113,6 +154,22 @@ class Structured:
                 total[count] = total.get(count, 0.0) + chance / len(starts)
         return total
 
+    def words(self, tile: Shape, tensor: Shape) -> Words:
+        extent, along = tile[self.rank], tensor[self.rank]
+        lines = math.prod(tile) // extent
+        every = [Words.of(self._along(s, min(s + extent, along), along)) for s in self._starts(extent, along)]
+        return Words(
+            mean=lines * math.fsum(line.mean for line in every) / len(every),
+            empty=math.fsum(line.empty**lines for line in every) / len(every),
+            least=lines * min(line.least for line in every),
+            most=lines * max(line.most for line in every),
+        )
+
+    def _starts(self, extent: int, along: int) -> range:
+        """Where tiles begin: of whole blocks one is like all others."""
+        whole = extent % self.block == 0 and along % extent == 0 and along % self.block == 0
+        return range(0, extent if whole else along, extent)
+
     def _along(self, start: int, stop: int, along: int) -> Occupancy:
         """The chances of a line of words from `start` to `stop`."""
         found: Occupancy = {0: 1.0}
@@ -140,6 +197,9 @@ class Banded:
 
     def nonzeros(self, tile: Shape, tensor: Shape) -> Occupancy:
         return Measured(self.mask(tensor)).nonzeros(tile, tensor)
+
+    def words(self, tile: Shape, tensor: Shape) -> Words:
+        return Words.of(self.nonzeros(tile, tensor))
 
     def mask(self, tensor: Shape) -> npt.NDArray[np.bool_]:
         """Where the nonzero words are."""
@@ -173,6 +233,9 @@ class Measured:
         found, times = np.unique(counts, return_counts=True)
         return {int(count): float(time) / counts.size for count, time in zip(found, times, strict=True)}
 
+    def words(self, tile: Shape, tensor: Shape) -> Words:
+        return Words.of(self.nonzeros(tile, tensor))
+
     def within(self, words: int, nonzeros: int) -> Density:
         return Uniform(nonzeros / words)
 
@@ -181,7 +244,7 @@ class Measured:
 def hypergeometric(words: int, nonzeros: int, tile: int) -> Occupancy:
     """Chances of k nonzero words in a tile: C(nonzeros, k) C(words - nonzeros, tile - k) / C(words, tile)."""
     least, most = max(0, tile + nonzeros - words), min(tile, nonzeros)
-    if words <= 2048:
+    if words <= EXACT:
         every = math.comb(words, tile)
         return {
             k: math.comb(nonzeros, k) * math.comb(words - nonzeros, tile - k) / every for k in range(least, most + 1)

@@ -8,10 +8,12 @@ the MAC, which holds nothing: there it is one word, or that of every instance wh
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from typing import Literal
 
+from ...arch import Architecture, Footprint
 from ...ir import Loop, Mapping, Tensor
 from ..boundaries import Boundary
 from ..sets import distinct_sums
@@ -35,33 +37,43 @@ class Saving:
     on: tuple[str, ...]
 
 
-def stay(mapping: Mapping, boundary: Boundary) -> dict[str, int]:
-    """Extents by dimension of what is touched while one access across a boundary serves."""
+def stay(mapping: Mapping, arch: Architecture, boundary: Boundary) -> tuple[int, ...]:
+    """Where the loops stand whose steps one access across a boundary serves.
+
+    Those further in; the loops in time inside the innermost one that moves the target, wherever that stands (all of
+    them pass the MAC, which holds nothing); and the loops over instances that share the access.
+    """
     target = boundary.tensor
-    items = mapping.nest.items
-    loops = [(i, loop) for i, loop in enumerate(items) if isinstance(loop, Loop) and loop.trips > 1]
-    between = [(i, loop) for i, loop in loops if boundary.outer_position <= i < boundary.inner_position]
-    movers = [i for i, loop in between if not loop.is_spatial and loop.dim in target.dims]
-    last = max(movers, default=boundary.outer_position)
+    loops = [(i, loop) for i, loop in enumerate(mapping.nest.items) if isinstance(loop, Loop) and loop.trips > 1]
+    above = [(i, loop) for i, loop in loops if i < boundary.inner_position]
+    last = max((i for i, loop in above if not loop.is_spatial and arch.loop_moves(loop.dim, target)), default=-1)
     shared = boundary.reduced if target.is_output else boundary.multicast
-    extents = dict.fromkeys(mapping.problem.dim_names, 1)
-    for i, loop in loops:
-        if i >= boundary.inner_position:
-            inside = True
-        elif i < boundary.outer_position:
-            inside = False
-        elif loop.is_spatial:
-            inside = loop.dim not in target.dims and i in shared
+    served = [i for i, _ in loops if i >= boundary.inner_position]
+    for i, loop in above:
+        if loop.is_spatial:
+            serves = loop.dim not in target.dims and i in shared
         else:
-            inside = boundary.inner is not None and i > last
-        extents[loop.dim] *= loop.trips if inside else 1
+            serves = boundary.inner is not None and i > last
+        if serves:
+            served.append(i)
+    return tuple(sorted(served))
+
+
+def extents_of(mapping: Mapping, positions: Iterable[int]) -> dict[str, int]:
+    """Extents by dimension of what some loops touch."""
+    extents = dict.fromkeys(mapping.problem.dim_names, 1)
+    for i in positions:
+        item = mapping.nest.items[i]
+        if isinstance(item, Loop):
+            extents[item.dim] *= item.trips
     return extents
 
 
-def box(tensor: Tensor, extents: MappingABC[str, int]) -> tuple[int, ...]:
-    """Extents of the box that a tile touches, by rank."""
+def box(tensor: Tensor, extents: MappingABC[str, int], footprint: Footprint = "box") -> tuple[int, ...]:
+    """Extents of the box that a tile touches, by rank; or how many places of each it touches."""
     return tuple(
-        distinct_sums(tuple(c for _, c in rank), tuple(extents[dim] for dim, _ in rank), "box") for rank in tensor.ranks
+        distinct_sums(tuple(c for _, c in rank), tuple(extents[dim] for dim, _ in rank), footprint)
+        for rank in tensor.ranks
     )
 
 
