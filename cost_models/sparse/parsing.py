@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from ...ir import Problem, Tensor, TilewrightError, did_you_mean
-from .densities import Banded, Density, Measured, Structured, Uniform
+from ...ir.errors import shown
+from .densities import Banded, Density, Even, Measured, Structured, Uniform
 
 _EXPECTED = "expected a fraction such as 0.35, N:M such as 2:4 or 2:4@K, band:WIDTH, or the path of a .npy file"
 _STRUCTURE = re.compile(r"([0-9]{1,6}):([0-9]{1,6})(?:@(.{1,60}))?")
@@ -17,29 +19,25 @@ _BAND = re.compile(r"band:([0-9]{1,9})")
 _FRACTION = re.compile(r"[0-9]{0,3}\.?[0-9]{0,30}(?:[eE]-?[0-9]{1,3})?")
 
 
-def parse_densities(given: Iterable[str] | Mapping[str, object], problem: Problem) -> dict[str, Density]:
+DensityLike = Density | float | str | npt.NDArray[np.generic]
+"""A density; a fraction; the text of one; or an array whose zeros count."""
+
+
+def parse_densities(given: Iterable[str] | Mapping[str, DensityLike], problem: Problem) -> dict[str, Density]:
     """The densities of a problem's operands, by tensor.
 
     given  texts `TENSOR=DENSITY`, or densities, or their texts, or fractions, by tensor
 
     Raises TilewrightError for an unknown tensor, an output, one that is given twice, and what is no density.
     """
-    if isinstance(given, Mapping):
-        pairs = [(str(name), value) for name, value in given.items()]
-    else:
-        pairs = []
-        for text in given:
-            name, sign, value = text.partition("=")
-            if not sign:
-                raise TilewrightError(f"found {text[:80]!r}, expected TENSOR=DENSITY such as W=2:4", where="density")
-            pairs.append((name.strip(), value.strip()))
+    pairs = list(given.items()) if isinstance(given, Mapping) else [_pair(text) for text in given]
     found: dict[str, Density] = {}
     for name, value in pairs:
-        where = f"density of {name[:80]}"
+        where = f"density of {str(name)[:80]}"
         if name in found:
             raise TilewrightError("given twice", where=where)
         tensor = _operand(name, problem, where)
-        found[name] = value if _is_density(value) else parse_density(str(value), tensor, problem, where)  # type: ignore[assignment]
+        found[name] = _density(value, tensor, problem, where)
         _check_shape(found[name], tensor, problem, where)
     return found
 
@@ -59,10 +57,10 @@ def parse_density(text: str, tensor: Tensor, problem: Problem, where: str) -> De
     if text.endswith(".npy"):
         return Measured(_array(Path(text), where))
     if not _FRACTION.fullmatch(text) or not any(c.isdigit() for c in text):
-        raise TilewrightError(f"found {text[:80]!r}, {_EXPECTED}", where=where)
+        raise TilewrightError(f"found {shown(text)}, {_EXPECTED}", where=where)
     fraction = float(text)
     if not 0.0 < fraction <= 1.0:
-        raise TilewrightError(f"found {text[:80]}, expected more than 0 and 1 at most", where=where)
+        raise TilewrightError(f"found {shown(text)}, expected more than 0 and 1 at most", where=where)
     return Uniform(fraction)
 
 
@@ -77,8 +75,19 @@ def density_text(density: Density, tensor: Tensor) -> str:
     return "measured"
 
 
-def _is_density(value: object) -> bool:
-    return hasattr(value, "nonzeros")
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise TilewrightError(f"found {shown(text)}, expected TENSOR=DENSITY such as W=2:4", where="density")
+    return name.strip(), value.strip()
+
+
+def _density(value: DensityLike, tensor: Tensor, problem: Problem, where: str) -> Density:
+    if isinstance(value, Uniform | Even | Structured | Banded | Measured):
+        return value
+    if isinstance(value, np.ndarray):
+        return Measured(value)
+    return parse_density(str(value), tensor, problem, where)
 
 
 def _operand(name: str, problem: Problem, where: str) -> Tensor:
@@ -90,7 +99,7 @@ def _operand(name: str, problem: Problem, where: str) -> Tensor:
             hint=f"give those of {' and '.join(names)}",
         )
     if name not in names:
-        raise TilewrightError(f"no operand {name[:80]!r}", where=where, hint=did_you_mean(name, names))
+        raise TilewrightError(f"no operand {shown(name)}", where=where, hint=did_you_mean(name, names))
     return problem.tensor(name)
 
 
@@ -105,7 +114,7 @@ def _rank(dim: str | None, tensor: Tensor, problem: Problem, where: str) -> int:
         return plain[reduced[0]]
     if dim not in plain:
         raise TilewrightError(
-            f"no rank {dim[:80]!r} of {tensor.name}", where=where, hint=did_you_mean(dim, list(plain))
+            f"no rank {shown(dim)} of {tensor.name}", where=where, hint=did_you_mean(dim, list(plain))
         )
     return plain[dim]
 
@@ -115,7 +124,7 @@ def _array(path: Path, where: str) -> np.ndarray:  # type: ignore[type-arg]
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError, EOFError) as error:
         reason = getattr(error, "strerror", None) or "it is no array of numbers"
-        message = f"{str(path)[:200]!r} cannot be read: {reason}"
+        message = f"{shown(str(path))} cannot be read: {reason}"
         raise TilewrightError(message, where=where, hint="numpy.save(path, array) writes one") from None
 
 

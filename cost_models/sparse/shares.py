@@ -19,8 +19,8 @@ from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...arch import Architecture, Memory
-from ...ir import Loop, Mapping, MappingError, Tensor, TilewrightError
+from ...arch import Architecture, Mac, Memory
+from ...ir import Loop, Mapping, MappingError, Problem, Tensor, TilewrightError
 from ..boundaries import Boundary, boundaries_of
 from .densities import Density, Structured, Words
 from .savings import Kind, box, extents_of, stay
@@ -56,8 +56,7 @@ class SparseMapping:
 
     def __post_init__(self) -> None:
         problem = self.mapping.problem
-        if len(problem.operands) != 2:
-            raise TilewrightError(f"{len(problem.operands)} operands, zeros are known of two", where=problem.name)
+        check_known(problem, self.arch)
         extents = extents_of(self.mapping, range(len(self.mapping.nest)))
         ragged = [dim for dim in problem.dim_names if extents[dim] != problem.sizes[dim]]
         if ragged:
@@ -66,12 +65,6 @@ class SparseMapping:
                 where="density",
                 hint="search with --tiling perfect",
             )
-        unknown = [("latency: with_fill", self.arch.latency == "with_fill")]
-        unknown += [(f"{m.name}.block", m.block_bits is not None) for m in self.arch.memories]
-        unknown += [(f"{f.name}.hop", f.hop_pj_per_bit > 0) for f in self.arch.fanouts]
-        for name, there in unknown:
-            if there:
-                raise TilewrightError(f"zeros are not known to {name}", where=self.arch.name, hint="leave it out")
 
     @cached_property
     def chains(self) -> dict[str, list[Boundary]]:
@@ -175,9 +168,7 @@ class SparseMapping:
 
     def _left_out(self, operand: Tensor) -> tuple[float, float]:
         """The chance that an operation is gated, and that it is skipped, for the zeros of an operand."""
-        mac = self.arch.mac
-        gated = 1.0 - self.density(operand) if operand.role in mac.gates else 0.0
-        skipped = self._skipped_at_mac(operand) if operand.role in mac.skips else 0.0
+        gated, skipped = zeros_at_mac(self.arch.mac, operand, self.densities[operand.name], self.density(operand))
         for other in self.mapping.problem.operands:
             if other is operand:
                 continue
@@ -189,12 +180,31 @@ class SparseMapping:
                     skipped = max(skipped, saved[1])
         return gated, skipped
 
-    def _skipped_at_mac(self, operand: Tensor) -> float:
-        if self.arch.mac.structure is None:
-            return 1.0 - self.density(operand)
-        kept, block = self.arch.mac.structure
-        density = self.densities[operand.name]
-        return 1.0 - kept / block if isinstance(density, Structured) and _fits(density, kept, block) else 0.0
+
+def check_known(problem: Problem, arch: Architecture) -> None:
+    """TilewrightError for a problem, or a switch of a machine, that zeros are not known to."""
+    if len(problem.operands) != 2:
+        raise TilewrightError(f"{len(problem.operands)} operands, zeros are known of two", where=problem.name)
+    unknown = [("latency: with_fill", arch.latency == "with_fill")]
+    unknown += [(f"{m.name}.block", m.block_bits is not None) for m in arch.memories]
+    unknown += [(f"{f.name}.hop", f.hop_pj_per_bit > 0) for f in arch.fanouts]
+    for name, there in unknown:
+        if there:
+            raise TilewrightError(f"zeros are not known to {name}", where=arch.name, hint="leave it out")
+
+
+def zeros_at_mac(mac: Mac, operand: Tensor, density: Density, nonzero: float) -> tuple[float, float]:
+    """Which part of the operations a MAC gates, and which it skips, for the zeros of an operand.
+
+    nonzero  words of all words of the operand
+    """
+    gated = 1.0 - nonzero if operand.role in mac.gates else 0.0
+    skipped = 1.0 - nonzero if operand.role in mac.skips else 0.0
+    if skipped and mac.structure is not None:
+        kept, block = mac.structure
+        fits = isinstance(density, Structured) and _fits(density, kept, block)
+        skipped = 1.0 - kept / block if fits else 0.0
+    return gated, skipped
 
 
 def _fits(density: Structured, kept: int, block: int) -> bool:
