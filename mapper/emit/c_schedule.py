@@ -86,16 +86,18 @@ class CSchedule:
         yield from self.scope_lines(self.program.body, "    ")
         yield "}"
 
-    def pointer_lines(self, array: Array, const: str, source: str, indent: str) -> Iterator[str]:
+    def pointer_lines(
+        self, array: Array, const: str, source: str, indent: str, restrict: str = "restrict "
+    ) -> Iterator[str]:
         """The array as one of as many axes as the tensor has."""
         rows, name = self.row_type(array), self.array[array]
         shown = " x ".join(str(array.shape[axis]) for axis in array.order) or "1"
         yield from c_comment(f"{array.memory} keeps {array.tensor}: {shown}", indent)
         if rows:
             cast = f"({const}element (*){rows})"
-            yield f"{indent}{const}element (*restrict {name}){rows} = {cast}{source};"
+            yield f"{indent}{const}element (*{restrict}{name}){rows} = {cast}{source};"
         else:
-            yield f"{indent}{const}element *restrict {name} = {source};"
+            yield f"{indent}{const}element *{restrict}{name} = {source};"
 
     def scope_lines(self, body: tuple[Statement, ...], indent: str) -> Iterator[str]:
         """A body with the large buffers that belong to it: to one thread, below the loop that threads share."""

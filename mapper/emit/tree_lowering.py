@@ -10,12 +10,12 @@ may see zeros around it, or have other dimensions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...arch import Architecture
 from ...cost_models.cascades import Way, fillers_of, ways_of
-from ...ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Place, Tensor
+from ...ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Pad, Place, Tensor
 from .loop_program import (
     Access,
     Affine,
@@ -40,12 +40,14 @@ class TreeProgram:
 
     inputs, outputs  arrays of the caller: tensors that no operation writes, and those that none reads
     body     loops, one or more in a body, around copies and points
+    places   where in the tree the node of each buffer stands
     """
 
     cascade: Cascade
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     body: tuple[Statement, ...]
+    places: Mapping[Array, Place]
 
 
 @dataclass(frozen=True)
@@ -115,10 +117,13 @@ class _OperationLowering(Lowering):
 class TreeLowering:
     """Arrays of all nodes, and the statements around them.
 
+    with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`)
+
     Raises MappingError for trees whose programs cannot be written yet.
     """
 
-    def __init__(self, fused: FusedMapping, arch: Architecture) -> None:
+    def __init__(self, fused: FusedMapping, arch: Architecture, *, with_margins: bool = False) -> None:
+        self.with_margins = with_margins
         self.fused, self.outermost = fused, arch.memories[0].name
         self.ways = ways_of(fused, arch)
         if any(way.made for way in self.ways.values()):
@@ -180,14 +185,12 @@ class TreeLowering:
         """A whole tensor, with the zeros around it that readers see."""
         cascade = self.fused.cascade
         array = replace(owner.array(tensor, position, None), is_local=tensor.name in cascade.intermediates)
-        extents, base = cascade.extents(tensor.name), [Affine()] * len(tensor.ranks)
-        pads = [[op.pad(tensor.name, i) for op in cascade.consumers.get(tensor.name, ())] for i in range(len(extents))]
-        if any(any(pad) for rank in pads for pad in rank) and not array.is_local:
+        margins = margins_of(cascade, tensor.name)
+        if any(map(any, margins)) and not array.is_local and not self.with_margins:
             raise self._refused(f"readers see other zeros around {tensor.name}: programs in C cannot be written yet")
-        base = [Affine.of(-max((before for before, _ in rank), default=0)) for rank in pads]
-        after = [max((more for _, more in rank), default=0) for rank in pads]
-        shape = [n - b.constant + more for n, b, more in zip(extents, base, after, strict=True)]
-        return _Tile(replace(array, shape=tuple(shape), steps=(1,) * len(shape)), tuple(base))
+        base = tuple(Affine.of(-before) for before, _ in margins)
+        shape = tuple(n + sum(zeros) for n, zeros in zip(cascade.extents(tensor.name), margins, strict=True))
+        return _Tile(replace(array, shape=shape, steps=(1,) * len(shape)), base)
 
     def _union(self, array: Array, place: Place, base: Index, at: Place) -> _Tile:
         """The array of an intermediate that changes at a place, with the zeros around the tile that readers see."""
@@ -258,7 +261,8 @@ class TreeLowering:
         whole = {tile.array.tensor.name: tile.array for tile in self.tiles.values() if not tile.array.is_local}
         inputs = tuple(whole[name] for name in cascade.tensors if name not in cascade.producers)
         outputs = tuple(whole[op.output.name] for op in cascade if op.output.name in whole)
-        return TreeProgram(cascade, inputs, outputs, self._body((), 0))
+        places = {tile.array: place for place, tile in self.tiles.items() if tile.array.is_local}
+        return TreeProgram(cascade, inputs, outputs, self._body((), 0), places)
 
     def _body(self, address: tuple[int, ...], number: int) -> tuple[Statement, ...]:
         tree = self.fused.tree.at(address)
@@ -291,13 +295,24 @@ def _spans(owner: _OperationLowering, tensor: Tensor, place: int) -> tuple[int, 
     return tuple(1 + sum(c * (most[dim] - 1) for dim, c in rank) for rank in tensor.ranks)
 
 
-def lower_tree(fused: FusedMapping, arch: Architecture) -> TreeProgram:
+def margins_of(cascade: Cascade, tensor: str) -> tuple[Pad, ...]:
+    """The most zeros that any reader sees before and after each rank of a tensor."""
+    readers = cascade.consumers[tensor]
+    pads = [[reader.pad(tensor, i) for reader in readers] for i in range(len(cascade.extents(tensor)))]
+    return tuple(
+        (max((low for low, _ in rank), default=0), max((high for _, high in rank), default=0)) for rank in pads
+    )
+
+
+def lower_tree(fused: FusedMapping, arch: Architecture, *, with_margins: bool = False) -> TreeProgram:
     """The scalar program of a fused mapping.
+
+    with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`)
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, and for trees whose
     programs cannot be written yet.
     """
-    return TreeLowering(fused, arch).program()
+    return TreeLowering(fused, arch, with_margins=with_margins).program()
 
 
 def loops_of(body: tuple[Statement, ...]) -> Iterator[For]:

@@ -5,6 +5,7 @@ tables.py       the `graph:` of a network file
 between.py      operations that do not multiply: additions, softmax, norms, pooling
 atoms.py        how a reader's dimensions lie in what it reads: heads, groups, flattening
 joining.py      occurrences that read one another as a cascade
+readings.py     what a cascade's tensors are in the network: who makes them, with which zeros around
 groups.py       which occurrences can be mapped as one
 specs.py        `expand+dw+project` and `conv1..conv3`: which occurrences a text means
 """
@@ -12,17 +13,21 @@ specs.py        `expand+dw+project` and `conv1..conv3`: which occurrences a text
 from .between import BETWEEN
 from .groups import OperationGroup, operation_groups
 from .joining import SOFTMAX_FORMS, SoftmaxForm, joined
-from .occurrences import NetworkGraph, Occurrence, Source
+from .occurrences import OUTSIDE, NetworkGraph, Occurrence, Source
+from .readings import CascadeTensor, cascade_tensors
 from .specs import chosen, is_joined
 
 __all__ = [
     "BETWEEN",
+    "OUTSIDE",
     "SOFTMAX_FORMS",
+    "CascadeTensor",
     "NetworkGraph",
     "Occurrence",
     "OperationGroup",
     "SoftmaxForm",
     "Source",
+    "cascade_tensors",
     "chosen",
     "is_joined",
     "joined",
