@@ -121,14 +121,13 @@ class CompiledNetwork(Shown):
 
     def weights(self, seed: int = 0) -> bytes:
         """The parameters of all operations, in the order of the program: doubles, the least significant byte first.
-        They are random numbers of a seed.
+        Those of an ONNX file are its own; a table has none, and random ones of a seed stand for them.
 
-        Raises MappingError for networks whose programs cannot be written.
+        Raises MappingError for networks whose programs cannot be written, ProblemError where parameters are missing.
         """
-        from .mapper.emit.network import exact_magnitude, seeded_weights, weights_bytes
+        from .mapper.emit.network import network_weights, weights_bytes
 
-        number = checks.whole(seed, "the seed", 0)
-        return weights_bytes(seeded_weights(self._program, exact_magnitude(self._program), number))
+        return weights_bytes(network_weights(self._program, checks.whole(seed, "the seed", 0)))
 
     @cached_property
     def _program(self) -> NetworkProgram:

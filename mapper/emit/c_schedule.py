@@ -147,7 +147,7 @@ class CSchedule:
         index = self._copied(statement.extents)
         outside = statement.source if isinstance(statement, Fill) else statement.target
         steps = statement.steps if isinstance(statement, Fill) else (1,) * len(index)
-        there = [_plus(self.text(at), i, step) for at, i, step in zip(statement.at, index, steps, strict=True)]
+        there = [plus(self.text(at), i, step) for at, i, step in zip(statement.at, index, steps, strict=True)]
         inner, outer = self.element(statement.buffer, index), self.element(outside, there)
         action = self.copied_text(statement, inner, outer)
         yield from self._box_lines(statement.buffer, statement.extents, action, indent)
@@ -239,7 +239,7 @@ def _unrolled(program: LoopProgram) -> Iterator[Variable]:
         yield loop.variable
 
 
-def _plus(at: str, index: str, step: int) -> str:
+def plus(at: str, index: str, step: int = 1) -> str:
     """The index of an element in the array that a tile is copied from."""
     if index == "0":
         return at

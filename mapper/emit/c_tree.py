@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator
 
 from ...arch import Architecture
-from ...ir import Cascade, FusedMapping, MappingError
+from ...ir import Cascade, FusedMapping
 from .c_direct import added, direct_lines, lying, point_text
 from .c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
-from .c_schedule import CSchedule
+from .c_schedule import CSchedule, plus
 from .c_text import c_comment, c_names
 from .c_tree_runtime import FUNCTIONS, TREE_MAIN
 from .exactness import largest_exact
-from .loop_program import Compute, Drain, Fill, Statement, Variable, Zero
+from .loop_program import Compute, Drain, Fill, Lowest, Statement, Variable
 from .tree_lowering import TreeProgram, buffers_of, loops_of, lower_tree
 
 
@@ -24,7 +24,6 @@ def emit_c_tree(fused: FusedMapping, arch: Architecture) -> str:
     Raises MappingError when a node or loop stands where the architecture has no place for it, and for trees whose
     programs cannot be written yet.
     """
-    check_maxima(fused.cascade)
     program = lower_tree(fused, arch)
     parts = [
         _header_lines(fused, arch),
@@ -41,20 +40,11 @@ def emit_c_tree(fused: FusedMapping, arch: Architecture) -> str:
     return "\n".join(line for part in parts for line in part)
 
 
-def check_maxima(cascade: Cascade) -> None:
-    """Zeros around a tensor, and what is below all numbers where its maxima begin, cannot stand in one array yet."""
-    for operation in cascade:
-        tensor, readers = operation.output.name, cascade.consumers.get(operation.output.name, ())
-        pads = [reader.pad(tensor, i) for reader in readers for i in range(len(operation.output.ranks))]
-        if operation.reduction == "max" and any(any(pad) for pad in pads):
-            raise MappingError(f"programs in C of zeros around maxima cannot be written yet: {tensor}")
-
-
 class CTree(CSchedule):
     """Names for everything in `run`, and its text."""
 
     def __init__(self, program: TreeProgram) -> None:
-        names = c_names()
+        names = self.fresh = c_names()
         self.tree = program
         self.names: dict[Variable, str] = {}
         for loop in loops_of(program.body):
@@ -88,6 +78,8 @@ class CTree(CSchedule):
         for statement in body:
             if isinstance(statement, Compute):
                 yield f"{indent}{self.combined(statement)}"
+            elif isinstance(statement, Lowest):
+                yield from self.lowest_lines(statement, indent)
             else:
                 yield from super().body_lines((statement,), indent)
 
@@ -100,10 +92,12 @@ class CTree(CSchedule):
         }
         return added(target, point_text(operation.expression, words), operation.output.name in self.maxima)
 
-    def zero_lines(self, statement: Zero, indent: str) -> Iterator[str]:
-        target = self.element(statement.array, self._copied(statement.extents))
-        value = "LOWEST" if statement.array.tensor.name in self.maxima else "0"
-        yield from self._box_lines(statement.array, statement.extents, f"{target} = {value};", indent)
+    def lowest_lines(self, statement: Lowest, indent: str) -> Iterator[str]:
+        """Loops over words where maxima begin."""
+        index = self._copied(statement.extents)
+        there = [plus(self.text(at), i) for at, i in zip(statement.at, index, strict=True)]
+        action = f"{self.element(statement.array, there)} = LOWEST;"
+        yield from self._box_lines(statement.array, statement.extents, action, indent)
 
     def copied_text(self, statement: Fill | Drain, inner: str, outer: str) -> str:
         if isinstance(statement, Drain):

@@ -24,9 +24,12 @@ from .loop_program import (
     Compute,
     Drain,
     Fill,
+    Finish,
     For,
     Index,
+    Lowest,
     Statement,
+    TensorFinish,
     Variable,
     Zero,
 )
@@ -118,12 +121,20 @@ class TreeLowering:
     """Arrays of all nodes, and the statements around them.
 
     with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`)
+    finishes      of tensors that operations write, what is done with their words
 
     Raises MappingError for trees whose programs cannot be written yet.
     """
 
-    def __init__(self, fused: FusedMapping, arch: Architecture, *, with_margins: bool = False) -> None:
-        self.with_margins = with_margins
+    def __init__(
+        self,
+        fused: FusedMapping,
+        arch: Architecture,
+        *,
+        with_margins: bool = False,
+        finishes: Mapping[str, TensorFinish] | None = None,
+    ) -> None:
+        self.with_margins, self.finishes = with_margins, finishes or {}
         self.fused, self.outermost = fused, arch.memories[0].name
         self.ways = ways_of(fused, arch)
         if any(way.made for way in self.ways.values()):
@@ -225,13 +236,17 @@ class TreeLowering:
         around = self.around.setdefault(owner.way.place(home), _Around())
         if local:
             around.before.append(Allocate(tile.array))
+        inside = self.access(owner, tensor, tile, home)
+        extents = owner.extents(tile.array, home)
         if tensor.is_output:
-            around.before.append(Zero(tile.array, tuple(map(Affine.of, tile.array.shape))))
+            is_maximum, whole = owner.operation.reduction == "max", tuple(map(Affine.of, tile.array.shape))
+            if not is_maximum or extents != whole:  # zeros around maxima stay zeros
+                around.before.append(Zero(tile.array, whole))
+            if is_maximum:
+                around.before.append(Lowest(tile.array, inside, extents))
         outer = self._outer(owner, tensor, position)
         if outer is None:
             return
-        inside = self.access(owner, tensor, tile, home)
-        extents = owner.extents(tile.array, home)
         at = self.access(owner, tensor, outer, home)
         if tensor.is_output:
             if any(index != Affine() for index in inside):
@@ -262,7 +277,13 @@ class TreeLowering:
         inputs = tuple(whole[name] for name in cascade.tensors if name not in cascade.producers)
         outputs = tuple(whole[op.output.name] for op in cascade if op.output.name in whole)
         places = {tile.array: place for place, tile in self.tiles.items() if tile.array.is_local}
-        return TreeProgram(cascade, inputs, outputs, self._body((), 0), places)
+        last = tuple(
+            Finish(array, start, tuple(map(Affine.of, array.shape)), start, self.finishes[array.tensor.name])
+            for array in outputs
+            if array.tensor.name in self.finishes
+            for start in [(Affine(),) * len(array.shape)]
+        )
+        return TreeProgram(cascade, inputs, outputs, (*self._body((), 0), *last), places)
 
     def _body(self, address: tuple[int, ...], number: int) -> tuple[Statement, ...]:
         tree = self.fused.tree.at(address)
@@ -270,12 +291,29 @@ class TreeLowering:
         if number < len(tree.items):
             inner = self._item((address, number), self._body(address, number + 1))
         elif tree.branches:
-            parts = [self._body((*address, i), 0) for i in range(len(tree.branches))]
+            parts = [(*self._body((*address, i), 0), *self._finished((*address, i))) for i in range(len(tree.branches))]
             inner = tuple(statement for part in parts for statement in part)
         else:
             assert tree.operation is not None
             inner = (self._points(self.of[tree.operation]),)
         return (*around.before, *inner, *around.after)
+
+    def _finished(self, branch: tuple[int, ...]) -> Iterator[Statement]:
+        """What is done with the words of intermediates that are complete behind a branch: those that pass from it to
+        another one. Of a tile of which each visit makes a part, it is that part."""
+        cascade, leaves = self.fused.cascade, set(self.fused.tree.at(branch).leaves())
+        for tensor, finish in self.finishes.items():
+            producer = cascade.producers[tensor]
+            if not cascade.consumers[tensor] or producer.name not in leaves:
+                continue
+            exchanges = [self.fused.exchange(tensor, reader.name) for reader in cascade.consumers[tensor]]
+            place = max(exchanges, key=lambda one: (len(one[0]), one[1]))
+            if place[0] == branch[:-1]:
+                owner, tile = self.of[producer.name], self.tiles[place]
+                at = owner.position((branch, 0))
+                first = self.access(owner, producer.output, tile, at)
+                position = owner.base(producer.output, at)
+                yield Finish(tile.array, first, owner.extents(tile.array, at), position, finish)
 
     def _item(self, place: Place, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
         """A loop around a body; nodes are in the statements around places."""
@@ -304,15 +342,22 @@ def margins_of(cascade: Cascade, tensor: str) -> tuple[Pad, ...]:
     )
 
 
-def lower_tree(fused: FusedMapping, arch: Architecture, *, with_margins: bool = False) -> TreeProgram:
+def lower_tree(
+    fused: FusedMapping,
+    arch: Architecture,
+    *,
+    with_margins: bool = False,
+    finishes: Mapping[str, TensorFinish] | None = None,
+) -> TreeProgram:
     """The scalar program of a fused mapping.
 
     with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`)
+    finishes      of tensors that operations write, what is done with their words once they are complete
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, and for trees whose
     programs cannot be written yet.
     """
-    return TreeLowering(fused, arch, with_margins=with_margins).program()
+    return TreeLowering(fused, arch, with_margins=with_margins, finishes=finishes).program()
 
 
 def loops_of(body: tuple[Statement, ...]) -> Iterator[For]:

@@ -1,6 +1,7 @@
 """The graph of a network: which layer reads which, and what is done between layers; cascades of parts of it.
 
 occurrences.py  what a graph is made of, and its names
+meaning.py      what a network computes beyond what its operations cost
 tables.py       the `graph:` of a network file
 between.py      operations that do not multiply: additions, softmax, norms, pooling
 atoms.py        how a reader's dimensions lie in what it reads: heads, groups, flattening
@@ -13,20 +14,29 @@ specs.py        `expand+dw+project` and `conv1..conv3`: which occurrences a text
 from .between import BETWEEN
 from .groups import OperationGroup, operation_groups
 from .joining import SOFTMAX_FORMS, SoftmaxForm, joined
+from .meaning import WORD, Finish, FinishParameter, NetworkMeaning, StoredOperand, Values
 from .occurrences import OUTSIDE, NetworkGraph, Occurrence, Source
-from .readings import CascadeTensor, cascade_tensors
+from .readings import CascadeParameter, CascadeTensor, cascade_parameters, cascade_tensors
 from .specs import chosen, is_joined
 
 __all__ = [
     "BETWEEN",
     "OUTSIDE",
     "SOFTMAX_FORMS",
+    "WORD",
+    "CascadeParameter",
     "CascadeTensor",
+    "Finish",
+    "FinishParameter",
     "NetworkGraph",
+    "NetworkMeaning",
     "Occurrence",
     "OperationGroup",
     "SoftmaxForm",
     "Source",
+    "StoredOperand",
+    "Values",
+    "cascade_parameters",
     "cascade_tensors",
     "chosen",
     "is_joined",

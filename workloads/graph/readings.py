@@ -26,6 +26,32 @@ class CascadeTensor:
     before: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class CascadeParameter:
+    """A tensor of a cascade that is a parameter.
+
+    occurrence  whose
+    operand     which of the operands of its problem
+    """
+
+    occurrence: str
+    operand: str
+
+
+def cascade_parameters(
+    graph: NetworkGraph, occurrences: Sequence[Occurrence], cascade: Cascade, *, softmax: SoftmaxForm = "parts"
+) -> dict[str, CascadeParameter]:
+    """By its name in the cascade that these occurrences make (`joined`), every parameter."""
+    found = {}
+    members = [member for occurrence in occurrences for member in members_of(graph, occurrence, softmax)]
+    for member, operation in zip(members, cascade, strict=True):
+        read = {one.operand for one in member.reads}
+        for own, tensor in zip(member.operation.problem.operands, operation.problem.operands, strict=True):
+            if own.name not in read:
+                found[tensor.name] = CascadeParameter(member.key, own.name)
+    return found
+
+
 def cascade_tensors(
     graph: NetworkGraph, occurrences: Sequence[Occurrence], cascade: Cascade, *, softmax: SoftmaxForm = "parts"
 ) -> dict[str, CascadeTensor]:

@@ -9,12 +9,12 @@ from ....ir import Operation
 from ..c_direct import direct_lines
 from ..c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
 from ..c_text import c_comment, c_names, c_string
-from ..c_tree import check_maxima
 from ..c_tree_runtime import FUNCTIONS
-from ..exactness import largest_exact
 from .addresses import ArenaKey
+from .c_finish import finish_function
 from .c_group import CGroup
 from .c_runtime import NETWORK_MAIN
+from .exact import exact_magnitude
 from .program import (
     LINE,
     GroupCall,
@@ -37,11 +37,7 @@ _INCLUDES = HEAD.replace("#include <stdint.h>", "#include <math.h>\n#include <st
 def emit_c_network(program: NetworkProgram) -> str:
     """The text of a C99 file with `run(inputs, weights, outputs, arena)`, which executes the groups on doubles without
     allocating anything, and a `main` that checks it against the operations done one after the other.
-
-    Raises MappingError for groups whose programs in C cannot be written yet.
     """
-    for call in program.calls:
-        check_maxima(call.cascade)
     members = _members(program)
     parts = [
         _header_lines(program),
@@ -58,11 +54,6 @@ def emit_c_network(program: NetworkProgram) -> str:
         [CLOCKS, NETWORK_MAIN],
     ]
     return "\n".join(line for part in parts for line in part)
-
-
-def exact_magnitude(program: NetworkProgram) -> int:
-    """The largest magnitude of inputs and parameters with which all results are exact; 0 where there is none."""
-    return largest_exact([(operation, call.keys) for call in program.calls for operation in call.cascade])
 
 
 # ---- what the file says of itself ------------------------------------------------------------------------------------
@@ -168,6 +159,7 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
                 yield f"    {copies[one.made, one.before, one.shape]}({place(one.key)}, {there});"
                 given.append(there)
         given += [place(key) for key in call.outputs]
+        given += [f"weights + {w.offset}" for done in call.finished.values() for w in done.parameters]
         needs_scratch = scratch_height(call.program, program.arch)
         scratch = f"arena->{memory} + {program.offset(scratch_buffer(call.number))}" if needs_scratch else "NULL"
         yield f"    group{call.program.number}({', '.join([*given, 'arena', scratch])});"
@@ -198,6 +190,15 @@ def _direct_lines(program: NetworkProgram) -> Iterator[str]:
                 yield from _direct_of(call, operation, functions[body])
             tensors = (*operation.problem.operands, operation.output)
             calls.append(f"    {functions[body]}({', '.join(place(call.keys[t.name]) for t in tensors)});")
+            done = call.finished.get(operation.output.name)
+            if done is not None:
+                extents = call.cascade.extents(operation.output.name)
+                body = "\n".join(finish_function("FUNCTION", done.finish, extents))
+                if body not in functions:
+                    functions[body] = f"finish{len(functions)}"
+                    yield from finish_function(functions[body], done.finish, extents)
+                given = [place(call.keys[operation.output.name]), *(f"weights + {w.offset}" for w in done.parameters)]
+                calls.append(f"    {functions[body]}({', '.join(given)});")
     yield "static void direct(const element *const inputs[], const element *weights, element *const made[])"
     yield "{"
     yield "    (void)weights;"

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from ....arch import Architecture
-from ....ir import Cascade, MappingError, Operation
-from ....workloads.graph import CascadeTensor, NetworkGraph, Occurrence, cascade_tensors
-from ...memory_plan import BufferSet, LiveBuffer, MemoryPlan
-from ...segmentation import NetworkAnswer, Segment
+from ....ir import Cascade, Operation
+from ....workloads.graph import Values
+from ...memory_plan import MemoryPlan
+from ...segmentation import Segment
 from ..c_direct import Lying, lying
-from ..lifetimes import tightened
-from ..loop_program import Statement
-from ..tree_lowering import TreeProgram, lower_tree, margins_of
-from .addresses import Addresses, ArenaKey, group_addresses, plan_elements
+from ..loop_program import Statement, TensorFinish
+from ..tree_lowering import TreeProgram
+from .addresses import Addresses, ArenaKey
 
 LINE = 8
 """Elements of a cache line, at which tensors between groups begin."""
@@ -54,23 +56,45 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Stored:
+    """Words of a parameter that a model states.
+
+    value  its name there
+    take   which of its words, in the order of the program's
+    """
+
+    value: str
+    take: np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True)
 class Weight:
     """A parameter of an operation.
 
-    name    of the occurrence, and of the operand there
+    name    of the group, and of the tensor there
     shape   of its axes
     offset  of its first word among those of all parameters
     terms   that are summed up in every word of the operation's output
+    stored  its words, where a model states them
     """
 
     name: str
     shape: tuple[int, ...]
     offset: int
     terms: int
+    stored: Stored | None = None
 
     @property
     def words(self) -> int:
         return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a group does with the words of a tensor that it writes, and the parameters of that."""
+
+    finish: TensorFinish
+    parameters: tuple[Weight, ...]
 
 
 @dataclass(frozen=True)
@@ -79,6 +103,7 @@ class GroupProgram:
 
     number     of the first such group, from 1
     segment    that group
+    finishes   what is done with the words of its tensors
     tree       its program
     body       with buffers that begin as late as they can
     addresses  of its buffers
@@ -86,6 +111,7 @@ class GroupProgram:
 
     number: int
     segment: Segment
+    finishes: Mapping[str, TensorFinish]
     tree: TreeProgram
     body: tuple[Statement, ...]
     addresses: Mapping[ArenaKey, Addresses]
@@ -101,6 +127,7 @@ class GroupCall:
     keys     by the name of a tensor in the cascade: who makes it, or the name of the parameter
     inputs   in the order of the program's
     outputs  who makes them: in the order of the program's
+    finished by the name of a tensor in the cascade, what is done with its words
     """
 
     number: int
@@ -109,6 +136,7 @@ class GroupCall:
     keys: Mapping[str, str]
     inputs: tuple[Reading | Weight, ...]
     outputs: tuple[str, ...]
+    finished: Mapping[str, Finished]
 
     def layout(self, operation: Operation) -> dict[str, Lying]:
         """How the tensors of one of its operations lie, each as it was made."""
@@ -136,6 +164,7 @@ class NetworkProgram:
     weights  of all operations
     calls    groups in the order in which they run
     plan     of what lies between groups, and in the outermost memory inside them, by `tensor_buffer` and such
+    values   reads the parameters that a model states; None: they are seeded
     """
 
     network: str
@@ -146,6 +175,7 @@ class NetworkProgram:
     weights: tuple[Weight, ...]
     calls: tuple[GroupCall, ...]
     plan: MemoryPlan
+    values: Values | None = None
 
     @property
     def programs(self) -> list[GroupProgram]:
@@ -181,142 +211,3 @@ def scratch_height(program: GroupProgram, arch: Architecture) -> int:
     """Elements that a group keeps in the outermost memory for itself."""
     addresses = program.addresses.get((arch.memories[0].name, ()))
     return addresses.height if addresses else 0
-
-
-def network_program(answer: NetworkAnswer) -> NetworkProgram:
-    """The program of a compiled network.
-
-    Raises MappingError for what is made in a way that is no operation, all of it named, and for groups whose programs
-    cannot be written yet.
-    """
-    return _Assembly(answer).program()
-
-
-class _Assembly:
-    """One use for one network."""
-
-    def __init__(self, answer: NetworkAnswer) -> None:
-        self.answer, self.arch = answer, answer.question.arch
-        self.graph: NetworkGraph = answer.question.graph
-        self.words: dict[str, int] = {}
-        self.weights: list[Weight] = []
-        self.programs: dict[int, GroupProgram] = {}
-
-    def program(self) -> NetworkProgram:
-        self._check_known()
-        calls = [
-            self._call(number, segment)
-            for number, segment in enumerate(self.answer.segments)
-            if segment.answer is not None
-        ]
-        made = {call.keys[operation.output.name] for call in calls for operation in call.cascade}
-        read = {reading.key for call in calls for reading in _readings(call)}
-        inputs = tuple(dict.fromkeys(r.key for call in calls for r in _readings(call) if r.key not in made))
-        outputs = tuple(key for call in calls for key in call.outputs if key not in read)
-        return NetworkProgram(
-            self.graph.network,
-            self.arch,
-            inputs,
-            outputs,
-            self.words,
-            tuple(self.weights),
-            tuple(calls),
-            self._plan(calls, {*inputs, *outputs}),
-        )
-
-    def _check_known(self) -> None:
-        outside = [name for segment in self.answer.segments if segment.answer is None for name in segment.names]
-        unknown = [self.graph.shown(one) for one in self._occurrences(outside) if one.sources]
-        if unknown:
-            message = f"how {', '.join(unknown)} come{'s' * (len(unknown) == 1)} from what is read there is not stated"
-            hint = "a program needs layers, and additions, products, norms, softmax and pooling between them"
-            raise MappingError(message, where=self.graph.network, hint=hint)
-
-    def _occurrences(self, names: Sequence[str]) -> list[Occurrence]:
-        return [self.graph.by_name[name] for name in names]
-
-    def _call(self, number: int, segment: Segment) -> GroupCall:
-        assert segment.answer is not None
-        cascade = segment.answer.mapping.cascade
-        tensors = cascade_tensors(self.graph, self._occurrences(segment.names), cascade)
-        keys: dict[str, str] = {name: tensor.key for name, tensor in tensors.items()}
-        inputs: list[Reading | Weight] = []
-        for name in cascade.tensors:
-            extents = cascade.extents(name)
-            if name in cascade.producers:
-                self._see(keys[name], extents)
-            elif name in tensors:
-                tensor = tensors[name]
-                self._see(tensor.key, tensor.made)
-                inputs.append(_reading(tensor, cascade, name))
-            else:
-                weight = self._weight(cascade, name, segment, extents)
-                keys[name] = weight.name
-                inputs.append(weight)
-        program = self._group(segment)
-        outputs = tuple(op.output.name for op in cascade if not cascade.consumers[op.output.name])
-        return GroupCall(number + 1, program, cascade, keys, tuple(inputs), tuple(keys[name] for name in outputs))
-
-    def _see(self, key: str, shape: Sequence[int]) -> None:
-        """Note the words of a tensor, which are the same wherever it is met."""
-        words = math.prod(shape)
-        if self.words.setdefault(key, words) != words:
-            message = f"{key} has {self.words[key]} words in one group and {words} in another"
-            hint = f"state its shape by an entry of the graph: {{name: {key}, op: outside, shape: [...]}}"
-            raise MappingError(message, where=self.graph.network, hint=hint)
-
-    def _weight(self, cascade: Cascade, tensor: str, segment: Segment, shape: tuple[int, ...]) -> Weight:
-        reader = cascade.consumers[tensor][0]
-        terms = math.prod(reader.problem.sizes[dim] for dim in reader.reduced_dims)
-        last = self.weights[-1] if self.weights else None
-        name = f"{'+'.join(segment.names)}: {tensor}"
-        self.weights.append(Weight(name, shape, last.offset + last.words if last else 0, terms))
-        return self.weights[-1]
-
-    def _group(self, segment: Segment) -> GroupProgram:
-        """The program of a group, or of the first one that is alike."""
-        first = self.answer.segments[segment.alike]
-        if segment.alike not in self.programs:
-            assert first.answer is not None
-            try:
-                tree = lower_tree(first.answer.mapping, self.arch, with_margins=True)
-            except MappingError as error:
-                where = f"{self.graph.network}: {' + '.join(first.names)}"
-                hint = "compile it with --fuse whole: groups then have no shared loops"
-                raise MappingError(error.message, where=where, hint=hint) from None
-            body = tightened(tree.body)
-            addresses = group_addresses(first, self.arch, body, tree.places)
-            self.programs[segment.alike] = GroupProgram(segment.alike + 1, first, tree, body, addresses)
-        return self.programs[segment.alike]
-
-    def _plan(self, calls: Sequence[GroupCall], given: set[str]) -> MemoryPlan:
-        """Addresses of all that lies in the outermost memory but the caller's arrays; a moment is a group."""
-        begin: dict[str, int] = {}
-        end: dict[str, int] = {}
-        buffers = []
-        for moment, call in enumerate(calls):
-            for reading in _readings(call):
-                end[reading.key] = moment + 1
-                if not reading.is_as_made:
-                    name, size = padded_buffer(call.number, reading.key), math.prod(reading.shape)
-                    buffers.append(LiveBuffer(name, moment, moment + 1, size, LINE))
-            for key in call.outputs:
-                begin[key] = moment
-            size = scratch_height(call.program, self.arch)
-            if size:
-                buffers.append(LiveBuffer(scratch_buffer(call.number), moment, moment + 1, size, LINE))
-        for key, moment in begin.items():
-            if key not in given:
-                buffers.append(LiveBuffer(key, moment, end[key], self.words[key], LINE))
-        return plan_elements(BufferSet(tuple(buffers)))
-
-
-def _reading(tensor: CascadeTensor, cascade: Cascade, name: str) -> Reading:
-    margins = margins_of(cascade, name)
-    shape = tuple(extent + sum(zeros) for extent, zeros in zip(cascade.extents(name), margins, strict=True))
-    before = tuple(own + low for own, (low, _) in zip(tensor.before, margins, strict=True))
-    return Reading(tensor.key, tensor.made, before, shape, tensor.before)
-
-
-def _readings(call: GroupCall) -> Iterator[Reading]:
-    return (one for one in call.inputs if isinstance(one, Reading))
