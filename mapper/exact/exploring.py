@@ -51,7 +51,7 @@ class Exploring:
     def dive_first(self) -> None:
         """Dive into the most promising placements."""
         for item in self._first_placements():
-            far_off = self._effort.far_off * self.frontier.bound < self._cutoff < float("inf")
+            far_off = bool(self.finishing.best) and self._effort.far_off * self.frontier.bound < self._cutoff
             if not far_off:
                 self._dive_into(self.plans.start(item.outline, self._cutoff))
 
