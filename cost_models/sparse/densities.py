@@ -5,8 +5,8 @@ asked of a density is the chance of every number of nonzero words in a tile (`no
 chance that the tile is empty, and the most that it can hold. All are exact but for the rounding of floats.
 
 Sources: the hypergeometric tile and the tile of even density are those of Sparseloop (Wu et al., "Sparseloop: An
-Analytical Approach To Sparse Tensor Accelerator Modeling", MICRO 2022, section 5.3.2); N:M is that of NVIDIA's A100
-(Mishra et al., "Accelerating Sparse Deep Neural Networks", 2021, section 3).
+Analytical Approach To Sparse Tensor Accelerator Modeling", MICRO 2022); N:M is that of NVIDIA's A100
+(Mishra et al., "Accelerating Sparse Deep Neural Networks", 2021).
 """
 
 from __future__ import annotations
