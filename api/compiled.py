@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from .arch import Architecture
 from .arguments import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from .mapper.cascades import CascadeQuestion, Fuse
     from .mapper.emit import Verification
+    from .mapper.emit.network import NetworkProgram
     from .stored import Note
 
 GROUP_SECONDS = 10.0
@@ -48,6 +50,9 @@ GROUP_SECONDS = 10.0
 
 Watch = Callable[[int, int], None]
 """Called with how many groups have been searched, and how many more there may be at most."""
+
+NetworkForm = Literal["c"]
+"""A form of a program for the whole network."""
 
 _FILES = ("plan.json", "network.html")
 
@@ -101,6 +106,46 @@ class CompiledNetwork(Shown):
         Raises MappingError when no program can be written for a group.
         """
         return [result.verify(seed) for _, result in self._different()]
+
+    def emit(self, form: NetworkForm = "c") -> str:
+        """One program for the whole network: `c` one file of C99 with `run(inputs, weights, outputs, arena)` on
+        doubles, which allocates nothing: every tile lies at its planned address, and what passes between groups in one
+        more arena. Its `main` reads `weights()` from a file and compares the outputs with plain loops.
+
+        Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written.
+        """
+        check_choice("form", form, get_args(NetworkForm))
+        from .mapper.emit.network import emit_c_network
+
+        return emit_c_network(self._program)
+
+    def weights(self, seed: int = 0) -> bytes:
+        """The parameters of all operations, in the order of the program: doubles, the least significant byte first.
+        Those of an ONNX file are its own; a table has none, and random ones of a seed stand for them.
+
+        Raises MappingError for networks whose programs cannot be written, ProblemError where parameters are missing.
+        """
+        from .mapper.emit.network import network_weights, weights_bytes
+
+        return weights_bytes(network_weights(self._program, checks.whole(seed, "the seed", 0)))
+
+    @cached_property
+    def _program(self) -> NetworkProgram:
+        from .mapper.emit.network import network_program
+
+        return network_program(self.answer)
+
+    def save_program(self, folder: str | os.PathLike[str], form: NetworkForm = "c") -> tuple[Path, ...]:
+        """Write network.c and weights.bin, which it reads; return their paths.
+
+        Raises TilewrightError as `emit` does, and when the folder or a file cannot be written.
+        """
+        from .mapper.emit.network import WEIGHTS_FILE
+        from .report.files import write_bytes
+
+        text, weights = self.emit(form), self.weights()
+        place = prepare_folder(folder, ("network.c", WEIGHTS_FILE))
+        return write_file(place / "network.c", text), write_bytes(place / WEIGHTS_FILE, weights)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write plan.json, network.html, and for each group (of equal ones the first) a folder with mapping.json,

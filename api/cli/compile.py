@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
@@ -34,6 +34,8 @@ from .problems import sizes_of_symbols
 from .terminal import noting_interrupts, progress, say, show_document, show_page, status
 
 if TYPE_CHECKING:
+    from ..compiled import CompiledNetwork, NetworkForm
+    from ..ir import MappingError
     from ..mapper.cascades import Fuse
 
 
@@ -74,10 +76,22 @@ def compile_network(
     widths: WidthsOption = "file",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write plan.json, network.html and a folder for each group there."),
+        typer.Option(
+            metavar="DIR",
+            help="Write plan.json, network.html and a folder for each group there. With --emit, a folder of the "
+            "network's name unless given.",
+        ),
     ] = None,
     json: JsonOption = False,
     _quiet: QuietOption = False,
+    emit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORM",
+            autocompletion=completions.words("c"),
+            help="Also write one program for the whole network: c, a C99 file that checks itself, and its parameters.",
+        ),
+    ] = None,
     verify: Annotated[
         bool,
         typer.Option("--verify", help="Run the numpy program of every group and compare; of equal ones the first."),
@@ -91,13 +105,13 @@ def compile_network(
 
     \b
     tilewright compile mobilenet_v2 --arch eyeriss --out build/mobilenet
+    tilewright compile mobilenet_v2 --arch eyeriss --emit c --out build/mobilenet
     tilewright compile model.onnx --arch my_npu.yaml --dim batch=1 --objective latency --group 3
     """
     from ..arguments import limits_of
     from ..compiled import CompiledNetwork, network_question
     from ..compiled import compiled as answer_of
     from ..report.network_plan import network_plan_document, network_plan_page
-    from ..results import prepare_folder
     from ..workloads import load_network
 
     if no_cache:
@@ -107,8 +121,7 @@ def compile_network(
     limits = limits_of(time_limit, memory_limit)
     machine = architecture_named(arch, set_fields)
     question = network_question(found, machine, objective, *kinds, cast("Fuse", fuse), group, limits)
-    if out is not None:
-        prepare_folder(out)
+    out = _folder(out, emit, found.name)
     with noting_interrupts() as interrupts, progress("searching groups") as announce:
 
         def watch(done: int, left: int) -> None:
@@ -118,13 +131,40 @@ def compile_network(
     if interrupts:
         say("interrupted: this is the best of what was found so far; the same command searches to the end")
     result = CompiledNetwork(found.name, machine, answer)
-    files = result.save(out) if out is not None else ()
+    files, refused = _saved(result, out, emit)
     if json:
         show_document(network_plan_document(answer))
     else:
         show_page(network_plan_page(answer, files))
+    if refused is not None:
+        raise refused
     if verify:
         with status("running the programs of all groups"):
             verified = result.verify()
         for one in verified:
             say_verified(one, quiet=json)
+
+
+def _folder(out: Path | None, emit: str | None, network: str) -> Path | None:
+    """Where files go, made if need be: what `--out` says, or the network's name where a program is asked for."""
+    from ..arguments import check_choice
+    from ..compiled import NetworkForm
+    from ..results import prepare_folder
+
+    if emit is not None:
+        check_choice("--emit", emit, get_args(NetworkForm))
+        out = out or Path(network)
+    return None if out is None else prepare_folder(out)
+
+
+def _saved(result: CompiledNetwork, out: Path | None, emit: str | None) -> tuple[tuple[Path, ...], MappingError | None]:
+    """The files that were written, and why there is no program; the plan is written and shown all the same."""
+    from ..ir import MappingError
+
+    files = result.save(out) if out is not None else ()
+    if emit is None or out is None:
+        return files, None
+    try:
+        return (*files, *result.save_program(out, cast("NetworkForm", emit))), None
+    except MappingError as error:
+        return files, error

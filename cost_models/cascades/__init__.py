@@ -1,7 +1,7 @@
 """What a fused mapping costs: the simulator that defines its counts, the closed form, capacity, energy and latency."""
 
 from .asks import reads_all, words_exchanged
-from .capacity import Held, Occupancy, check_capacity, live_in, occupancy
+from .capacity import Held, Occupancy, check_capacity, live_in, occupancy, tiles_in
 from .closed_form import count_tree, count_way
 from .cost import FusedCost, cost_of_counts, evaluate_tree
 from .simulator import simulate_tree
@@ -26,6 +26,7 @@ __all__ = [
     "reads_all",
     "simulate_tree",
     "taken_bits",
+    "tiles_in",
     "visit_cost",
     "ways_of",
     "words_exchanged",

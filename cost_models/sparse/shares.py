@@ -22,7 +22,7 @@ from functools import cached_property
 from ...arch import Architecture, Mac, Memory
 from ...ir import Loop, Mapping, MappingError, Problem, Tensor, TilewrightError
 from ..boundaries import Boundary, boundaries_of
-from .densities import Density, Structured, Words
+from .densities import Density, Structured, TileWords
 from .savings import Kind, box, extents_of, stay
 
 
@@ -82,7 +82,7 @@ class SparseMapping:
         """The same, of a node's tile."""
         return box(tensor, extents_of(self.mapping, range(position, len(self.mapping.nest))), self.arch.footprint)
 
-    def nonzeros(self, tensor: Tensor, tile: tuple[int, ...]) -> Words:
+    def nonzeros(self, tensor: Tensor, tile: tuple[int, ...]) -> TileWords:
         """What is known of the nonzero words of a tile; the tensor has a density."""
         return self.densities[tensor.name].words(tile, self.shape(tensor))
 
@@ -98,7 +98,7 @@ class SparseMapping:
         return tensor.name in self.densities and tensor.role in memory.formats
 
     def stored_share(self, memory: Memory, tensor: Tensor) -> float:
-        """Words that a memory holds of the words of a tile."""
+        """TileWords that a memory holds of the words of a tile."""
         return self.density(tensor) if self.is_compressed(memory, tensor) else 1.0
 
     def saved(self, boundary: Boundary) -> tuple[Kind, float] | None:

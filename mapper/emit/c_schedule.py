@@ -86,16 +86,18 @@ class CSchedule:
         yield from self.scope_lines(self.program.body, "    ")
         yield "}"
 
-    def pointer_lines(self, array: Array, const: str, source: str, indent: str) -> Iterator[str]:
+    def pointer_lines(
+        self, array: Array, const: str, source: str, indent: str, restrict: str = "restrict "
+    ) -> Iterator[str]:
         """The array as one of as many axes as the tensor has."""
         rows, name = self.row_type(array), self.array[array]
         shown = " x ".join(str(array.shape[axis]) for axis in array.order) or "1"
         yield from c_comment(f"{array.memory} keeps {array.tensor}: {shown}", indent)
         if rows:
             cast = f"({const}element (*){rows})"
-            yield f"{indent}{const}element (*restrict {name}){rows} = {cast}{source};"
+            yield f"{indent}{const}element (*{restrict}{name}){rows} = {cast}{source};"
         else:
-            yield f"{indent}{const}element *restrict {name} = {source};"
+            yield f"{indent}{const}element *{restrict}{name} = {source};"
 
     def scope_lines(self, body: tuple[Statement, ...], indent: str) -> Iterator[str]:
         """A body with the large buffers that belong to it: to one thread, below the loop that threads share."""
@@ -145,7 +147,7 @@ class CSchedule:
         index = self._copied(statement.extents)
         outside = statement.source if isinstance(statement, Fill) else statement.target
         steps = statement.steps if isinstance(statement, Fill) else (1,) * len(index)
-        there = [_plus(self.text(at), i, step) for at, i, step in zip(statement.at, index, steps, strict=True)]
+        there = [plus(self.text(at), i, step) for at, i, step in zip(statement.at, index, steps, strict=True)]
         inner, outer = self.element(statement.buffer, index), self.element(outside, there)
         action = self.copied_text(statement, inner, outer)
         yield from self._box_lines(statement.buffer, statement.extents, action, indent)
@@ -237,7 +239,7 @@ def _unrolled(program: LoopProgram) -> Iterator[Variable]:
         yield loop.variable
 
 
-def _plus(at: str, index: str, step: int) -> str:
+def plus(at: str, index: str, step: int = 1) -> str:
     """The index of an element in the array that a tile is copied from."""
     if index == "0":
         return at

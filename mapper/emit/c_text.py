@@ -14,6 +14,7 @@ RESERVED = """
     linux unix i386 stdin stdout stderr errno null index
     element allocate least run direct difference random_element seconds main sum total at
     larger smaller magnitude exp log sqrt tanh
+    arenas arena scratch from to
 """.split()  # noqa: SIM905
 """Keywords of C99 and later ones, macros of the headers that are included, and what the file itself defines."""
 
@@ -44,3 +45,9 @@ def affine_text(expression: Affine, names: dict[Variable, str]) -> str:
         sign = "-" if coefficient < 0 else "+"
         text += f" {sign} {part}" if text else f"-{part}" if coefficient < 0 else part
     return text or "0"
+
+
+def c_string(text: str) -> str:
+    """A string literal: what is not plain ASCII, and what could begin a trigraph, is escaped."""
+    plain = printable(text).replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?")
+    return f'"{plain}"'

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ...ir import Axis, Operation, Problem, Tensor
+from ...ir import Axis, Expression, Operation, Problem, Tensor
 
 LEAST_PARALLEL_MACS = 20_000
 """Multiply-accumulates in a loop that is worth the start of threads, which takes microseconds."""
@@ -125,6 +125,15 @@ class Zero:
 
 
 @dataclass(frozen=True, slots=True)
+class Lowest:
+    """`array[at + i]` is less than all numbers, for all i within `extents`: where maxima begin."""
+
+    array: Array
+    at: Index
+    extents: Index
+
+
+@dataclass(frozen=True, slots=True)
 class Fill:
     """`buffer[i] = source[at + i * steps]` for all i within `extents`: a tile of an operand enters."""
 
@@ -163,6 +172,34 @@ class Compute:
 
 
 @dataclass(frozen=True, slots=True)
+class TensorFinish:
+    """What is done with every word of a tensor once it is complete.
+
+    expression  of the word and of parameters
+    word        what the expression calls it
+    parameters  of each its name there, the axes of the tensor that it has, and its extents along these
+    """
+
+    expression: Expression
+    word: str
+    parameters: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """`array[at + i] = finish of that word` for all i within `extents`.
+
+    position  in the tensor of the first of these words
+    """
+
+    array: Array
+    at: Index
+    extents: Index
+    position: Index
+    finish: TensorFinish
+
+
+@dataclass(frozen=True, slots=True)
 class For:
     """`for variable = start; variable < stop; variable += step`.
 
@@ -184,7 +221,7 @@ class For:
     body: tuple[Statement, ...]
 
 
-Statement: TypeAlias = "For | Allocate | Zero | Fill | Drain | MultiplyAccumulate | Compute"
+Statement: TypeAlias = "For | Allocate | Zero | Lowest | Fill | Drain | MultiplyAccumulate | Compute | Finish"
 
 
 @dataclass(frozen=True, slots=True)

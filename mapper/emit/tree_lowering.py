@@ -10,12 +10,12 @@ may see zeros around it, or have other dimensions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...arch import Architecture
 from ...cost_models.cascades import Way, fillers_of, ways_of
-from ...ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Place, Tensor
+from ...ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Pad, Place, Tensor
 from .loop_program import (
     Access,
     Affine,
@@ -24,9 +24,12 @@ from .loop_program import (
     Compute,
     Drain,
     Fill,
+    Finish,
     For,
     Index,
+    Lowest,
     Statement,
+    TensorFinish,
     Variable,
     Zero,
 )
@@ -40,12 +43,14 @@ class TreeProgram:
 
     inputs, outputs  arrays of the caller: tensors that no operation writes, and those that none reads
     body     loops, one or more in a body, around copies and points
+    places   where in the tree the node of each buffer stands
     """
 
     cascade: Cascade
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     body: tuple[Statement, ...]
+    places: Mapping[Array, Place]
 
 
 @dataclass(frozen=True)
@@ -115,10 +120,21 @@ class _OperationLowering(Lowering):
 class TreeLowering:
     """Arrays of all nodes, and the statements around them.
 
+    with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`)
+    finishes      of tensors that operations write, what is done with their words
+
     Raises MappingError for trees whose programs cannot be written yet.
     """
 
-    def __init__(self, fused: FusedMapping, arch: Architecture) -> None:
+    def __init__(
+        self,
+        fused: FusedMapping,
+        arch: Architecture,
+        *,
+        with_margins: bool = False,
+        finishes: Mapping[str, TensorFinish] | None = None,
+    ) -> None:
+        self.with_margins, self.finishes = with_margins, finishes or {}
         self.fused, self.outermost = fused, arch.memories[0].name
         self.ways = ways_of(fused, arch)
         if any(way.made for way in self.ways.values()):
@@ -180,14 +196,12 @@ class TreeLowering:
         """A whole tensor, with the zeros around it that readers see."""
         cascade = self.fused.cascade
         array = replace(owner.array(tensor, position, None), is_local=tensor.name in cascade.intermediates)
-        extents, base = cascade.extents(tensor.name), [Affine()] * len(tensor.ranks)
-        pads = [[op.pad(tensor.name, i) for op in cascade.consumers.get(tensor.name, ())] for i in range(len(extents))]
-        if any(any(pad) for rank in pads for pad in rank) and not array.is_local:
+        margins = margins_of(cascade, tensor.name)
+        if any(map(any, margins)) and not array.is_local and not self.with_margins:
             raise self._refused(f"readers see other zeros around {tensor.name}: programs in C cannot be written yet")
-        base = [Affine.of(-max((before for before, _ in rank), default=0)) for rank in pads]
-        after = [max((more for _, more in rank), default=0) for rank in pads]
-        shape = [n - b.constant + more for n, b, more in zip(extents, base, after, strict=True)]
-        return _Tile(replace(array, shape=tuple(shape), steps=(1,) * len(shape)), tuple(base))
+        base = tuple(Affine.of(-before) for before, _ in margins)
+        shape = tuple(n + sum(zeros) for n, zeros in zip(cascade.extents(tensor.name), margins, strict=True))
+        return _Tile(replace(array, shape=shape, steps=(1,) * len(shape)), base)
 
     def _union(self, array: Array, place: Place, base: Index, at: Place) -> _Tile:
         """The array of an intermediate that changes at a place, with the zeros around the tile that readers see."""
@@ -222,13 +236,17 @@ class TreeLowering:
         around = self.around.setdefault(owner.way.place(home), _Around())
         if local:
             around.before.append(Allocate(tile.array))
+        inside = self.access(owner, tensor, tile, home)
+        extents = owner.extents(tile.array, home)
         if tensor.is_output:
-            around.before.append(Zero(tile.array, tuple(map(Affine.of, tile.array.shape))))
+            is_maximum, whole = owner.operation.reduction == "max", tuple(map(Affine.of, tile.array.shape))
+            if not is_maximum or extents != whole:  # zeros around maxima stay zeros
+                around.before.append(Zero(tile.array, whole))
+            if is_maximum:
+                around.before.append(Lowest(tile.array, inside, extents))
         outer = self._outer(owner, tensor, position)
         if outer is None:
             return
-        inside = self.access(owner, tensor, tile, home)
-        extents = owner.extents(tile.array, home)
         at = self.access(owner, tensor, outer, home)
         if tensor.is_output:
             if any(index != Affine() for index in inside):
@@ -258,7 +276,14 @@ class TreeLowering:
         whole = {tile.array.tensor.name: tile.array for tile in self.tiles.values() if not tile.array.is_local}
         inputs = tuple(whole[name] for name in cascade.tensors if name not in cascade.producers)
         outputs = tuple(whole[op.output.name] for op in cascade if op.output.name in whole)
-        return TreeProgram(cascade, inputs, outputs, self._body((), 0))
+        places = {tile.array: place for place, tile in self.tiles.items() if tile.array.is_local}
+        last = tuple(
+            Finish(array, start, tuple(map(Affine.of, array.shape)), start, self.finishes[array.tensor.name])
+            for array in outputs
+            if array.tensor.name in self.finishes
+            for start in [(Affine(),) * len(array.shape)]
+        )
+        return TreeProgram(cascade, inputs, outputs, (*self._body((), 0), *last), places)
 
     def _body(self, address: tuple[int, ...], number: int) -> tuple[Statement, ...]:
         tree = self.fused.tree.at(address)
@@ -266,12 +291,29 @@ class TreeLowering:
         if number < len(tree.items):
             inner = self._item((address, number), self._body(address, number + 1))
         elif tree.branches:
-            parts = [self._body((*address, i), 0) for i in range(len(tree.branches))]
+            parts = [(*self._body((*address, i), 0), *self._finished((*address, i))) for i in range(len(tree.branches))]
             inner = tuple(statement for part in parts for statement in part)
         else:
             assert tree.operation is not None
             inner = (self._points(self.of[tree.operation]),)
         return (*around.before, *inner, *around.after)
+
+    def _finished(self, branch: tuple[int, ...]) -> Iterator[Statement]:
+        """What is done with the words of intermediates that are complete behind a branch: those that pass from it to
+        another one. Of a tile of which each visit makes a part, it is that part."""
+        cascade, leaves = self.fused.cascade, set(self.fused.tree.at(branch).leaves())
+        for tensor, finish in self.finishes.items():
+            producer = cascade.producers[tensor]
+            if not cascade.consumers[tensor] or producer.name not in leaves:
+                continue
+            exchanges = [self.fused.exchange(tensor, reader.name) for reader in cascade.consumers[tensor]]
+            place = max(exchanges, key=lambda one: (len(one[0]), one[1]))
+            if place[0] == branch[:-1]:
+                owner, tile = self.of[producer.name], self.tiles[place]
+                at = owner.position((branch, 0))
+                first = self.access(owner, producer.output, tile, at)
+                position = owner.base(producer.output, at)
+                yield Finish(tile.array, first, owner.extents(tile.array, at), position, finish)
 
     def _item(self, place: Place, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
         """A loop around a body; nodes are in the statements around places."""
@@ -291,13 +333,31 @@ def _spans(owner: _OperationLowering, tensor: Tensor, place: int) -> tuple[int, 
     return tuple(1 + sum(c * (most[dim] - 1) for dim, c in rank) for rank in tensor.ranks)
 
 
-def lower_tree(fused: FusedMapping, arch: Architecture) -> TreeProgram:
+def margins_of(cascade: Cascade, tensor: str) -> tuple[Pad, ...]:
+    """The most zeros that any reader sees before and after each rank of a tensor."""
+    readers = cascade.consumers[tensor]
+    pads = [[reader.pad(tensor, i) for reader in readers] for i in range(len(cascade.extents(tensor)))]
+    return tuple(
+        (max((low for low, _ in rank), default=0), max((high for _, high in rank), default=0)) for rank in pads
+    )
+
+
+def lower_tree(
+    fused: FusedMapping,
+    arch: Architecture,
+    *,
+    with_margins: bool = False,
+    finishes: Mapping[str, TensorFinish] | None = None,
+) -> TreeProgram:
     """The scalar program of a fused mapping.
+
+    with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`)
+    finishes      of tensors that operations write, what is done with their words once they are complete
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, and for trees whose
     programs cannot be written yet.
     """
-    return TreeLowering(fused, arch).program()
+    return TreeLowering(fused, arch, with_margins=with_margins, finishes=finishes).program()
 
 
 def loops_of(body: tuple[Statement, ...]) -> Iterator[For]:

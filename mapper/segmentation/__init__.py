@@ -11,7 +11,7 @@ arenas.py     what a network's mapping holds in every memory, over the run
 
 from __future__ import annotations
 
-from .arenas import Arena, over_the_run
+from .arenas import Arena, over_the_run, planned_places
 from .question import MOST, Apart, NetworkAnswer, NetworkQuestion, Segment
 from .search import check_objective, segment
 
@@ -24,5 +24,6 @@ __all__ = [
     "Segment",
     "check_objective",
     "over_the_run",
+    "planned_places",
     "segment",
 ]

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ...arch import Architecture
-from ...cost_models.cascades import FusedCost, Held
+from ...cost_models.cascades import FusedCost, Held, tiles_in
 from ...cost_models.cost import Part, capacity_parts
+from ...ir import Place
 from ..means import UNLIMITED, Means
 from ..memory_plan import BufferSet, LiveBuffer, MemoryPlan, plan_memory
 
@@ -49,17 +50,30 @@ def arenas_of(cost: FusedCost, arch: Architecture, means: Means = UNLIMITED) -> 
 
 def _buffers(cost: FusedCost, part: Part) -> Iterator[LiveBuffer]:
     """The tiles that lie in a part of a memory, each from the first operation that it is held for to the last."""
-    held: dict[tuple[object, str], list[tuple[int, Held]]] = {}
-    for moment, tiles in enumerate(cost.occupancy.values()):
-        for tile in tiles:
-            if tile.memory == part.memory.name and tile.role in part.roles:
-                held.setdefault((tile.place, tile.tensor), []).append((moment, tile))
-    count: dict[str, int] = {}
-    for (_, tensor), moments in held.items():
-        count[tensor] = count.get(tensor, 0) + 1
-        name = tensor if count[tensor] == 1 else f"{tensor}.{count[tensor]}"
+    for name, moments in _tiles(cost, part).items():
         size = max(-(-tile.bits // 8) for _, tile in moments)
         yield LiveBuffer(name, moments[0][0], moments[-1][0] + 1, size)
+
+
+def _tiles(cost: FusedCost, part: Part) -> dict[str, list[tuple[int, Held]]]:
+    """By the name of its buffer every tile, as each operation holds it, with the operation's place."""
+    held: dict[tuple[Place, str], list[tuple[int, Held]]] = {}
+    for moment, tiles in enumerate(cost.occupancy.values()):
+        for tile in tiles_in(tiles, part):
+            held.setdefault((tile.place, tile.tensor), []).append((moment, tile))
+    count: dict[str, int] = {}
+    named = {}
+    for (_, tensor), moments in held.items():
+        count[tensor] = count.get(tensor, 0) + 1
+        named[tensor if count[tensor] == 1 else f"{tensor}.{count[tensor]}"] = moments
+    return named
+
+
+def planned_places(cost: FusedCost, arch: Architecture, arena: Arena) -> dict[Place, str]:
+    """For the nodes of the tree whose tiles lie in an arena, the names of their buffers there."""
+    memory = next(memory for memory in arch.memories if memory.name == arena.memory)
+    part = next(part for part in capacity_parts(memory) if tuple(sorted(part.roles)) == arena.roles)
+    return {moments[0][1].place: name for name, moments in _tiles(cost, part).items()}
 
 
 def over_the_run(arenas: Iterable[tuple[int, str, Arena]]) -> MemoryPlan:

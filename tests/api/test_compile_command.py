@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,35 @@ def test_files_programs_and_the_store(table: str, tmp_path: Path) -> None:
     for one in (document, again):
         del one["summary"]["seconds"]
     assert again == document
+
+
+def test_one_program_for_the_network(table: str, tmp_path: Path) -> None:
+    """Equal groups are one function; without --out the folder has the network's name."""
+    done = run(["compile", table, *MACHINE, "--group", "2", "--emit", "c"])
+    assert done.exit_code == 0, done.output
+    assert "mlp/network.c\n  mlp/weights.bin\n" in done.stdout
+    text = (tmp_path / "mlp" / "network.c").read_text(encoding="ascii")
+    assert text.count("static void group1(") == 1
+    assert text.count("    group1(") == 2
+    assert (tmp_path / "mlp" / "weights.bin").stat().st_size == 8 * 4 * 16 * 4
+    if shutil.which("gcc"):
+        subprocess.run(["gcc", "-O1", "-fopenmp", "mlp/network.c", "-lm", "-o", "mlp/run"], check=True, timeout=60)
+        said = subprocess.run(["mlp/run"], capture_output=True, text=True, check=False, timeout=60)
+        assert "b.down: 32 elements, largest difference 0\nOK: all outputs agree" in said.stdout
+    wrong = run(["compile", table, *MACHINE, "--emit", "rust"])
+    assert wrong.exit_code == 2
+    assert "unknown --emit 'rust', expected c" in wrong.stderr
+
+
+def test_a_program_that_cannot_be_written_is_said_after_the_plan(table: str, tmp_path: Path) -> None:
+    gather = "\n  - {name: gather, op: outside, reads: b.down, shape: [2]}"
+    odd = TABLE.replace("down: down}}", "down: down}}" + gather)
+    (tmp_path / "odd.yaml").write_text(odd, encoding="utf-8")
+    done = run(["compile", "odd.yaml", *MACHINE, "--group", "1", "--emit", "c", "--out", "out"])
+    assert done.exit_code == 2
+    assert "Fusing wins nothing" in done.stdout
+    assert "how gather comes from what is read there is not stated" in done.stderr
+    assert (tmp_path / "out" / "plan.json").exists()
 
 
 def test_defaults_are_those_of_python() -> None:

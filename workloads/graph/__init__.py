@@ -1,10 +1,12 @@
 """The graph of a network: which layer reads which, and what is done between layers; cascades of parts of it.
 
 occurrences.py  what a graph is made of, and its names
+meaning.py      what a network computes beyond what its operations cost
 tables.py       the `graph:` of a network file
 between.py      operations that do not multiply: additions, softmax, norms, pooling
 atoms.py        how a reader's dimensions lie in what it reads: heads, groups, flattening
 joining.py      occurrences that read one another as a cascade
+readings.py     what a cascade's tensors are in the network: who makes them, with which zeros around
 groups.py       which occurrences can be mapped as one
 specs.py        `expand+dw+project` and `conv1..conv3`: which occurrences a text means
 """
@@ -12,17 +14,30 @@ specs.py        `expand+dw+project` and `conv1..conv3`: which occurrences a text
 from .between import BETWEEN
 from .groups import OperationGroup, operation_groups
 from .joining import SOFTMAX_FORMS, SoftmaxForm, joined
-from .occurrences import NetworkGraph, Occurrence, Source
+from .meaning import WORD, Finish, FinishParameter, NetworkMeaning, StoredOperand, Values
+from .occurrences import OUTSIDE, NetworkGraph, Occurrence, Source
+from .readings import CascadeParameter, CascadeTensor, cascade_parameters, cascade_tensors
 from .specs import chosen, is_joined
 
 __all__ = [
     "BETWEEN",
+    "OUTSIDE",
     "SOFTMAX_FORMS",
+    "WORD",
+    "CascadeParameter",
+    "CascadeTensor",
+    "Finish",
+    "FinishParameter",
     "NetworkGraph",
+    "NetworkMeaning",
     "Occurrence",
     "OperationGroup",
     "SoftmaxForm",
     "Source",
+    "StoredOperand",
+    "Values",
+    "cascade_parameters",
+    "cascade_tensors",
     "chosen",
     "is_joined",
     "joined",

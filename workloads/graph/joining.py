@@ -32,16 +32,16 @@ def joined(
 
     Raises ProblemError for those that are no operations, that do not connect, and whose sizes do not fit.
     """
-    members = [member for occurrence in occurrences for member in _members(graph, occurrence, softmax)]
+    members = [member for occurrence in occurrences for member in members_of(graph, occurrence, softmax)]
     _check_connected(graph, occurrences, name)
-    return Cascade(name, _Joining(graph, members).operations())
+    return Cascade(name, Joining(graph, members).operations())
 
 
 # ---- what is joined --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Read:
+class Read:
     """What an operand is: the key of a tensor, and the reader's axes in the order in which they lie in it."""
 
     operand: str
@@ -50,7 +50,7 @@ class _Read:
 
 
 @dataclass
-class _Member:
+class Member:
     """One operation of the cascade in the making.
 
     key     of the tensor that it writes: the name of the occurrence, or of one of its parts
@@ -62,7 +62,7 @@ class _Member:
     name: str
     key: str
     operation: Operation
-    reads: list[_Read]
+    reads: list[Read]
     writes: tuple[str, ...]
     cuts: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
@@ -77,7 +77,8 @@ class _Member:
         return dict(self.pieces_of(piece[0]))[piece]
 
 
-def _members(graph: NetworkGraph, occurrence: Occurrence, softmax: SoftmaxForm) -> list[_Member]:
+def members_of(graph: NetworkGraph, occurrence: Occurrence, softmax: SoftmaxForm) -> list[Member]:
+    """The operations that an occurrence is made of. ProblemError for what is no operation."""
     shown = graph.shown(occurrence)
     if occurrence.kind == OUTSIDE or (occurrence.multiplies and occurrence.problem is None):
         hint = "leave it out: what it makes is then an input of the cascade"
@@ -95,25 +96,25 @@ def _members(graph: NetworkGraph, occurrence: Occurrence, softmax: SoftmaxForm) 
             before = occurrence.window[2] if occurrence.window else (0, 0)
             zeros = dict(zip("pq", before, strict=True))
             key = f"{occurrence.name}.{source}" if isinstance(source, str) else occurrence.sources[source].name
-            reads.append(_Read(operand.name, key, _axes(operand, None, zeros)))
+            reads.append(Read(operand.name, key, _axes(operand, None, zeros)))
         behind = f".{part.name}" if part.name else ""
         writes = tuple(rank[0][0] for rank in problem.output.ranks)
-        found.append(_Member(f"{shown}{behind}", f"{occurrence.name}{behind}", part.operation, reads, writes))
+        found.append(Member(f"{shown}{behind}", f"{occurrence.name}{behind}", part.operation, reads, writes))
     return found
 
 
-def _layer(occurrence: Occurrence, problem: Problem, shown: str) -> _Member:
+def _layer(occurrence: Occurrence, problem: Problem, shown: str) -> Member:
     """A layer's operands beyond those that it reads from others are parameters of its own."""
     factors: list[Expression] = [Operand(tensor.name) for tensor in problem.operands]
     product = reduce(lambda left, right: Call("mul", (left, right)), factors)
     reads = [
-        _Read(operand.name, source.name, _axes(operand, source, dict(source.pads)))
+        Read(operand.name, source.name, _axes(operand, source, dict(source.pads)))
         for operand, source in zip(problem.operands, occurrence.sources, strict=False)
     ]
     keys = [read.key for read in reads]
     if len(set(keys)) < len(keys):
         raise ProblemError(f"{shown} reads {keys[0]} as both operands, expected two tensors")
-    return _Member(shown, occurrence.name, Operation(problem, product, "sum"), reads, written_dims(occurrence))
+    return Member(shown, occurrence.name, Operation(problem, product, "sum"), reads, written_dims(occurrence))
 
 
 def _axes(operand: Tensor, source: Source | None, zeros: Mapping[str, int]) -> tuple[ReaderAxis, ...]:
@@ -150,7 +151,7 @@ def _check_connected(graph: NetworkGraph, occurrences: Sequence[Occurrence], nam
 
 
 @dataclass
-class _Joined:
+class Joined:
     """A tensor that several operations have, or one of them and the outside.
 
     name     in the cascade
@@ -165,16 +166,23 @@ class _Joined:
     kept: list[bool]
 
 
-class _Joining:
-    """One use for one cascade."""
+class Joining:
+    """Members as they connect; one use for one cascade.
 
-    def __init__(self, graph: NetworkGraph, members: list[_Member]) -> None:
+    made     by key, the pieces of dimensions that are the axes of what a member makes, slowest first
+    readers  by key, the members that read a tensor
+    atoms    by key, the axes of inputs; None where all readers have the same ones
+    terms    by member and operand, for each axis the pieces that index it
+    tensors  by key, all but the parameters
+    """
+
+    def __init__(self, graph: NetworkGraph, members: list[Member]) -> None:
         self.graph, self.members = graph, members
         self.made: dict[str, list[tuple[Piece, int]]] = {}
         self.names: set[str] = set()
         self.dims: set[str] = set()
         keys = {member.key for member in members}
-        self.readers: dict[str, list[tuple[_Member, _Read]]] = {}
+        self.readers: dict[str, list[tuple[Member, Read]]] = {}
         for member in members:
             for read in member.reads:
                 self.readers.setdefault(read.key, []).append((member, read))
@@ -203,7 +211,7 @@ class _Joining:
             raise ProblemError(f"{readers} read {key} in different shapes, and its own is not known", hint=hint)
         return list(shape)
 
-    def _cut(self, member: _Member) -> None:
+    def _cut(self, member: Member) -> None:
         """Cut the member's dimensions where the axes of what it reads ask for it, and say what it makes."""
         for axis in (axis for read in member.reads for axis in read.axes if axis.part):
             dim = axis.rank[0][0]
@@ -230,7 +238,7 @@ class _Joining:
         made = self.made.get(key)
         return [size for _, size in made] if made is not None else self.atoms.get(key)
 
-    def _terms(self, member: _Member, read: _Read) -> list[list[tuple[Piece, int]]]:
+    def _terms(self, member: Member, read: Read) -> list[list[tuple[Piece, int]]]:
         """For each axis of a tensor, the pieces that index it."""
         atoms = self._atoms_of(read.key)
         if atoms is not None:
@@ -246,7 +254,7 @@ class _Joining:
             found += [[(piece, 1)] for piece in parts] if alone else [[(piece, piece[1] // low) for piece in parts]]
         return found
 
-    def _tensor(self, key: str) -> _Joined:
+    def _tensor(self, key: str) -> Joined:
         atoms: Sequence[int | None] | None = self._atoms_of(key)
         readings = [(member, self.terms[member.key, read.operand]) for member, read in self.readers.get(key, ())]
         if atoms is None:
@@ -255,7 +263,7 @@ class _Joining:
             (atom or 0) > 1 or any(member.size_of(piece) > 1 for member, terms in readings for piece, _ in terms[i])
             for i, atom in enumerate(atoms)
         ]
-        return _Joined(self._unique(self._shown(key)), list(atoms), [None] * len(atoms), kept)
+        return Joined(self._unique(self._shown(key)), list(atoms), [None] * len(atoms), kept)
 
     # ---- names -----------------------------------------------------------------------------------------------
 
@@ -273,7 +281,7 @@ class _Joining:
         self.names.add(found)
         return found
 
-    def _name_dims(self, member: _Member, order: Sequence[Piece]) -> dict[Piece, str]:
+    def _name_dims(self, member: Member, order: Sequence[Piece]) -> dict[Piece, str]:
         """Names of a member's dimensions: those of the tensors that it reads, or new ones."""
         found: dict[Piece, str] = {}
         for piece in order:
@@ -281,7 +289,7 @@ class _Joining:
             found[piece] = wanted[0] if wanted else self._fresh(piece[0])
         return found
 
-    def _candidates(self, member: _Member, piece: Piece) -> Iterable[str]:
+    def _candidates(self, member: Member, piece: Piece) -> Iterable[str]:
         """What the tensors that it reads call it; first where it indexes an axis alone, then where it steps through
         windows from every position to the next."""
         windows = []
@@ -310,7 +318,7 @@ class _Joining:
         """All operations, in order."""
         return tuple(map(self._operation, self.members))
 
-    def _operation(self, member: _Member) -> Operation:
+    def _operation(self, member: Member) -> Operation:
         problem = member.operation.problem
         order = [piece for dim in problem.dim_names for piece, size in member.pieces_of(dim) if size > 1]
         reduction = member.operation.reduction
@@ -336,9 +344,7 @@ class _Joining:
         expression = _renamed(member.operation.expression, renamed)
         return Operation(Problem(name, dims, tuple(tensors)), expression, reduction, tuple(pads))
 
-    def _read(
-        self, member: _Member, read: _Read, names: Mapping[Piece, str]
-    ) -> tuple[tuple[Rank, ...], tuple[Pad, ...]]:
+    def _read(self, member: Member, read: Read, names: Mapping[Piece, str]) -> tuple[tuple[Rank, ...], tuple[Pad, ...]]:
         """Ranks of an operand, and the zeros around each."""
         tensor = self.tensors[read.key]
         windows = {axis.rank[0][0]: axis.before for axis in read.axes if axis.window}
@@ -357,7 +363,7 @@ class _Joining:
             zeros.append((before, max(0, reach - before - extent) if extent is not None else 0))
         return tuple(ranks), tuple(zeros)
 
-    def _parameter(self, member: _Member, operand: Tensor, names: Mapping[Piece, str]) -> tuple[Rank, ...]:
+    def _parameter(self, member: Member, operand: Tensor, names: Mapping[Piece, str]) -> tuple[Rank, ...]:
         found: list[Rank] = []
         for rank in operand.ranks:
             if len(rank) == 1 and rank[0][1] == 1:
@@ -366,7 +372,7 @@ class _Joining:
                 found.append(tuple((names[dim, 1], coefficient) for dim, coefficient in rank if member.sizes[dim] > 1))
         return tuple(rank for rank in found if rank)
 
-    def _output(self, member: _Member, output: Tensor, names: dict[Piece, str]) -> Tensor:
+    def _output(self, member: Member, output: Tensor, names: dict[Piece, str]) -> Tensor:
         tensor = self.tensors[member.key]
         made = self.made[member.key]
         ranks: list[Rank] = []

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...ir import Problem, ProblemError, did_you_mean
+from .meaning import NetworkMeaning
 
 LAYER = "layer"
 """The kind of occurrences that multiply: they have a problem."""
@@ -71,11 +72,14 @@ class Occurrence:
 class NetworkGraph:
     """All occurrences of a network, each after those that it reads.
 
+    meaning  what it computes beyond them, where that is stated
+
     Raises ProblemError for names that are not unique.
     """
 
     network: str
     occurrences: tuple[Occurrence, ...]
+    meaning: NetworkMeaning | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.by_name) != len(self.occurrences):

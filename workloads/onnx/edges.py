@@ -10,13 +10,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from ...ir import Problem, ProblemError, Rank
+from ...ir import Call, Expression, Number, Operand, Problem, ProblemError, Rank
+from ..graph.between import EPSILON
+from ..graph.meaning import WORD, Finish, FinishParameter, NetworkMeaning, StoredOperand, Values
 from ..graph.occurrences import LAYER, OUTSIDE, DimPart, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
 from .convolutions import auto_pad_of, pads_of
 from .nodes import OnnxNode, OnnxValue
+from .words import word_of
 
 Run = tuple[int, int]
 """Words one behind the other: how many, and how far apart in what was made."""
@@ -28,10 +31,12 @@ class TensorView:
 
     source  the occurrence, or an input of the model
     axes    for each axis its runs, slowest first; runs of one word are left out
+    finish  what has been done with its words; None where no program can do it
     """
 
     source: str
     axes: tuple[tuple[Run, ...], ...]
+    finish: Finish | None = field(default=Finish(Operand(WORD)), compare=False)
 
     @property
     def runs(self) -> list[Run]:
@@ -56,6 +61,9 @@ def onnx_wiring(
     layers: Sequence[NetworkLayer],
     problems: Mapping[str, Problem],
     dense: Iterable[str],
+    *,
+    results: Sequence[str],
+    values: Values,
 ) -> NetworkGraph:
     """The graph of an ONNX file's layers and of what is done between them.
 
@@ -63,13 +71,15 @@ def onnx_wiring(
     layers    of the network
     problems  by node, of those that are one problem
     dense     operators that become problems
+    results   names of the tensors that the file hands out
+    values    reads its parameters
     """
     rows = {node: layer.name for layer in layers for node in layer.nodes}
     every = list(nodes)
     reader = _NodeReader(rows, problems, frozenset(dense), {node.name for node in every})
     for node in every:
         reader.read(node)
-    return NetworkGraph(network, tuple(reader.found))
+    return NetworkGraph(network, tuple(reader.found), reader.meaning(results, values))
 
 
 class _NodeReader:
@@ -82,6 +92,9 @@ class _NodeReader:
         self.views: dict[str, TensorView] = {}
         self.shapes: set[str] = set()
         self.found: list[Occurrence] = []
+        self.stored: dict[tuple[str, str], StoredOperand] = {}
+        self.finished: dict[str, dict[Finish, None]] = {}
+        self.unknown: list[str] = []
 
     def read(self, node: OnnxNode) -> None:
         """Add an occurrence for a node, or pass on what it reads."""
@@ -113,10 +126,15 @@ class _NodeReader:
 
     def _add(self, node: OnnxNode, occurrence: Occurrence) -> None:
         self.found.append(occurrence)
+        for source in dict.fromkeys(one.name for one in occurrence.sources):
+            for view in (self.views[v.name] for v in node.inputs if v and v.name in self.views):
+                if view.source == source:
+                    self._read(view)
         for number, value in enumerate(node.outputs):
             if value.shape is not None:
                 name = occurrence.name if number == 0 else f"{occurrence.name}:{number}"
-                self.views[value.name] = made(name, value.shape)
+                view = made(name, value.shape)
+                self.views[value.name] = replace(view, finish=self._own_finish(node, occurrence, view))
 
     def _outside(self, node: OnnxNode, kind: str = OUTSIDE) -> Occurrence:
         names = [self.views[value.name].source for value in node.inputs if value and value.name in self.views]
@@ -148,7 +166,8 @@ class _NodeReader:
         sources = []
         for operand, order, tensor in zip(operands, orders, problem.operands, strict=True):
             if operand.constant:
-                break
+                self.stored[node.name, tensor.name] = StoredOperand(operand.name, order)
+                continue
             view = self.view(operand)
             found = _lying(view, order, tensor.ranks, problem) if view is not None else None
             if view is None or found is None:
@@ -166,14 +185,107 @@ class _NodeReader:
             return None
         view, shape = views[0], node.output.shape
         if node.op in _BY_WORD.split():
-            return view if values[0].shape == shape else None
+            return replace(view, finish=self._changed(node, view)) if values[0].shape == shape else None
         if node.op in ("Reshape", "Flatten", "Squeeze", "Unsqueeze"):
             axes = _regrouped(view.runs, shape)
-            return None if axes is None else TensorView(view.source, axes)
+            return None if axes is None else replace(view, axes=axes)
         if node.op == "Transpose":
             order = node.integers("perm", len(shape), 0) if node.attributes.get("perm") else range(len(shape))[::-1]
-            return TensorView(view.source, tuple(view.axes[i] for i in order))
+            return replace(view, axes=tuple(view.axes[i] for i in order))
         return None
+
+    # ---- what is done with words -------------------------------------------------------------------------------
+
+    def _read(self, view: TensorView) -> None:
+        """Note what has been done with the words of an occurrence when they are read."""
+        if view.finish is not None:
+            self.finished.setdefault(view.source, {})[view.finish] = None
+
+    def _changed(self, node: OnnxNode, view: TensorView) -> Finish | None:
+        """What has been done with words behind a node; None, and noted, where there is no program for it."""
+        parameters: dict[str, FinishParameter] = {}
+        given: list[Expression] = []
+        for position, value in enumerate(node.inputs):
+            if value is None:
+                continue
+            if not value.constant:
+                read = self.views[value.name].finish
+                if read is None:
+                    return None
+                parameters |= dict(read.parameters)
+                given.append(read.expression)
+            elif node.op != "Dropout":
+                along = _channels(node, value) if node.op == "BatchNormalization" else None
+                given.append(self._parameter(value, view, parameters, f"{node.name}.{position}", along))
+        try:
+            return Finish(word_of(node, given), tuple(parameters.items()))
+        except ProblemError as error:
+            self.unknown.append(str(error))
+            return None
+
+    def _parameter(
+        self,
+        value: OnnxValue,
+        view: TensorView,
+        parameters: dict[str, FinishParameter],
+        name: str,
+        shape: tuple[int, ...] | None = None,
+    ) -> Expression:
+        """A stored parameter, broadcast over the axes of a view."""
+        sizes = [math.prod(count for count, _ in axis) for axis in view.axes]
+        own = shape if shape is not None else value.shape or ()
+        runs = [run for axis, size in zip(view.axes, sizes, strict=True) for run in (axis if size > 1 else ())]
+        parameters[name] = FinishParameter(value.name, tuple(own), tuple(sizes), tuple(runs))
+        return Operand(name)
+
+    def _own_finish(self, node: OnnxNode, occurrence: Occurrence, view: TensorView) -> Finish | None:
+        """What a node does with the words that its multiplications or sums make."""
+        parameters: dict[str, FinishParameter] = {}
+        word: Expression = Operand(WORD)
+        if node.op == "Conv" and node.has(2):
+            bias = node.input(2)
+            word = Call("add", (word, self._parameter(bias, view, parameters, f"{node.name}.2", _channels(node, bias))))
+        elif node.op == "Gemm":
+            alpha, beta = (Number(float(node.attributes.get(name, 1.0))) for name in ("alpha", "beta"))
+            word = word if alpha.value == 1 else Call("mul", (alpha, word))
+            if node.has(2):
+                added: Expression = self._parameter(node.input(2), view, parameters, f"{node.name}.2")
+                word = Call("add", (word, added if beta.value == 1 else Call("mul", (beta, added))))
+        elif occurrence.kind in ("layernorm", "rmsnorm"):
+            for position, function in ((1, "mul"), (2, "add")):
+                if node.has(position):
+                    factor = self._parameter(node.input(position), view, parameters, f"{node.name}.{position}")
+                    word = Call(function, (word, factor))
+        reason = _without_program(node, occurrence)
+        if occurrence.kind == "maxpool" and occurrence.window and any(occurrence.window[2]):
+            read = self.views[node.input(0).name].finish
+            if read is not None and not _is_never_negative(read.expression):
+                reason = "its windows reach beyond the image, and words may be negative: a program reads zeros there"
+        if reason:
+            self.unknown.append(f"{node.where}: {reason}")
+        return Finish(word, tuple(parameters.items()))
+
+    def meaning(self, results: Sequence[str], values: Values) -> NetworkMeaning:
+        """What the nodes that were read compute beyond their operations."""
+        outputs = []
+        for result in results:
+            view = self.views.get(result)
+            if view is None or not view.is_as_made:
+                self.unknown.append(f"output {result}: its words do not lie as they are made")
+                continue
+            self._read(view)
+            outputs.append(view.source)
+        given = {occurrence.name for occurrence in self.found if occurrence.kind == OUTSIDE}
+        finishes = {}
+        for source, found in self.finished.items():
+            finish = next(iter(found))
+            if len(found) > 1:
+                self.unknown.append(f"{source}: it is read both before and after functions of its words")
+            elif finish.expression != Operand(WORD):
+                finishes[source] = finish
+                if source in given:
+                    self.unknown.append(f"{source}: functions of its words are read before any operation")
+        return NetworkMeaning(finishes, self.stored, tuple(outputs), tuple(dict.fromkeys(self.unknown)), values)
 
     # ---- between layers ----------------------------------------------------------------------------------------
 
@@ -211,6 +323,39 @@ _OPERANDS: Mapping[str, tuple[int, int]] = {
     "QLinearMatMul": (0, 3),
 }
 """Where the two factors stand among the inputs."""
+
+
+def _channels(node: OnnxNode, value: OnnxValue) -> tuple[int, ...]:
+    """The shape of a parameter for each channel, as it is broadcast over axis 1 of what the node makes."""
+    size = math.prod(value.shape or ())
+    return (size,) + (1,) * (len(node.output.shape or ()) - 2)
+
+
+def _without_program(node: OnnxNode, occurrence: Occurrence) -> str | None:
+    """Why no program can do what a node does besides its operation."""
+    if occurrence.kind == OUTSIDE or (occurrence.multiplies and occurrence.problem is None):
+        return "there is no program for this operator" if occurrence.sources else None
+    if occurrence.multiplies and node.op not in ("Conv", "Gemm", "MatMul"):
+        return "there is no program for its integers"
+    if any(node.has(position) and not node.input(position).constant for position in (1, 2)) and (
+        node.op == "LayerNormalization" or (node.op in ("Conv", "Gemm") and node.has(2))
+    ):
+        return "what it adds is no stored parameter" if not node.input(2).constant else None
+    if occurrence.kind in ("layernorm", "rmsnorm") and abs(node.attributes.get("epsilon", EPSILON) - EPSILON) > 1e-9:
+        return f"its epsilon is {node.attributes['epsilon']:g}, expected {EPSILON:g}"
+    return None
+
+
+def _is_never_negative(expression: Expression) -> bool:
+    """Whether zeros around a tensor of such words change no maximum."""
+    if isinstance(expression, Number):
+        return expression.value >= 0
+    if not isinstance(expression, Call):
+        return False
+    if expression.function == "min":
+        return all(map(_is_never_negative, expression.arguments))
+    grows = expression.function == "max" and any(map(_is_never_negative, expression.arguments))
+    return grows or expression.function in ("abs", "exp", "relu", "sigmoid", "sqrt")
 
 
 def _last_axis(node: OnnxNode) -> bool:

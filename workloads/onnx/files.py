@@ -22,8 +22,9 @@ SMALL = 4096
 _STANDARD = ("", "ai.onnx")
 
 
-def read_model(path: Path, dims: Mapping[str, int]) -> onnx.ModelProto:
-    """The model, its functions inlined and its symbolic dimensions replaced by `dims`.
+def read_model(path: Path, dims: Mapping[str, int], *, with_weights: bool = False) -> onnx.ModelProto:
+    """The model, its functions inlined and its symbolic dimensions replaced by `dims`; large parameters without their
+    data, unless asked for.
 
     Raises ProblemError: a file that cannot be read or is no ONNX model, an operator set that the installed onnx does
     not know, symbols that are missing or unknown.
@@ -33,7 +34,8 @@ def read_model(path: Path, dims: Mapping[str, int]) -> onnx.ModelProto:
 
     model = _parsed(path)
     _check_operator_sets(model, str(path))
-    _drop_weights(model)
+    if not with_weights:
+        _drop_weights(model)
     if model.functions:
         try:
             model = inliner.inline_local_functions(model)

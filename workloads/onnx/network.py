@@ -23,6 +23,7 @@ from .products import gemm_node, matmul, matmul_integer, qlinear_matmul
 from .recurrent import recurrent
 from .transposed import conv_transpose
 from .unknown import unknown_shape
+from .values import stored_values
 from .wiring import check_wiring
 
 if TYPE_CHECKING:
@@ -114,7 +115,15 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     passed += [passed_node(node) for node in nodes if node.domain or node.op not in OPERATORS]
     layers = tuple(_layers(path.stem, found))
     single = {name: part.problem for name, part in found if part.times == 1 and "#" not in name}
-    wiring = onnx_wiring(path.stem, nodes, layers, single, OPERATORS)
+    wiring = onnx_wiring(
+        path.stem,
+        nodes,
+        layers,
+        single,
+        OPERATORS,
+        results=[result.name for result in model.graph.output],
+        values=lambda: stored_values(path, dims or {}),
+    )
     return OnnxNetwork(
         path.stem,
         _source(model, path, dims or {}),

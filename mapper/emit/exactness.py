@@ -1,0 +1,47 @@
+"""With which whole numbers every result of some operations is exact in doubles, in whatever order sums are added."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from ...ir import Expression, Number, Operand, Operation
+from .tree_program.points import is_exact
+
+LARGEST = 4
+"""Magnitude of the whole numbers that a program checks itself with, where all its results stay exact."""
+EXACT_BITS = 53
+
+Renamed = tuple[Operation, Mapping[str, str]]
+"""An operation, and what each of its tensors is called among all operations."""
+
+
+def largest_exact(operations: Sequence[Renamed]) -> int:
+    """The largest magnitude of inputs with which all results are exact, up to LARGEST; 0 where there is none.
+
+    operations  in an order in which they can be done
+    """
+    if not all(is_exact(operation) for operation, _ in operations):
+        return 0
+    for magnitude in range(LARGEST, 0, -1):
+        known: dict[str, float] = {}
+        for operation, names in operations:
+            terms = math.prod(operation.problem.sizes[dim] for dim in operation.reduced_dims)
+            summed = terms if operation.reduction == "sum" else 1
+            here = {tensor.name: known.get(names[tensor.name], magnitude) for tensor in operation.problem.operands}
+            known[names[operation.output.name]] = summed * _magnitude(operation.expression, here)
+        if max(known.values()) < 2**EXACT_BITS:
+            return magnitude
+    return 0
+
+
+def _magnitude(expression: Expression, known: Mapping[str, float]) -> float:
+    """What no value of an expression, or of a part of it, exceeds."""
+    if isinstance(expression, Operand):
+        return known[expression.tensor]
+    if isinstance(expression, Number):
+        return abs(float(expression.value))
+    parts = [_magnitude(part, known) for part in expression.arguments]
+    if expression.function == "mul":
+        return max(math.prod(parts), *parts)
+    return sum(parts) if expression.function in ("add", "sub") else max(parts)

@@ -1,0 +1,29 @@
+"""A compiled network as one program.
+
+program.py    groups one after the other, and where everything lies in the outermost memory
+assembly.py   from the answer of a segmentation to that
+finishes.py   what is done with words as they are written
+addresses.py  where the buffers of a group lie in the other memories
+weights.py    parameters, as a file
+exact.py      with which of them results are exact
+c_network.py  one C file
+c_group.py    one group in it
+c_finish.py   what is done with words there
+c_runtime.py  its check
+"""
+
+from .assembly import network_program
+from .c_network import WEIGHTS_FILE, emit_c_network
+from .exact import exact_magnitude
+from .program import NetworkProgram
+from .weights import network_weights, weights_bytes
+
+__all__ = [
+    "WEIGHTS_FILE",
+    "NetworkProgram",
+    "emit_c_network",
+    "exact_magnitude",
+    "network_program",
+    "network_weights",
+    "weights_bytes",
+]

@@ -1,0 +1,225 @@
+"""From the answer of a segmentation to the program of the network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ....ir import Cascade, MappingError
+from ....workloads.graph import (
+    CascadeParameter,
+    CascadeTensor,
+    NetworkGraph,
+    Occurrence,
+    cascade_parameters,
+    cascade_tensors,
+)
+from ...memory_plan import BufferSet, LiveBuffer, MemoryPlan
+from ...segmentation import NetworkAnswer, Segment
+from ..lifetimes import tightened
+from ..loop_program import TensorFinish
+from ..tree_lowering import lower_tree, margins_of
+from .addresses import group_addresses, plan_elements
+from .finishes import placed_finish
+from .program import (
+    LINE,
+    Finished,
+    GroupCall,
+    GroupProgram,
+    NetworkProgram,
+    Reading,
+    Stored,
+    Weight,
+    padded_buffer,
+    scratch_buffer,
+    scratch_height,
+)
+
+
+def network_program(answer: NetworkAnswer) -> NetworkProgram:
+    """The program of a compiled network.
+
+    Raises MappingError for what is made in a way that is no operation, all of it named, and for groups whose programs
+    cannot be written yet.
+    """
+    return _Assembly(answer).program()
+
+
+class _Assembly:
+    """One use for one network."""
+
+    def __init__(self, answer: NetworkAnswer) -> None:
+        self.answer, self.arch = answer, answer.question.arch
+        self.graph: NetworkGraph = answer.question.graph
+        self.words: dict[str, int] = {}
+        self.weights: list[Weight] = []
+        self.programs: dict[object, GroupProgram] = {}
+        self.meaning = self.graph.meaning
+
+    def program(self) -> NetworkProgram:
+        self._check_known()
+        calls = [
+            self._call(number, segment)
+            for number, segment in enumerate(self.answer.segments)
+            if segment.answer is not None
+        ]
+        made = {call.keys[operation.output.name] for call in calls for operation in call.cascade}
+        read = {reading.key for call in calls for reading in _readings(call)}
+        inputs = tuple(dict.fromkeys(r.key for call in calls for r in _readings(call) if r.key not in made))
+        outputs = tuple(key for call in calls for key in call.outputs if key not in read)
+        if self.meaning is not None:
+            outputs = self.meaning.outputs
+            self._check_outputs(outputs, calls)
+        return NetworkProgram(
+            self.graph.network,
+            self.arch,
+            inputs,
+            outputs,
+            self.words,
+            tuple(self.weights),
+            tuple(calls),
+            self._plan(calls, {*inputs, *outputs}),
+            self.meaning.values if self.meaning is not None else None,
+        )
+
+    def _check_outputs(self, outputs: Sequence[str], calls: Sequence[GroupCall]) -> None:
+        handed = {key for call in calls for key in call.outputs}
+        for key in outputs:
+            if key not in handed:
+                message = f"{key} is an output of the model, and is made inside a group"
+                raise MappingError(message, where=self.graph.network, hint="compile it with --fuse none")
+
+    def _check_known(self) -> None:
+        if self.meaning is not None and self.meaning.unknown:
+            message = "no program can be written: " + "; ".join(self.meaning.unknown)
+            hint = "what a program can have stands in docs/networks.md; export the model without the rest"
+            raise MappingError(message, where=self.graph.network, hint=hint)
+        outside = [name for segment in self.answer.segments if segment.answer is None for name in segment.names]
+        unknown = [self.graph.shown(one) for one in self._occurrences(outside) if one.sources]
+        if unknown:
+            message = f"how {', '.join(unknown)} come{'s' * (len(unknown) == 1)} from what is read there is not stated"
+            hint = "a program needs layers, and additions, products, norms, softmax and pooling between them"
+            raise MappingError(message, where=self.graph.network, hint=hint)
+
+    def _occurrences(self, names: Sequence[str]) -> list[Occurrence]:
+        return [self.graph.by_name[name] for name in names]
+
+    def _call(self, number: int, segment: Segment) -> GroupCall:
+        assert segment.answer is not None
+        cascade = segment.answer.mapping.cascade
+        members = self._occurrences(segment.names)
+        tensors = cascade_tensors(self.graph, members, cascade)
+        parameters = cascade_parameters(self.graph, members, cascade)
+        keys: dict[str, str] = {name: tensor.key for name, tensor in tensors.items()}
+        inputs: list[Reading | Weight] = []
+        for name in cascade.tensors:
+            extents = cascade.extents(name)
+            if name in cascade.producers:
+                self._see(keys[name], extents)
+            elif name in tensors:
+                tensor = tensors[name]
+                self._see(tensor.key, tensor.made)
+                inputs.append(_reading(tensor, cascade, name))
+            else:
+                weight = self._weight(cascade, name, segment, parameters[name])
+                keys[name] = weight.name
+                inputs.append(weight)
+        finished = {name: self._finished(keys[name], segment, cascade.extents(name)) for name in cascade.producers}
+        known = {name: found for name, found in finished.items() if found is not None}
+        program = self._group(number, segment, {name: found.finish for name, found in known.items()})
+        outputs = tuple(op.output.name for op in cascade if not cascade.consumers[op.output.name])
+        return GroupCall(
+            number + 1, program, cascade, keys, tuple(inputs), tuple(keys[name] for name in outputs), known
+        )
+
+    def _see(self, key: str, shape: Sequence[int]) -> None:
+        """Note the words of a tensor, which are the same wherever it is met."""
+        words = math.prod(shape)
+        if self.words.setdefault(key, words) != words:
+            message = f"{key} has {self.words[key]} words in one group and {words} in another"
+            hint = f"state its shape by an entry of the graph: {{name: {key}, op: outside, shape: [...]}}"
+            raise MappingError(message, where=self.graph.network, hint=hint)
+
+    def _weight(self, cascade: Cascade, tensor: str, segment: Segment, parameter: CascadeParameter) -> Weight:
+        reader = cascade.consumers[tensor][0]
+        terms = math.prod(reader.problem.sizes[dim] for dim in reader.reduced_dims)
+        stored = None if self.meaning is None else self._stored(parameter)
+        return self._new_weight(f"{'+'.join(segment.names)}: {tensor}", cascade.extents(tensor), terms, stored)
+
+    def _new_weight(self, name: str, shape: tuple[int, ...], terms: int, stored: Stored | None) -> Weight:
+        last = self.weights[-1] if self.weights else None
+        self.weights.append(Weight(name, shape, last.offset + last.words if last else 0, terms, stored))
+        return self.weights[-1]
+
+    def _stored(self, parameter: CascadeParameter) -> Stored:
+        """The words of an operand that a model states: a row in the order of the operand's ranks."""
+        assert self.meaning is not None
+        problem = self.graph.by_name[parameter.occurrence].problem
+        assert problem is not None
+        found = self.meaning.stored[parameter.occurrence, parameter.operand]
+        letters = [rank[0][0].lower() for rank in problem.tensor(parameter.operand).ranks]
+        sizes = {dim.lower(): size for dim, size in problem.dims}
+        lies = np.arange(math.prod(sizes[letter] for letter in letters)).reshape([sizes[one] for one in found.order])
+        return Stored(found.value, lies.transpose([found.order.index(letter) for letter in letters]).ravel())
+
+    def _finished(self, key: str, segment: Segment, extents: tuple[int, ...]) -> Finished | None:
+        """What is done with the words of a tensor, if anything."""
+        finish = self.meaning.finishes.get(key) if self.meaning is not None else None
+        if finish is None:
+            return None
+        placed, parameters = placed_finish(finish, extents)
+        weights = [
+            self._new_weight(f"{'+'.join(segment.names)}: {name} of {key}", shape, 1, stored)
+            for (name, _, shape), stored in zip(placed.parameters, parameters, strict=True)
+        ]
+        return Finished(placed, tuple(weights))
+
+    def _group(self, number: int, segment: Segment, finishes: Mapping[str, TensorFinish]) -> GroupProgram:
+        """The program of a group, or of one before it that is alike and does the same with words."""
+        assert segment.answer is not None
+        kind = segment.alike, tuple(finishes.get(name) for name in segment.answer.mapping.cascade.producers)
+        if kind not in self.programs:
+            try:
+                tree = lower_tree(segment.answer.mapping, self.arch, with_margins=True, finishes=finishes)
+            except MappingError as error:
+                where = f"{self.graph.network}: {' + '.join(segment.names)}"
+                hint = "compile it with --fuse whole: groups then have no shared loops"
+                raise MappingError(error.message, where=where, hint=hint) from None
+            body = tightened(tree.body)
+            addresses = group_addresses(segment, self.arch, body, tree.places)
+            self.programs[kind] = GroupProgram(number + 1, segment, finishes, tree, body, addresses)
+        return self.programs[kind]
+
+    def _plan(self, calls: Sequence[GroupCall], given: set[str]) -> MemoryPlan:
+        """Addresses of all that lies in the outermost memory but the caller's arrays; a moment is a group."""
+        begin: dict[str, int] = {}
+        end: dict[str, int] = {}
+        buffers = []
+        for moment, call in enumerate(calls):
+            for reading in _readings(call):
+                end[reading.key] = moment + 1
+                if not reading.is_as_made:
+                    name, size = padded_buffer(call.number, reading.key), math.prod(reading.shape)
+                    buffers.append(LiveBuffer(name, moment, moment + 1, size, LINE))
+            for key in call.outputs:
+                begin[key] = moment
+            size = scratch_height(call.program, self.arch)
+            if size:
+                buffers.append(LiveBuffer(scratch_buffer(call.number), moment, moment + 1, size, LINE))
+        for key, moment in begin.items():
+            if key not in given:
+                buffers.append(LiveBuffer(key, moment, end.get(key, moment + 1), self.words[key], LINE))
+        return plan_elements(BufferSet(tuple(buffers)))
+
+
+def _reading(tensor: CascadeTensor, cascade: Cascade, name: str) -> Reading:
+    margins = margins_of(cascade, name)
+    shape = tuple(extent + sum(zeros) for extent, zeros in zip(cascade.extents(name), margins, strict=True))
+    before = tuple(own + low for own, (low, _) in zip(tensor.before, margins, strict=True))
+    return Reading(tensor.key, tensor.made, before, shape, tensor.before)
+
+
+def _readings(call: GroupCall) -> Iterator[Reading]:
+    return (one for one in call.inputs if isinstance(one, Reading))

@@ -1,0 +1,88 @@
+"""C99 source text of one group of a network: its tree, with buffers at addresses of the arenas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ..c_schedule import plus
+from ..c_text import c_comment
+from ..c_tree import CTree
+from ..loop_program import Array, Finish, Statement
+from .addresses import ArenaKey
+from .c_finish import finish_text
+from .program import GroupProgram
+
+
+class CGroup(CTree):
+    """Names for everything in the function of a group, and its text.
+
+    members    of the struct that holds all arenas
+    outermost  the memory whose buffers are in the group's scratch
+    """
+
+    def __init__(self, group: GroupProgram, members: Mapping[ArenaKey, str], outermost: str) -> None:
+        super().__init__(group.tree)
+        self.group, self.members, self.outermost = group, members, outermost
+        self.parameters = {
+            (tensor, name): self.fresh.unique(f"{tensor}_{name}")
+            for tensor, finish in group.finishes.items()
+            for name, _, _ in finish.parameters
+        }
+        self.arena = {array: key for key, found in group.addresses.items() for array in found.offsets}
+
+    @property
+    def function(self) -> str:
+        return f"group{self.group.number}"
+
+    def function_lines(self) -> Iterator[str]:
+        """The function, `groupN(inputs..., outputs..., parameters of finishes..., arena, scratch)`."""
+        group = self.group
+        yield from c_comment(f"Group {group.number}: {' + '.join(group.segment.names)}")
+        assert group.segment.answer is not None
+        for line in str(group.segment.answer.mapping).split("\n"):
+            yield from c_comment(f"    {line}")
+        for (memory, roles), addresses in group.addresses.items():
+            if not addresses.is_planned and memory != self.outermost:
+                part = f"{memory} ({', '.join(roles)})" if roles else memory
+                yield from c_comment(f"{part}: not at the addresses of plan.json, which do not hold here")
+        given = [f"const element *restrict {self.data[a]}" for a in self.tree.inputs]
+        given += [f"element *restrict {self.data[a]}" for a in self.tree.outputs]
+        given += [f"const element *restrict {name}" for name in self.parameters.values()]
+        yield f"static void {self.function}({', '.join([*given, 'arenas *arena', 'element *scratch'])})"
+        yield "{"
+        yield "    (void)arena;"
+        yield "    (void)scratch;"
+        for array in (*self.tree.inputs, *self.tree.outputs):
+            const = "const " if array in self.tree.inputs else ""
+            yield from self.pointer_lines(array, const, self.data[array], "    ")
+        yield from self.body_lines(group.body, "    ")
+        yield "}"
+
+    def body_lines(self, body: tuple[Statement, ...], indent: str) -> Iterator[str]:
+        """Statements as trees have them, and what is done with complete words."""
+        for statement in body:
+            if isinstance(statement, Finish):
+                yield from self.finish_lines(statement, indent)
+            else:
+                yield from super().body_lines((statement,), indent)
+
+    def finish_lines(self, statement: Finish, indent: str) -> Iterator[str]:
+        """Loops over complete words."""
+        index = self._copied(statement.extents)
+        at = [plus(self.text(first), i) for first, i in zip(statement.at, index, strict=True)]
+        there = [plus(self.text(first), i) for first, i in zip(statement.position, index, strict=True)]
+        tensor, word = statement.array.tensor.name, self.element(statement.array, at)
+        names = {name: self.parameters[tensor, name] for name, _, _ in statement.finish.parameters}
+        action = f"{word} = {finish_text(statement.finish, word, names, there)};"
+        yield from self._box_lines(statement.array, statement.extents, action, indent)
+
+    def scope_lines(self, body: tuple[Statement, ...], indent: str) -> Iterator[str]:
+        """Nothing is allocated."""
+        yield from self.body_lines(body, indent)
+
+    def local_lines(self, buffer: Array, indent: str) -> Iterator[str]:
+        """A pointer into an arena. Others may have its addresses before and after, so that nothing is `restrict`."""
+        key = self.arena[buffer]
+        base = "scratch" if key[0] == self.outermost else f"arena->{self.members[key]}"
+        source = f"({base} + {self.group.addresses[key].offsets[buffer]})"
+        yield from self.pointer_lines(buffer, "", source, indent, restrict="")

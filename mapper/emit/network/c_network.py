@@ -1,0 +1,235 @@
+"""A compiled network as one self-contained C99 file: all groups, the same operations in plain loops, and a check."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ....ir import Operation
+from ..c_direct import direct_lines
+from ..c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
+from ..c_text import c_comment, c_names, c_string
+from ..c_tree_runtime import FUNCTIONS
+from .addresses import ArenaKey
+from .c_finish import finish_function
+from .c_group import CGroup
+from .c_runtime import NETWORK_MAIN
+from .exact import exact_magnitude
+from .program import (
+    LINE,
+    GroupCall,
+    NetworkProgram,
+    Reading,
+    Weight,
+    padded_buffer,
+    scratch_buffer,
+    scratch_height,
+)
+
+WEIGHTS_FILE = "weights.bin"
+"""Beside the program."""
+
+_INCLUDES = HEAD.replace("#include <stdint.h>", "#include <math.h>\n#include <stdint.h>").replace(
+    "#include <stdlib.h>", "#include <stdlib.h>\n#include <string.h>"
+)
+
+
+def emit_c_network(program: NetworkProgram) -> str:
+    """The text of a C99 file with `run(inputs, weights, outputs, arena)`, which executes the groups on doubles without
+    allocating anything, and a `main` that checks it against the operations done one after the other.
+    """
+    members = _members(program)
+    parts = [
+        _header_lines(program),
+        [_INCLUDES, "typedef double element;"],
+        [LEAST, FUNCTIONS],
+        _arena_lines(program, members),
+        *(CGroup(group, members, program.arch.memories[0].name).function_lines() for group in program.programs),
+        _copy_lines(program),
+        _run_lines(program),
+        [CHECK, BUFFERS],
+        c_comment("The same operations, one after the other: what the outputs of run() are compared with."),
+        _direct_lines(program),
+        _constant_lines(program),
+        [CLOCKS, NETWORK_MAIN],
+    ]
+    return "\n".join(line for part in parts for line in part)
+
+
+# ---- what the file says of itself ------------------------------------------------------------------------------------
+
+
+def _header_lines(program: NetworkProgram) -> Iterator[str]:
+    yield from c_comment(f"The network {program.network} on {program.arch.name}, in C99. Written by tilewright.")
+    yield from c_comment("    cc -O3 -march=native network.c -lm -o network && ./network [seed] [runs] [weights]")
+    yield ""
+    yield from c_comment(
+        "run() executes it. Inputs and outputs are in this order, row by row; every thread needs an arena of its own."
+    )
+    for what, keys in (("input", program.inputs), ("output", program.outputs)):
+        for number, key in enumerate(keys):
+            yield from c_comment(f"    {what} {number}: {key}, {program.words[key]} elements")
+
+
+def _members(program: NetworkProgram) -> dict[ArenaKey, str]:
+    names = c_names()
+    names.unique(_outermost(program))
+    return {key: names.unique("_".join((key[0], *key[1]) if len(key[1]) == 1 else key[:1])) for key in program.heights}
+
+
+def _outermost(program: NetworkProgram) -> str:
+    return c_names().unique(program.arch.memories[0].name)
+
+
+def _arena_lines(program: NetworkProgram, members: dict[ArenaKey, str]) -> Iterator[str]:
+    """The struct of all memories, each as large as its plan is high."""
+    yield from c_comment("Every memory with what it holds at a moment, at the addresses of plan.json; an element is a")
+    yield from c_comment("word there. The outermost one holds what passes from group to group.")
+    yield "typedef struct {"
+    yield f"    element {_outermost(program)}[{max(program.plan.height, LINE)}];"
+    for key, height in program.heights.items():
+        yield f"    element {members[key]}[{height}];"
+    yield "} arenas;"
+    yield ""
+
+
+# ---- run -------------------------------------------------------------------------------------------------------------
+
+
+def _copied(program: NetworkProgram) -> dict[tuple[tuple[int, ...], ...], str]:
+    """The functions that put zeros around a tensor, by made extents, zeros before, and all extents."""
+    kinds = dict.fromkeys(
+        (one.made, one.before, one.shape)
+        for call in program.calls
+        for one in call.inputs
+        if isinstance(one, Reading) and not one.is_as_made
+    )
+    return {kind: f"padded{number}" for number, kind in enumerate(kinds)}
+
+
+def _copy_lines(program: NetworkProgram) -> Iterator[str]:
+    for (made, before, extents), function in _copied(program).items():
+        shape, wide = (" x ".join(map(str, each)) or "1" for each in (made, extents))
+        yield from c_comment(f"{shape} as {wide}, with zeros around and without what is not read")
+        yield f"static void {function}(const element *restrict from, element *restrict to)"
+        yield "{"
+        yield f"    for (int64_t at = 0; at < {math.prod(extents)}; at++)"
+        yield "        to[at] = 0;"
+        indent = "    "
+        source, target = [], []
+        for axis, (size, low, wide_size) in enumerate(zip(made, before, extents, strict=True)):
+            taken = min(size, wide_size - low)
+            yield f"{indent}for (int64_t i{axis} = 0; i{axis} < {taken}; i{axis}++)"
+            indent += "    "
+            source.append(_term(f"i{axis}", 0, math.prod(made[axis + 1 :])))
+            target.append(_term(f"i{axis}", low, math.prod(extents[axis + 1 :])))
+        yield f"{indent}to[{' + '.join(target) or '0'}] = from[{' + '.join(source) or '0'}];"
+        yield "}"
+        yield ""
+
+
+def _term(name: str, shift: int, stride: int) -> str:
+    place = f"({name} + {shift})" if shift else name
+    return place if stride == 1 else f"{place} * {stride}"
+
+
+def _run_lines(program: NetworkProgram) -> Iterator[str]:
+    memory, copies = _outermost(program), _copied(program)
+    yield ("void run(const element *const inputs[], const element *weights, element *const outputs[], arenas *arena)")
+    yield "{"
+    yield "    (void)weights;"
+
+    def place(key: str) -> str:
+        if key in program.inputs:
+            return f"inputs[{program.inputs.index(key)}]"
+        if key in program.outputs:
+            return f"outputs[{program.outputs.index(key)}]"
+        return f"arena->{memory} + {program.offset(key)}"
+
+    for call in program.calls:
+        yield from c_comment(f"group {call.number}: {' + '.join(op.name for op in call.cascade)}", "    ")
+        given = []
+        for one in call.inputs:
+            if isinstance(one, Weight):
+                given.append(f"weights + {one.offset}")
+            elif one.is_as_made:
+                given.append(place(one.key))
+            else:
+                there = f"arena->{memory} + {program.offset(padded_buffer(call.number, one.key))}"
+                yield f"    {copies[one.made, one.before, one.shape]}({place(one.key)}, {there});"
+                given.append(there)
+        given += [place(key) for key in call.outputs]
+        given += [f"weights + {w.offset}" for done in call.finished.values() for w in done.parameters]
+        needs_scratch = scratch_height(call.program, program.arch)
+        scratch = f"arena->{memory} + {program.offset(scratch_buffer(call.number))}" if needs_scratch else "NULL"
+        yield f"    group{call.program.number}({', '.join([*given, 'arena', scratch])});"
+    yield "}"
+
+
+# ---- the check -------------------------------------------------------------------------------------------------------
+
+
+def _direct_lines(program: NetworkProgram) -> Iterator[str]:
+    """A function for each different operation, and `direct`, which calls them."""
+    functions: dict[str, str] = {}
+    calls: list[str] = []
+    made = _made(program)
+    offsets = {weight.name: weight.offset for weight in program.weights}
+
+    def place(key: str) -> str:
+        if key in offsets:
+            return f"weights + {offsets[key]}"
+        return f"inputs[{program.inputs.index(key)}]" if key in program.inputs else f"made[{made.index(key)}]"
+
+    for call in program.calls:
+        for operation in call.cascade:
+            lines = list(_direct_of(call, operation, "FUNCTION"))
+            body = "\n".join(lines)
+            if body not in functions:
+                functions[body] = f"direct{len(functions)}"
+                yield from _direct_of(call, operation, functions[body])
+            tensors = (*operation.problem.operands, operation.output)
+            calls.append(f"    {functions[body]}({', '.join(place(call.keys[t.name]) for t in tensors)});")
+            done = call.finished.get(operation.output.name)
+            if done is not None:
+                extents = call.cascade.extents(operation.output.name)
+                body = "\n".join(finish_function("FUNCTION", done.finish, extents))
+                if body not in functions:
+                    functions[body] = f"finish{len(functions)}"
+                    yield from finish_function(functions[body], done.finish, extents)
+                given = [place(call.keys[operation.output.name]), *(f"weights + {w.offset}" for w in done.parameters)]
+                calls.append(f"    {functions[body]}({', '.join(given)});")
+    yield "static void direct(const element *const inputs[], const element *weights, element *const made[])"
+    yield "{"
+    yield "    (void)weights;"
+    yield from calls
+    yield "}"
+    yield ""
+
+
+def _direct_of(call: GroupCall, operation: Operation, function: str) -> Iterator[str]:
+    return direct_lines(function, operation, call.layout(operation))
+
+
+def _made(program: NetworkProgram) -> list[str]:
+    return [call.keys[operation.output.name] for call in program.calls for operation in call.cascade]
+
+
+def _constant_lines(program: NetworkProgram) -> Iterator[str]:
+    largest, made = exact_magnitude(program), _made(program)
+
+    def numbers(values: list[int]) -> str:
+        return ", ".join(f"INT64_C({value})" for value in values)
+
+    weights = sum(weight.words for weight in program.weights)
+    yield f"#define INPUTS {len(program.inputs)}"
+    yield f"#define OUTPUTS {len(program.outputs)}"
+    yield f"#define TENSORS {len(made)}"
+    yield f"#define WEIGHTS {weights}"
+    yield f"#define WEIGHTS_FILE {c_string(WEIGHTS_FILE)}"
+    yield f"#define EXACT {int(largest > 0)}"
+    yield f"#define LARGEST {largest or 1}"
+    yield f"static const int64_t INPUT_ELEMENTS[INPUTS] = {{{numbers([program.words[k] for k in program.inputs])}}};"
+    yield f"static const int64_t ELEMENTS[TENSORS] = {{{numbers([program.words[key] for key in made])}}};"
+    yield f"static const int OUTPUT[OUTPUTS] = {{{', '.join(str(made.index(key)) for key in program.outputs)}}};"
+    yield f"static const char *const NAMES[OUTPUTS] = {{{', '.join(c_string(key) for key in program.outputs)}}};"

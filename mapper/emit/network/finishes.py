@@ -1,0 +1,48 @@
+"""What is done with the words of a tensor, as programs do it: parameters have those axes alone that they differ in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....ir import Call, Expression, Operand
+from ....workloads.graph import WORD, Finish, FinishParameter
+from ..loop_program import TensorFinish
+from .program import Stored
+
+
+def placed_finish(finish: Finish, extents: Sequence[int]) -> tuple[TensorFinish, tuple[Stored, ...]]:
+    """A finish of a tensor with these extents, and the words that its parameters need.
+
+    Parameters are renamed by their place, so that equal finishes of different tensors are equal.
+    """
+    names, shown, placed = {WORD: WORD}, [], []
+    for number, (name, parameter) in enumerate(finish.parameters):
+        places = _places(parameter, extents)
+        axes = tuple(i for i in range(places.ndim) if (places != places.take([0], i)).any())
+        kept = places[tuple(slice(None) if i in axes else 0 for i in range(places.ndim))]
+        names[name] = f"P{number}"
+        shown.append((names[name], axes, kept.shape))
+        placed.append(Stored(parameter.value, kept.ravel()))
+    return TensorFinish(_renamed(finish.expression, names), WORD, tuple(shown)), tuple(placed)
+
+
+def _places(parameter: FinishParameter, extents: Sequence[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """For every word of the tensor the place of the parameter's word that meets it."""
+    own = np.arange(math.prod(parameter.own)).reshape(parameter.own)
+    wide = np.broadcast_to(own, parameter.shape)
+    flat = np.zeros(math.prod(extents), np.int64)
+    counts, strides = [count for count, _ in parameter.runs], [8 * stride for _, stride in parameter.runs]
+    np.lib.stride_tricks.as_strided(flat, counts, strides)[...] = wide.reshape(counts)
+    return flat.reshape(extents)
+
+
+def _renamed(expression: Expression, names: dict[str, str]) -> Expression:
+    if isinstance(expression, Operand):
+        return Operand(names[expression.tensor])
+    if isinstance(expression, Call):
+        return Call(expression.function, tuple(_renamed(one, names) for one in expression.arguments))
+    return expression

@@ -1,0 +1,213 @@
+"""A compiled network as a program in no language yet: groups one after the other, tensors between them in one arena."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ....arch import Architecture
+from ....ir import Cascade, Operation
+from ....workloads.graph import Values
+from ...memory_plan import MemoryPlan
+from ...segmentation import Segment
+from ..c_direct import Lying, lying
+from ..loop_program import Statement, TensorFinish
+from ..tree_lowering import TreeProgram
+from .addresses import Addresses, ArenaKey
+
+LINE = 8
+"""Elements of a cache line, at which tensors between groups begin."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A tensor from outside of a group, as the group's program reads it.
+
+    key     who makes it
+    made    positions of each of its axes
+    before  zeros before the first position of each
+    shape   of the array that the program reads: with these zeros, and others after the last position
+    own     of the zeros before, those that the cascade takes for the tensor's; others are the operations' own
+    """
+
+    key: str
+    made: tuple[int, ...]
+    before: tuple[int, ...]
+    shape: tuple[int, ...]
+    own: tuple[int, ...]
+
+    @property
+    def is_as_made(self) -> bool:
+        """Whether it can be read where it lies."""
+        return self.made == self.shape and not any(self.before)
+
+    def lying(self, operation: Operation, tensor: str) -> Lying:
+        """How an operation finds it as it was made."""
+        pads = [operation.pad(tensor, i) for i in range(len(self.made))]
+        before = tuple(own + low for own, (low, _) in zip(self.own, pads, strict=True))
+        padded = tuple(
+            shape > made or bool(low) for shape, made, low in zip(self.shape, self.made, before, strict=True)
+        )
+        return Lying(self.made, before, padded)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Words of a parameter that a model states.
+
+    value  its name there
+    take   which of its words, in the order of the program's
+    """
+
+    value: str
+    take: np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A parameter of an operation.
+
+    name    of the group, and of the tensor there
+    shape   of its axes
+    offset  of its first word among those of all parameters
+    terms   that are summed up in every word of the operation's output
+    stored  its words, where a model states them
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    offset: int
+    terms: int
+    stored: Stored | None = None
+
+    @property
+    def words(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a group does with the words of a tensor that it writes, and the parameters of that."""
+
+    finish: TensorFinish
+    parameters: tuple[Weight, ...]
+
+
+@dataclass(frozen=True)
+class GroupProgram:
+    """What groups do that differ in names alone.
+
+    number     of the first such group, from 1
+    segment    that group
+    finishes   what is done with the words of its tensors
+    tree       its program
+    body       with buffers that begin as late as they can
+    addresses  of its buffers
+    """
+
+    number: int
+    segment: Segment
+    finishes: Mapping[str, TensorFinish]
+    tree: TreeProgram
+    body: tuple[Statement, ...]
+    addresses: Mapping[ArenaKey, Addresses]
+
+
+@dataclass(frozen=True)
+class GroupCall:
+    """One group of the network.
+
+    number   from 1
+    program  of it, or of the first one that is alike
+    cascade  its own
+    keys     by the name of a tensor in the cascade: who makes it, or the name of the parameter
+    inputs   in the order of the program's
+    outputs  who makes them: in the order of the program's
+    finished by the name of a tensor in the cascade, what is done with its words
+    """
+
+    number: int
+    program: GroupProgram
+    cascade: Cascade
+    keys: Mapping[str, str]
+    inputs: tuple[Reading | Weight, ...]
+    outputs: tuple[str, ...]
+    finished: Mapping[str, Finished]
+
+    def layout(self, operation: Operation) -> dict[str, Lying]:
+        """How the tensors of one of its operations lie, each as it was made."""
+        readings = {reading.key: reading for reading in self.inputs if isinstance(reading, Reading)}
+        found = {}
+        for tensor in operation.problem.tensors:
+            reading = readings.get(self.keys[tensor.name])
+            found[tensor.name] = (
+                lying(self.cascade, operation, tensor.name)
+                if reading is None
+                else reading.lying(operation, tensor.name)
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class NetworkProgram:
+    """The whole.
+
+    network  its name
+    arch     the machine
+    inputs   of the caller: who makes them, outside of the network
+    outputs  for the caller: what nothing in the network reads
+    words    of every tensor, by who makes it; of those inside groups too
+    weights  of all operations
+    calls    groups in the order in which they run
+    plan     of what lies between groups, and in the outermost memory inside them, by `tensor_buffer` and such
+    values   reads the parameters that a model states; None: they are seeded
+    """
+
+    network: str
+    arch: Architecture
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    words: Mapping[str, int]
+    weights: tuple[Weight, ...]
+    calls: tuple[GroupCall, ...]
+    plan: MemoryPlan
+    values: Values | None = None
+
+    @property
+    def programs(self) -> list[GroupProgram]:
+        """Each once, in order."""
+        return list({call.program.number: call.program for call in self.calls}.values())
+
+    @property
+    def heights(self) -> dict[ArenaKey, int]:
+        """Elements of every arena inside the outermost memory."""
+        found: dict[ArenaKey, int] = {}
+        for program in self.programs:
+            for key, addresses in program.addresses.items():
+                if key[0] != self.arch.memories[0].name:
+                    found[key] = max(found.get(key, 0), addresses.height)
+        return found
+
+    def offset(self, buffer: str) -> int:
+        """Where a buffer of the plan begins, in elements."""
+        return self.plan.offsets[buffer][0]
+
+
+def padded_buffer(call: int, key: str) -> str:
+    """The buffer of a tensor with the zeros around that a group reads."""
+    return f"{key} for group {call}"
+
+
+def scratch_buffer(call: int) -> str:
+    """The buffer of what a group keeps in the outermost memory for itself."""
+    return f"scratch of group {call}"
+
+
+def scratch_height(program: GroupProgram, arch: Architecture) -> int:
+    """Elements that a group keeps in the outermost memory for itself."""
+    addresses = program.addresses.get((arch.memories[0].name, ()))
+    return addresses.height if addresses else 0

@@ -1,0 +1,167 @@
+"""C programs of whole networks: random segmentations, trees and addresses compute what numpy does."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from emitted_networks import as_library, built, needs_gcc, random_answer, self_checked
+from small_networks import SMALL
+from trees import random_tree
+
+import tilewright as tw
+from generators import random_architecture
+from longer import TIMES
+from tilewright.ir import FusedMapping, MappingError, TilewrightError
+from tilewright.mapper.emit import emit_tree
+from tilewright.mapper.emit.lifetimes import arrays_of, live_buffers, tightened
+from tilewright.mapper.emit.loop_program import Allocate, For, Statement
+from tilewright.mapper.emit.network import (
+    NetworkProgram,
+    emit_c_network,
+    network_program,
+)
+from tilewright.mapper.emit.tree_lowering import lower_tree
+from tilewright.workloads import cascade_of, load_network
+from tilewright.workloads.graph import NetworkGraph
+
+ONE_BLOCK = SMALL["words"].replace("[h.0, h.1]", "[h.0]").replace(", repeat: 2", "")
+NETWORKS = {
+    "images": (SMALL["images"], "stem..head+b0.downsample"),
+    "words": (ONE_BLOCK, "norm1..add2"),
+    "queries": (SMALL["queries"], "q_proj+k_proj+v_proj+qk+softmax+av+o_proj"),
+}
+
+CASES = {"images": 1, "words": 1, "queries": 2}
+
+
+def graph_of(folder: Path, name: str) -> NetworkGraph:
+    path = folder / f"{name}.yaml"
+    path.write_text(NETWORKS[name][0], encoding="utf-8")
+    graph = load_network(path).wiring
+    assert graph is not None
+    return graph
+
+
+def in_numpy(name: str, folder: Path, program: NetworkProgram, inputs: list[np.ndarray], weights: np.ndarray) -> Any:
+    """All tensors of the network as one cascade, each operation done after the other."""
+    whole = cascade_of(load_network(folder / f"{name}.yaml"), NETWORKS[name][1])
+    arch = tw.load_arch("three_level")
+    lines = [f"{arch.memories[0].name} keeps {' '.join(whole.tensors)}"]
+    for operation in whole:
+        lines += [f"branch {operation.name}", *(f"  for {dim} in {size}" for dim, size in operation.problem.dims)]
+    reference: dict[str, Any] = {"__name__": "reference"}
+    exec(compile(emit_tree(FusedMapping.parse(whole, "\n".join(lines)), arch), "<program>", "exec"), reference)
+    operands = {one.name.split(": ")[1]: weights[one.offset : one.offset + one.words] for one in program.weights}
+    operands |= dict(zip(program.inputs, inputs, strict=True))
+    shapes = reference["OPERANDS"]
+    return reference["direct"]({key: operands[key].reshape(shape) for key, shape in shapes.items()})
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_network_computes_what_numpy_does(name: str, tmp_path: Path) -> None:
+    """The program's own check, and `run` beside the whole network as one cascade in numpy."""
+    planned = 0
+    for seed in range(CASES[name] * TIMES):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        rng = random.Random(seed)
+        arch = random_architecture(rng, capacity=4000)
+        program = network_program(random_answer(rng, graph_of(folder, name), arch))
+        text = emit_c_network(program)
+        assert "malloc" not in text.split("the check:")[0].replace("posix_memalign", "")
+        done = self_checked(folder, program, text, seed)
+        assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
+        assert "OK: all outputs agree" in done.stdout
+        values = np.random.default_rng(seed)
+        inputs = [values.standard_normal(program.words[key]) for key in program.inputs]
+        weights = values.standard_normal(sum(weight.words for weight in program.weights))
+        found = as_library(folder, program, inputs, weights)
+        expected = in_numpy(name, folder, program, inputs, weights)
+        last = next(reversed(program.calls)).cascade.operations[-1].output.name
+        np.testing.assert_allclose(found, expected[last].ravel(), rtol=1e-9)
+        planned += sum(one.is_planned for group in program.programs for one in group.addresses.values())
+    assert planned
+
+
+@needs_gcc
+def test_the_check_finds_what_is_wrong(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    program = network_program(
+        random_answer(rng, graph_of(tmp_path, "queries"), random_architecture(rng, capacity=4000))
+    )
+    text = emit_c_network(program)
+    broken = text.replace("to[at] = 0", "to[at] = 1").replace("+= exp(", "+= 1 + exp(", 1)
+    assert broken != text
+    done = self_checked(tmp_path, program, broken, 0)
+    assert done.returncode == 1
+    assert "FAILED: outputs differ" in done.stdout
+    (tmp_path / "weights.bin").write_bytes(b"12345678" * 3)
+    program_file = built(tmp_path, text)
+    done = subprocess.run([program_file], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert "has less than" in done.stderr
+    (tmp_path / "weights.bin").unlink()
+    done = subprocess.run([program_file], capture_output=True, text=True, check=False, timeout=60)
+    assert "weights.bin, the parameters of the network" in done.stderr
+
+
+def test_what_is_made_outside_is_named(tmp_path: Path) -> None:
+    text = """
+    network: odd
+    graph:
+      - first
+      - {name: gather, op: outside, reads: first, shape: [4, 4]}
+      - second
+    layers:
+      - {name: first, op: gemm, M: 4, N: 4, K: 4, weight: true}
+      - {name: second, op: gemm, M: 4, N: 4, K: 4, weight: true}
+    """
+    path = tmp_path / "odd.yaml"
+    path.write_text(text, encoding="utf-8")
+    graph = load_network(path).wiring
+    assert graph is not None
+    rng = random.Random(0)
+    answer = random_answer(rng, graph, random_architecture(rng))
+    with pytest.raises(TilewrightError, match="how gather comes from what is read there is not stated"):
+        network_program(answer)
+
+
+def test_buffers_live_no_longer_than_they_are_used() -> None:
+    """Statements stay the same ones, every buffer begins before it is used, and they live for a shorter time in all."""
+
+    def flat(body: tuple[Statement, ...]) -> list[Statement]:
+        return [s for each in body for s in (flat(each.body) if isinstance(each, For) else [each])]
+
+    def check_begun(body: tuple[Statement, ...], begun: frozenset[object]) -> None:
+        for each in body:
+            if isinstance(each, Allocate):
+                begun |= {each.buffer}
+            elif isinstance(each, For):
+                check_begun(each.body, begun)
+            else:
+                assert {array for array in arrays_of(each) if array.is_local} <= begun
+
+    before = later = 0
+    for seed in range(30):
+        rng = random.Random(seed)
+        whole = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "U[m,n] = exp(T[m,n])", "O[m,p] += U[m,n] * C[n,p]"], SIZES)
+        arch = random_architecture(rng)
+        try:
+            body = lower_tree(random_tree(rng, whole, arch), arch).body
+        except MappingError:
+            continue
+        after = tightened(body)
+        assert sorted(map(repr, flat(after))) == sorted(map(repr, flat(body)))
+        check_begun(after, frozenset())
+        before += sum(b.upper - b.lower for b in live_buffers(body).values())
+        later += sum(b.upper - b.lower for b in live_buffers(after).values())
+    assert 0 < later < before
+
+
+SIZES = {"m": 4, "n": 4, "k": 3, "p": 2}

@@ -1,0 +1,176 @@
+"""C programs of ONNX models compute what ONNX's reference implementation does, their parameters included."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from emitted_networks import as_library, needs_gcc, random_answer, self_checked
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+import tilewright as tw
+from generators import random_architecture
+from longer import TIMES
+from onnx_models import model_of, saved
+from tilewright.ir import MappingError
+from tilewright.mapper.emit.network import emit_c_network, network_program, network_weights
+from tilewright.workloads import load_network
+
+node = helper.make_node
+RNG = np.random.default_rng(5)
+
+
+def w(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def images() -> onnx.ModelProto:
+    """Convolutions with bias, batch norm, pooling with zeros around, groups, a residual addition, a last product."""
+    nodes = [
+        node("Conv", ["x", "w1", "b1"], ["a"], "conv1", pads=[1, 1, 1, 1]),
+        node("BatchNormalization", ["a", "s", "bb", "m", "v"], ["b"], "bn"),
+        node("Relu", ["b"], ["c"], "relu"),
+        node("MaxPool", ["c"], ["d"], "pool", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
+        node("Conv", ["d", "w2"], ["e"], "conv2", pads=[1, 1, 1, 1], group=2),
+        node("Clip", ["e", "low", "high"], ["f"], "clip"),
+        node("Add", ["f", "d"], ["g"], "add"),
+        node("GlobalAveragePool", ["g"], ["h"], "gap"),
+        node("Flatten", ["h"], ["i"], "flat"),
+        node("Gemm", ["i", "w3", "b3"], ["y"], "fc", transB=1, alpha=0.5, beta=2.0),
+    ]
+    norm = {"s": w(4), "bb": w(4), "m": w(4), "v": np.abs(w(4)) + 0.5}
+    bounds = {"low": np.array(0, np.float32), "high": np.array(6, np.float32)}
+    stored = {"w1": w(4, 3, 3, 3), "b1": w(4), "w2": w(4, 2, 3, 3), "w3": w(5, 4), "b3": w(5), **norm, **bounds}
+    return model_of(nodes, {"x": [1, 3, 6, 6]}, stored=stored)
+
+
+def words() -> onnx.ModelProto:
+    """A transformer block: norms with scale and bias, two heads, a softmax, a gated feed-forward."""
+    nodes = [
+        node("LayerNormalization", ["x", "g1", "c1"], ["n"], "norm1"),
+        *(node("MatMul", ["n", f"w{one}"], [one], f"{one}_proj") for one in "qkv"),
+        node("Add", ["q", "bq"], ["qb"], "q_bias"),
+        *(node("Reshape", [f"{one}", "heads"], [f"{one}h"], f"{one}_heads") for one in ("qb", "k", "v")),
+        node("Transpose", ["qbh"], ["qt"], "q_t", perm=[1, 0, 2]),
+        node("Transpose", ["kh"], ["kt"], "k_t", perm=[1, 2, 0]),
+        node("Transpose", ["vh"], ["vt"], "v_t", perm=[1, 0, 2]),
+        node("MatMul", ["qt", "kt"], ["s"], "qk"),
+        node("Div", ["s", "root"], ["sd"], "scale"),
+        node("Softmax", ["sd"], ["p"], "softmax"),
+        node("MatMul", ["p", "vt"], ["o"], "av"),
+        node("Transpose", ["o"], ["ot"], "o_t", perm=[1, 0, 2]),
+        node("Reshape", ["ot", "flat"], ["of"], "merge"),
+        node("MatMul", ["of", "wo"], ["z"], "out"),
+        node("Add", ["z", "x"], ["r"], "add1"),
+        node("MatMul", ["r", "wu"], ["u"], "up"),
+        node("Sigmoid", ["u"], ["us"], "sigmoid"),
+        node("Mul", ["u", "us"], ["silu"], "silu"),
+        node("MatMul", ["silu", "wd"], ["d"], "down"),
+        node("Add", ["d", "r"], ["y"], "add2"),
+    ]
+    square = {f"w{one}": w(4, 4) for one in "qkvo"}
+    shapes = {"heads": np.array([3, 2, 2]), "flat": np.array([3, 4])}
+    rest = {"g1": w(4), "c1": w(4), "bq": w(4), "root": np.array(1.5, np.float32), "wu": w(4, 6), "wd": w(6, 4)}
+    return model_of(nodes, {"x": [3, 4]}, stored={**square, **shapes, **rest})
+
+
+def inverted() -> onnx.ModelProto:
+    """Rows of pixels turned into products: functions of words that lie in another order, and one that is a parameter
+    computed from parameters."""
+    nodes = [
+        node("Conv", ["x", "w1"], ["a"], "conv"),
+        node("Reshape", ["a", "flat"], ["b"], "flat"),
+        node("Transpose", ["b"], ["c"], "turn", perm=[1, 0]),
+        node("Mul", ["twice", "twice"], ["four"], "folded"),
+        node("Add", ["c", "four"], ["d"], "bias"),
+        node("LeakyRelu", ["d"], ["e"], "leaky", alpha=0.1),
+        node("MatMul", ["e", "w2"], ["f"], "product"),
+        node("HardSwish", ["f"], ["y"], "swish"),
+    ]
+    stored = {"w1": w(3, 2, 1, 1), "flat": np.array([3, 4]), "twice": w(3), "w2": w(3, 2)}
+    return model_of(nodes, {"x": [1, 2, 2, 2]}, stored=stored)
+
+
+MODELS = {"images": images, "words": words, "inverted": inverted}
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_computes_what_onnx_does(name: str, tmp_path: Path) -> None:
+    """Whatever is fused, and on whatever machine; within the precision of the reference, which is single."""
+    model = MODELS[name]()
+    (given,) = model.graph.input
+    shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
+    for seed in range(2 * TIMES):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        rng = random.Random(seed)
+        graph = load_network(saved(folder, model)).wiring
+        assert graph is not None
+        program = network_program(random_answer(rng, graph, random_architecture(rng, capacity=8000)))
+        done = self_checked(folder, program, emit_c_network(program), seed)
+        assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
+        x = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+        found = as_library(folder, program, [x.astype(np.float64)], network_weights(program))
+        (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+        np.testing.assert_allclose(found, expected.ravel(), rtol=2e-4, atol=2e-5)
+
+
+def refused(
+    folder: Path, nodes: list[Any], inputs: dict[str, Any], outputs: tuple[str, ...] = ("y",), **stored: Any
+) -> str:
+    graph = load_network(saved(folder, model_of(nodes, inputs, outputs, stored=stored))).wiring
+    assert graph is not None
+    rng = random.Random(0)
+    with pytest.raises(MappingError) as caught:
+        network_program(random_answer(rng, graph, random_architecture(rng)))
+    return str(caught.value)
+
+
+def test_all_that_has_no_program_is_named(tmp_path: Path) -> None:
+    nodes = [
+        node("MatMul", ["x", "u"], ["a"], "first"),
+        node("Erf", ["a"], ["b"], "erf"),
+        node("Concat", ["b", "b"], ["c"], "concat", axis=0),
+        node("MatMul", ["c", "v"], ["y"], "second"),
+    ]
+    said = refused(tmp_path, nodes, {"x": [2, 3]}, u=w(3, 4), v=w(4, 2))
+    assert "Erf erf: there is no program for this operator" in said
+    assert "Concat concat: there is no program for this operator" in said
+
+
+def test_words_before_and_after_a_function(tmp_path: Path) -> None:
+    nodes = [
+        node("MatMul", ["x", "u"], ["a"], "first"),
+        node("Relu", ["a"], ["b"], "relu"),
+        node("MatMul", ["b", "v"], ["c"], "second"),
+        node("Add", ["a", "c"], ["y"], "add"),
+    ]
+    assert "first: it is read both before and after functions" in refused(
+        tmp_path, nodes, {"x": [2, 3]}, u=w(3, 4), v=w(4, 4)
+    )
+
+
+def test_zeros_around_what_may_be_negative(tmp_path: Path) -> None:
+    nodes = [
+        node("Conv", ["x", "u"], ["a"], "first"),
+        node("MaxPool", ["a"], ["y"], "pool", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+    ]
+    assert "MaxPool pool: its windows reach beyond" in refused(tmp_path, nodes, {"x": [1, 2, 4, 4]}, u=w(2, 2, 1, 1))
+
+
+def test_the_command_writes_the_parameters_of_the_file(tmp_path: Path) -> None:
+    stored = {"u": w(3, 4), "v": w(4, 2), "b": w(2)}
+    nodes = [node("MatMul", ["x", "u"], ["a"], "first"), node("Gemm", ["a", "v", "b"], ["y"], "second")]
+    path = saved(tmp_path, model_of(nodes, {"x": ["batch", 3]}, stored=stored))
+    result = tw.compile(path, "three_level", tiling="perfect", fuse="none", dims={"batch": 2}, time_limit=1)
+    values = np.frombuffer(result.weights(), "<f8")
+    np.testing.assert_array_equal(values, np.concatenate([stored[name].ravel() for name in "uvb"]))
+    text, weights = result.save_program(tmp_path / "out")
+    assert text.name == "network.c"
+    assert weights.read_bytes() == result.weights()

@@ -1,0 +1,48 @@
+"""The stored parameters of an ONNX file, and what is computed from them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...ir import ProblemError
+from .files import read_model
+
+if TYPE_CHECKING:
+    import numpy as np
+    import onnx
+
+
+def stored_values(path: Path, dims: Mapping[str, int]) -> dict[str, np.ndarray[Any, Any]]:
+    """All of them, by name; those in files of their own are read too.
+
+    Raises ProblemError where these are missing, and as `read_model` does.
+    """
+    from onnx import external_data_helper, numpy_helper
+
+    model = read_model(path, dims, with_weights=True)
+    try:
+        external_data_helper.load_external_data_for_model(model, str(path.parent))
+    except (OSError, ValueError) as error:
+        message = f"parameters that lie in files of their own cannot be read: {' '.join(str(error).split())}"
+        raise ProblemError(message, where=str(path)) from None
+    found = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    for node in model.graph.node:
+        if all(not name or name in found for name in node.input):
+            _compute(model, node, found)
+    return found
+
+
+def _compute(model: onnx.ModelProto, node: onnx.NodeProto, found: dict[str, np.ndarray[Any, Any]]) -> None:
+    import numpy as np
+    from onnx import helper
+    from onnx.reference import ReferenceEvaluator
+
+    names = [name for name in node.input if name]
+    inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(found[n].dtype), None) for n in names]
+    outputs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
+    graph = helper.make_graph([node], "one", inputs, outputs)
+    alone = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+    values = ReferenceEvaluator(alone).run(None, {name: found[name] for name in names})
+    found.update(zip((name for name in node.output if name), map(np.asarray, values), strict=True))

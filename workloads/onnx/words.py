@@ -1,0 +1,115 @@
+"""What ONNX nodes do with one word after the other, as expressions: functions, and arithmetic with parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from ...ir import Call, Expression, Number, ProblemError
+from .nodes import OnnxNode
+
+Operands = Sequence[Expression]
+"""Of each input that is there: what it is made of."""
+
+
+def _times(left: Expression, right: Expression) -> Expression:
+    return Call("mul", (left, right))
+
+
+def _plus(left: Expression, right: Expression) -> Expression:
+    return Call("add", (left, right))
+
+
+def _between(x: Expression, low: float, high: float) -> Expression:
+    return Call("min", (Call("max", (x, Number(low))), Number(high)))
+
+
+def _clip(node: OnnxNode, given: Operands) -> Expression:
+    found, *bounds = given
+    if "min" in node.attributes or "max" in node.attributes:  # before operator set 11
+        low, high = node.attributes.get("min", -math.inf), node.attributes.get("max", math.inf)
+        found = found if low == -math.inf else Call("max", (found, Number(float(low))))
+        return found if high == math.inf else Call("min", (found, Number(float(high))))
+    functions = [name for position, name in ((1, "max"), (2, "min")) if node.has(position)]
+    for name, bound in zip(functions, bounds, strict=True):
+        found = Call(name, (found, bound))
+    return found
+
+
+def _leaky(node: OnnxNode, given: Operands) -> Expression:
+    slope = Number(float(node.attributes.get("alpha", 0.01)))
+    return _sloped(given[0], slope)
+
+
+def _sloped(x: Expression, slope: Expression) -> Expression:
+    return _plus(Call("relu", (x,)), _times(slope, Call("min", (x, Number(0.0)))))
+
+
+def _gelu(node: OnnxNode, given: Operands) -> Expression:
+    if node.attributes.get("approximate", "none") != "tanh":
+        raise ProblemError("programs have no error function: export it with approximate='tanh'", where=node.where)
+    (x,) = given
+    cubic = _times(Number(0.044715), _times(x, _times(x, x)))
+    inner = Call("tanh", (_times(Number(math.sqrt(2 / math.pi)), _plus(x, cubic)),))
+    return _times(_times(Number(0.5), x), _plus(Number(1.0), inner))
+
+
+def _batch_norm(node: OnnxNode, given: Operands) -> Expression:
+    x, scale, bias, mean, variance = given
+    if node.attributes.get("training_mode", 0):
+        raise ProblemError("a batch norm that is being trained has no program", where=node.where)
+    epsilon = Number(float(node.attributes.get("epsilon", 1e-5)))
+    deviation = Call("rsqrt", (_plus(variance, epsilon),))
+    return _plus(_times(Call("sub", (x, mean)), _times(scale, deviation)), bias)
+
+
+def _function(name: str) -> Callable[[OnnxNode, Operands], Expression]:
+    return lambda _, given: Call(name, tuple(given))
+
+
+def _itself(_: OnnxNode, given: Operands) -> Expression:
+    return given[0]
+
+
+WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
+    "Abs": _function("abs"),
+    "Add": _function("add"),
+    "BatchNormalization": _batch_norm,
+    "Clip": _clip,
+    "Div": _function("div"),
+    "Dropout": _itself,
+    "Exp": _function("exp"),
+    "Gelu": _gelu,
+    "HardSwish": lambda _, given: _times(
+        given[0], _between(_plus(_times(given[0], Number(1 / 6)), Number(0.5)), 0.0, 1.0)
+    ),
+    "HardSigmoid": lambda node, given: _between(
+        _plus(
+            _times(given[0], Number(float(node.attributes.get("alpha", 0.2)))),
+            Number(float(node.attributes.get("beta", 0.5))),
+        ),
+        0.0,
+        1.0,
+    ),
+    "Identity": _itself,
+    "LeakyRelu": _leaky,
+    "Log": _function("log"),
+    "Mul": _function("mul"),
+    "Neg": _function("neg"),
+    "PRelu": lambda _, given: _sloped(*given),
+    "Reciprocal": lambda _, given: Call("div", (Number(1.0), given[0])),
+    "Relu": _function("relu"),
+    "Sigmoid": _function("sigmoid"),
+    "Softplus": lambda _, given: Call("log", (_plus(Number(1.0), Call("exp", (given[0],))),)),
+    "Sqrt": _function("sqrt"),
+    "Sub": _function("sub"),
+    "Tanh": _function("tanh"),
+}
+"""The operators that are done word by word, with programs for them."""
+
+
+def word_of(node: OnnxNode, given: Operands) -> Expression:
+    """What a node makes of a word. ProblemError for operators and attributes that have no program."""
+    if node.op not in WORDS:
+        raise ProblemError("there is no program for this operator", where=node.where)
+    return WORDS[node.op](node, given)
