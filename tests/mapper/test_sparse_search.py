@@ -27,7 +27,7 @@ def problem_of(m: int, n: int, k: int) -> Problem:
 
 def random_question(seed: int) -> tuple[Question, dict[str, Density]]:
     rng = random.Random(seed)
-    problem = problem_of(rng.choice([1, 2]), rng.choice([1, 2]), 4)
+    problem = problem_of(*rng.choice([(1, 1), (1, 2), (2, 1), (1, 2), (2, 1), (2, 2)]), 4)
     weights: Density = rng.choice([Structured(2, 4, 0), Structured(1, 4, 0), Uniform(0.25), Uniform(0.5)])
     kind = "blocks" if isinstance(weights, Structured) and rng.random() < 0.7 else "bitmask"
     formats: dict[str, str] = {"weight": kind} | ({"input": "bitmask"} if rng.random() < 0.5 else {})
@@ -36,7 +36,7 @@ def random_question(seed: int) -> tuple[Question, dict[str, Density]]:
     ]
     size = 8 * rng.choice([8, 16, 24, 64])
     levels.append(memory("L1", rng, keeps=MAY, size_bits=size, read_bits_per_cycle=16.0, formats=formats))
-    if rng.random() < 0.25:
+    if rng.random() < 0.1:
         levels.insert(rng.randint(1, 2), Fanout(name="array", axes=(ArrayAxis(size=2),)))
     skips = tuple(role for role in ("input", "weight") if rng.random() < 0.5)
     structure = (2, 4) if rng.random() < 0.3 else None
