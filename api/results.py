@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Collection
+from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -15,6 +16,7 @@ from .arguments import ArchitectureLike, as_architecture
 from .cost_models import Cost
 from .cost_models import evaluate as evaluate_fit
 from .cost_models.cascades import FusedCost, evaluate_tree
+from .cost_models.sparse import DensityLike, SparseCost, evaluate_sparse, parse_densities
 from .forms import Format, emit_mapping
 from .inputs import checks
 from .ir import FusedMapping, Mapping, MappingError, Problem, TilewrightError
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from .mapper.emit import Element, Verification
 
-AnyCost = TypeVar("AnyCost", Cost, FusedCost)
+AnyCost = TypeVar("AnyCost", Cost, FusedCost, SparseCost)
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,24 +149,40 @@ def evaluate(
     mapping: Mapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,
     arch: ArchitectureLike | None = None,
+    *,
+    density: None = None,
 ) -> Cost: ...
+@overload
+def evaluate(
+    mapping: Mapping | str | os.PathLike[str],
+    layer: Problem | ArchitectureLike | None = None,
+    arch: ArchitectureLike | None = None,
+    *,
+    density: MappingABC[str, DensityLike],
+) -> SparseCost: ...
 def evaluate(
     mapping: Mapping | FusedMapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,
     arch: ArchitectureLike | None = None,
-) -> Cost | FusedCost:
+    *,
+    density: MappingABC[str, DensityLike] | None = None,
+) -> Cost | FusedCost | SparseCost:
     """What a mapping costs, by the closed forms: `evaluate(mapping, arch)` or `evaluate("mine.yaml", layer, arch)`.
 
     mapping  a mapping, that of a cascade (docs/cascades.md) included, or the path or the text of a mapping.json or of a
              mapping file (docs/mappings.md)
     layer    the layer that a mapping file is for, unless it says so itself; the others hold their own
     arch     where it runs; a mapping.json holds its own, and a mapping file may name one
+    density  of operands that have zeros, by tensor: a fraction, a text such as "2:4@K", or a numpy array whose zeros
+             count (docs/sparse.md). Then the cost is the mean over all places of the zeros
 
     Raises TilewrightError when the mapping cannot be read, does not cover the layer, or does not fit the architecture.
     """
     if arch is None and layer is not None and not isinstance(layer, Problem):
         layer, arch = None, layer
     if isinstance(mapping, FusedMapping):
+        if density is not None:
+            raise TilewrightError("cascades know no densities yet", where="density", hint="evaluate one operation")
         if arch is None:
             raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
         return _finite(evaluate_tree(mapping, as_architecture(arch)), as_architecture(arch))
@@ -173,13 +191,17 @@ def evaluate(
         from .mapping_sources import load_any
 
         loaded = load_any(mapping, layer if isinstance(layer, Problem | str) else None, arch)
-        return evaluate(loaded.mapping, loaded.arch)
+        return (
+            evaluate(loaded.mapping, loaded.arch, density=density) if density else evaluate(loaded.mapping, loaded.arch)
+        )
     if isinstance(layer, Problem) and layer != mapping.problem:
         raise TilewrightError(f"the mapping is of {mapping.problem.name}, and not of the layer that is given")
     if arch is None:
         raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
     check_countable(mapping.problem)
     machine = as_architecture(arch)
+    if density is not None:
+        return _finite(evaluate_sparse(mapping, machine, parse_densities(density, mapping.problem)), machine)
     return _finite(evaluate_fit(mapping, machine), machine)
 
 

@@ -32,6 +32,8 @@
         halo: innermost          # what a sliding tile keeps: none, innermost (the default), exact
         double_buffered: false   # true: every tile takes its room twice
         overlaps: true           # false: its transfers add to the time of the computation
+        compress: {weight: bitmask}   # tensors with zeros, by role: bitmask, coordinate, runs, csr or blocks (of N:M)
+        skip: {weight: [input]}  # reads of weights that meet nothing but zeros of the input; gate: their energy alone
         block: 64 B              # its energies are for whole blocks; for any number of bits, if not given
         leakage: 0.5 mW          # of one instance, at work or not
         area: 0.4 mm2            # of one instance
@@ -50,6 +52,7 @@
         write: 1 pJ
 
     mac: {energy: 1 pJ, per_cycle: 1, leakage: 3 uW, area: 900 um2}   # per_cycle is 1, if not given
+                                 # skip: [weight], gate: [input]: zeros that it leaves out; structure: 2:4 alone
                                  # ops: {exp: {energy: 4 pJ, per_cycle: 0.25}} is of points that do not multiply
 
     parameters: {lanes: 16}      # named values, for `x: lanes`; any field may be referred to (formulas.py)
@@ -99,6 +102,7 @@ from .spec import (
     Reuse,
 )
 from .units import area_mm2, bits_per_cycle, clock_hz, energy_pj, pj_per_bit, pj_per_cycle, size_bits
+from .zeros import formats_of, roles_of, savings_of, structure_of
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -128,9 +132,11 @@ _MEMORY = {
     "write": _AN_ENERGY,
 }
 _MEMORY_OPTIONAL = (
-    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "leakage", "area", "estimate"
+    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "leakage", "area", "estimate",
+    "compress", "gate", "skip",
 )  # fmt: skip
 _MAC = {"energy": "an energy such as 1 pJ"}
+_MAC_KEYS = ("energy", "per_cycle", "leakage", "area", "estimate", "ops", "gate", "skip", "structure")
 _FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
 _FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction", "hop")
 
@@ -325,6 +331,9 @@ def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
         double_buffered=_flag(members, "double_buffered", False),
         overlaps=_flag(members, "overlaps", True),
         block_bits=scale.size(members["block"]) if "block" in members else None,
+        formats=formats_of(members["compress"]) if "compress" in members else {},
+        gates=savings_of(members["gate"]) if "gate" in members else {},
+        skips=savings_of(members["skip"]) if "skip" in members else {},
         **scale.idle(members),
         **(_sizes(members["size"], keeps, scale) if "size" in members else {}),
         **(_ports(members["bandwidth"], scale) if "bandwidth" in members else {}),
@@ -363,7 +372,7 @@ def _fanout(field: Field, scale: _Scale) -> Fanout:
 def _mac(field: Field, scale: _Scale) -> Mac:
     estimated = wants(_plain_members(field), "energy")
     required = {} if estimated else _MAC
-    members = given(field.members(required, ("energy", "per_cycle", "leakage", "area", "estimate", "ops")))
+    members = given(field.members(required, _MAC_KEYS))
     estimate = mac_estimate(_plain_members(field)) if "estimate" in members else None
     energy = members["energy"].quantity(energy_pj, _MAC["energy"]) if "energy" in members else None
     idle = scale.idle(members)
@@ -372,7 +381,11 @@ def _mac(field: Field, scale: _Scale) -> Mac:
         energy = estimate.pj("energy") if energy is None else energy
         idle |= estimate.idle(scale.clock_hz)
     ops = _ops(members["ops"]) if "ops" in members else {}
-    return _build(Mac, field, energy_pj=energy, per_cycle=_per_cycle(members), **idle, ops=ops)
+    zeros = {f"{key}s": roles_of(members[key]) for key in ("gate", "skip") if key in members}
+    structure = structure_of(members["structure"]) if "structure" in members else None
+    return _build(
+        Mac, field, energy_pj=energy, per_cycle=_per_cycle(members), **idle, ops=ops, **zeros, structure=structure
+    )
 
 
 def _ops(field: Field) -> dict[str, Op]:

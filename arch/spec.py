@@ -31,6 +31,8 @@ Reuse = Literal["across_levels", "at_node"]
 Footprint = Literal["exact", "box"]
 Latency = Literal["steady", "with_fill"]
 Overlap = Literal["within_operations", "across_operations"]
+SparseFormat = Literal["bitmask", "coordinate", "runs", "csr", "blocks"]
+SPARSE_FORMATS: tuple[SparseFormat, ...] = ("bitmask", "coordinate", "runs", "csr", "blocks")
 
 ESTIMATES = "estimates: "
 """What the source of an architecture says before the figures of it that are estimates."""
@@ -42,9 +44,9 @@ class Spec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def _without(fields: dict[str, Any], key: str, default: object) -> dict[str, Any]:
-    """The fields of a record without one that only cascades need, where it has its default."""
-    return {name: value for name, value in fields.items() if (name, value) != (key, default)}
+def _without(fields: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a record without those that few machines have, where they have their defaults."""
+    return {name: value for name, value in fields.items() if name not in defaults or value != defaults[name]}
 
 
 class Keeps(Spec):
@@ -79,6 +81,9 @@ class Memory(Spec):
     overlaps         transfers overlap compute; if not, their time adds to the latency
     block_bits       energies are of whole blocks, per instance, tensor and kind of access; None: of any width
     leakage_pj_per_cycle, area_mm2  of one instance
+    formats          how it holds tensors with zeros, by role (docs/sparse.md); a role without one is not compressed
+    gates, skips     by role, what it leaves out reads of, where all that is used with them of one of these other roles
+                     is zero: gating saves the energy, skipping the time as well
     """
 
     kind: Literal["memory"] = "memory"
@@ -98,6 +103,13 @@ class Memory(Spec):
     block_bits: PositiveInt | None = None
     leakage_pj_per_cycle: NonNegativeFloat = 0.0
     area_mm2: NonNegativeFloat = 0.0
+    formats: dict[Role, SparseFormat] = Field(default_factory=dict)
+    gates: dict[Role, tuple[Role, ...]] = Field(default_factory=dict)
+    skips: dict[Role, tuple[Role, ...]] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without(handler(self), {"formats": {}, "gates": {}, "skips": {}})
 
     @model_validator(mode="after")
     def _one_kind_of_port(self) -> Memory:
@@ -172,6 +184,8 @@ class Mac(Spec):
     per_cycle  multiply-accumulates that one unit completes in a cycle
     leakage_pj_per_cycle, area_mm2  of one unit
     ops        by kind of function (`exp`, `max`, `add`, ...), what a point costs; others cost as multiply-accumulates
+    gates, skips  roles whose zeros it leaves out: gating saves the energy, skipping the time as well
+    structure  (n, m): it skips where of m neighbours n at most are nonzero, and then all but n of m; None: any zero
     """
 
     energy_pj: NonNegativeFloat
@@ -179,10 +193,14 @@ class Mac(Spec):
     leakage_pj_per_cycle: NonNegativeFloat = 0.0
     area_mm2: NonNegativeFloat = 0.0
     ops: dict[str, Op] = Field(default_factory=dict)
+    gates: tuple[Role, ...] = ()
+    skips: tuple[Role, ...] = ()
+    structure: tuple[PositiveInt, PositiveInt] | None = None
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without(handler(self), "ops", {})
+        fields = {name: value for name, value in handler(self).items() if name not in ("gates", "skips") or value}
+        return _without(fields, {"ops": {}, "structure": None})
 
     def of(self, kind: str) -> Mac:
         """The unit as an operation of that kind sees it."""
@@ -236,7 +254,7 @@ class Architecture(Spec, Shown):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without(handler(self), "overlap", "within_operations")
+        return _without(handler(self), {"overlap": "within_operations"})
 
     @model_validator(mode="after")
     def _sound(self) -> Architecture:

@@ -75,7 +75,16 @@ def _memory(memory: Memory, *, outermost: bool) -> Iterator[str]:
         yield "    overlaps: false"
     if memory.block_bits is not None:
         yield f"    block: {memory.block_bits} bit"
+    yield from _zeros(memory)
     yield from _idle(memory, "    ")
+
+
+def _zeros(memory: Memory) -> Iterator[str]:
+    if memory.formats:
+        yield f"    compress: {_mapping(memory.formats.items())}"
+    for key, saved in (("gate", memory.gates), ("skip", memory.skips)):
+        if saved:
+            yield f"    {key}: {_mapping((role, _list(on)) for role, on in saved.items())}"
 
 
 def _size(memory: Memory) -> str:
@@ -107,7 +116,7 @@ def _fanout(fanout: Fanout) -> Iterator[str]:
 
 def _axis(axis: ArrayAxis) -> str:
     said = [("size", str(axis.size))]
-    said += [("dims", f"[{', '.join(axis.dims)}]")] if axis.dims is not None else []
+    said += [("dims", _list(axis.dims))] if axis.dims is not None else []
     said += [("reuse", axis.reuse)] if axis.reuse is not None else []
     said += [] if axis.reduce else [("reduce", "false")]
     return str(axis.size) if len(said) == 1 else _mapping(said)
@@ -117,6 +126,11 @@ def _mac(mac: Mac) -> Iterator[str]:
     yield f"  energy: {number_text(mac.energy_pj)} pJ"
     if mac.per_cycle != 1:
         yield f"  per_cycle: {number_text(mac.per_cycle)}"
+    for key, roles in (("gate", mac.gates), ("skip", mac.skips)):
+        if roles:
+            yield f"  {key}: {_list(roles)}"
+    if mac.structure is not None:
+        yield f"  structure: {mac.structure[0]}:{mac.structure[1]}"
     yield from _idle(mac, "  ")
 
 
@@ -142,6 +156,10 @@ def _per_cycle(bits: float) -> str:
 
 def _mapping(pairs: Iterable[tuple[str, str]]) -> str:
     return f"{{{', '.join(f'{key}: {value}' for key, value in pairs)}}}"
+
+
+def _list(words: Iterable[str]) -> str:
+    return f"[{', '.join(words)}]"
 
 
 def _quoted(text: str) -> str:

@@ -305,13 +305,27 @@ def check_fit(mapping: Mapping, arch: Architecture) -> None:
     """Tiles fit their memories and spatial loops their axes; MappingError says what does not, and by how much."""
     check_axes(mapping, arch)
     tiles = tile_words(mapping, arch.footprint)
+    check_capacity(
+        mapping,
+        arch,
+        {
+            (memory.name, tensor.name): tiles[memory.name, tensor.name] * held_width_bits(arch, memory, tensor)
+            for memory in arch.memories
+            for tensor in mapping.problem.tensors
+            if (memory.name, tensor.name) in tiles
+        },
+    )
+
+
+def check_capacity(mapping: Mapping, arch: Architecture, held: MappingABC[tuple[str, str], int]) -> None:
+    """Tiles of so many bits, by memory and tensor, fit their memories."""
     for memory in arch.memories:
         copies = 2 if memory.double_buffered else 1
         for part in capacity_parts(memory):
             bits = {
-                t.name: copies * tiles[memory.name, t.name] * held_width_bits(arch, memory, t)
+                t.name: copies * held[memory.name, t.name]
                 for t in mapping.problem.tensors
-                if t.role in part.roles and (memory.name, t.name) in tiles
+                if t.role in part.roles and (memory.name, t.name) in held
             }
             needed = sum(bits.values())
             if needed > part.bits:

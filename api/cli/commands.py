@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import UserDict
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -45,8 +46,9 @@ class LazyCommands(UserDict[str, Any]):
         return built
 
 
+@cache
 def _built(name: str) -> Any:
-    """The command as typer runs it."""
+    """The command as typer runs it; it keeps nothing of one run for the next."""
     module, attribute, short_help = COMMANDS[name]
     found = getattr(import_module(f".{module}", __package__), attribute)
     if isinstance(found, typer.Typer):

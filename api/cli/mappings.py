@@ -13,6 +13,7 @@ from ..ir import Mapping, Problem, TilewrightError
 from .cascades import evaluate_cascade, fused_named
 from .machines import architecture_named, settings_named
 from .options import (
+    DensityOption,
     FastOption,
     JsonOption,
     MappingArgument,
@@ -57,6 +58,7 @@ def evaluate(
     op: OpOption = None,
     tree: TreeOption = None,
     set_fields: SetOption = None,
+    density: DensityOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
     _quiet: QuietOption = False,
 ) -> None:
@@ -67,18 +69,24 @@ def evaluate(
     tilewright evaluate result/mapping.json --arch changed_chip.yaml --json
     tilewright evaluate mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss
     tilewright evaluate result/mapping.json --arch eyeriss --set "DRAM.read=100 pJ"
+    tilewright evaluate result/mapping.json --arch sparse_tensor_core --density W=2:4
     tilewright evaluate --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
       --arch chip.yaml --mapping tree.txt
     tilewright evaluate cascade.yaml --arch chip.yaml --mapping tree.txt
     """
     source = read_source(mapping)
     if op or tree or source.is_fused:
+        if density:
+            raise TilewrightError("cascades know no densities yet", where="--density")
         evaluate_cascade(source, op, tree, arch, set_fields, json)
         return
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     loaded = load_on(source, problem, arch, set_fields)
     machine = loaded.arch
+    if density:
+        show_sparse(mapping, loaded, density, json)
+        return
     cost = cost_of(mapping, loaded)
     if json:
         from ..report.documents import dump_mapping
@@ -86,6 +94,25 @@ def evaluate(
         show_document(dump_mapping(loaded.mapping, machine, cost))
     else:
         show_result(loaded.mapping, machine, cost)
+
+
+def show_sparse(source: str, loaded: AnyMapping, given: list[str], json: bool) -> None:
+    """What a mapping costs where operands have zeros, as a page or as data."""
+    from ..cost_models.sparse import evaluate_sparse, parse_densities
+    from ..report.sparse import sparse_data, sparse_page
+
+    try:
+        densities = parse_densities(given, loaded.mapping.problem)
+    except TilewrightError as error:
+        raise error.located("--density") from None
+    try:
+        cost = evaluate_sparse(loaded.mapping, loaded.arch, densities)
+    except TilewrightError as error:
+        raise error.located(source) from None
+    if json:
+        show_document(sparse_data(loaded.mapping, loaded.arch, densities, cost))
+    else:
+        show_page(sparse_page(loaded.mapping, loaded.arch, densities, cost))
 
 
 def verify(

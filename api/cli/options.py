@@ -137,6 +137,16 @@ SetOption = Annotated[
     ),
 ]
 
+DensityOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--density",
+        metavar="TENSOR=DENSITY",
+        help="Zeros of an operand: W=2:4 (of every 4 along the reduction 2 are stored; W=2:4@K names it), I=0.35, "
+        "W=band:3, W=weights.npy; may be repeated (docs/sparse.md).",
+    ),
+]
+
 # ---- the question --------------------------------------------------------------------------------------------------
 
 ObjectiveOption = Annotated[

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...cost_models.cascades import reads_all, words_exchanged
 from ...ir import Cascade, Operation
 from .branch import Room
-from .parts import VisitedPart
+from .parts import VisitedPart, less_room
 from .placing import Placing
 from .tree_constraints import TreeConstraints
 from .upper_memories import UpperMemories
@@ -54,6 +54,23 @@ class Exchanges:
             options.append([(tensor, m, room) for m, room in rooms.items() if allowed(tensor, m, _most_bits(room))])
         for chosen in itertools.product(*options):
             yield (*live, *chosen)
+
+    def together(self, inside: VisitedPart, start: int = 0, live: Exchange = ()) -> Iterator[Exchange]:
+        """Choices of memories for all intermediates from one operation on that have room for them, where each operation
+        is a branch of its own."""
+        if start == len(inside.names):
+            yield ()
+            return
+        for exchange in self.choices(inside, start, start + 1, live):
+            held = tuple(bits for _, _, by_operation in exchange for bits in by_operation[start])
+            if less_room(inside.room[start], held) is not None:
+                for rest in self.together(inside, start + 1, self.live_after(inside, start + 1, exchange)):
+                    yield (*exchange[len(live) :], *rest)
+
+    def live_after(self, inside: VisitedPart, end: int, exchange: Exchange) -> Exchange:
+        """Which intermediates are live for the branches from one operation on."""
+        needed = {t.name for name in inside.names[end:] for t in self.cascade.operation(name).problem.operands}
+        return tuple(each for each in exchange if each[0] in needed)
 
     def _may_exchange(self, memory: str, operation: Operation, readers: set[str]) -> bool:
         if memory == self.memories.outermost:

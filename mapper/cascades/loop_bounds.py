@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ...arch import Memory
 from ...cost_models.cost import tensor_tile_words
+from ...cost_models.sets import is_plain
 from ...ir import Cascade, Operation, Tensor
 from .parts import VisitedPart
 from .placing import Placing
@@ -76,23 +77,26 @@ class LoopBounds:
                 found = _sum(found, self._into(payer, tensor, outer, inner, depth))
                 outer = inner
         for user in self.placing.payers(self.part, tensor):
-            found = _sum(
-                found, self._far(user, tensor, outer, self._repeats(user, tensor, len(self.dims), all_of=True))
-            )
+            found = _sum(found, self._far(user, tensor, outer))
         return found
 
     def _into(self, user: Operation, tensor: str, outer: Memory, inner: Memory, depth: int) -> Least:
         """A node of an inner memory below so many loops, filled from, or drained to, an outer one."""
         one = user.problem.tensor(tensor)
         words = float(tensor_tile_words(one, self._sizes(user)))
-        passing = words * self._repeats(user, tensor, depth)
-        again = passing - words if one.is_output else np.zeros_like(passing)
+        again = self._comes_again(one, inner)
+        passing = words * (self._repeats(user, tensor, depth) if again else np.ones(self.trips.shape[1]))
+        if again and not self._is_plain(one):
+            last = self._last_moving(user, tensor, depth)
+            slides = last > 0 and inner.halo == "innermost" and self.dims[last - 1].of(user.name) in one.dims
+            passing = np.fmax(passing, self._of_tiles(user, one, depth, last, slides))
+        returning = passing - words if one.is_output else np.zeros_like(passing)
         bits = self.memories.arch.width_bits(one)
         found = self._zero()
         if one.is_output:
             drained = passing * self.memories.arch.inner_drain_read
-            self._book(found, user, outer, bits * again, bits * passing)
-            self._book(found, user, inner, bits * drained, bits * again)
+            self._book(found, user, outer, bits * returning, bits * passing)
+            self._book(found, user, inner, bits * drained, bits * returning)
         else:
             self._book(found, user, outer, bits * passing, 0.0 * passing)
             self._book(found, user, inner, 0.0 * passing, bits * passing)
@@ -101,13 +105,45 @@ class LoopBounds:
         found.energy[~self._fits(inner, user, one, tile * bits)] = INFINITE
         return found
 
-    def _far(self, user: Operation, tensor: str, home: Memory, repeats: Floats) -> Least:
-        """What comes into branches from a home further out than the nearest memory."""
-        one = user.problem.tensor(tensor)
-        words = float(tensor_tile_words(one, self._sizes(user))) * repeats
+    def _of_tiles(self, user: Operation, tensor: Tensor, depth: int, last: int, slides: bool = False) -> Floats:
+        """(n,) words of all tiles below so many loops, as often as the first of these step, where windows have no gaps;
+        not a number where they have.
+
+        slides  along the last one of these, so that what the tile passes over comes once
+        """
+        above = [dim.of(user.name) for dim in self.dims[:depth]]
+        sizes = {dim: np.full(self.trips.shape[1], float(size)) for dim, size in self._sizes(user).items()}
+        for i, dim in enumerate(above):
+            if not (slides and i == last - 1):
+                sizes[dim] = sizes[dim] / self.trips[i]
+        found: Floats = np.prod(self.trips[: last - 1 if slides else last], axis=0)
+        for rank in tensor.ranks:
+            extent = np.ones(self.trips.shape[1])
+            for coefficient, dim in sorted((coefficient, dim) for dim, coefficient in rank):
+                gaps = (extent < coefficient) & (sizes[dim] > 1)
+                extent = np.where(gaps, np.nan, extent + coefficient * (sizes[dim] - 1))
+            found = found * extent
+        return found
+
+    def _comes_again(self, tensor: Tensor, inner: Memory) -> bool:
+        """Whether all words of a tensor come again as often as loops repeat them: not where a memory keeps whatever of
+        its tile the next step asks for, and that may be some of it."""
+        at_node = self.memories.arch.reuse == "at_node"
+        return tensor.is_output or inner.halo != "exact" or (self._is_plain(tensor) and not at_node)
+
+    def _is_plain(self, tensor: Tensor) -> bool:
+        """Whether tiles of a tensor neither overlap nor have gaps."""
+        return all(is_plain(rank, self.memories.arch.footprint) for rank in tensor.ranks)
+
+    def _far(self, user: Operation, tensor: str, home: Memory) -> Least:
+        """What comes into branches from a home further out than the nearest memory, at every visit."""
         found = self._zero()
         if home.name == self.memories.nearest:
             return found
+        one, every = user.problem.tensor(tensor), len(self.dims)
+        words = float(tensor_tile_words(one, self._sizes(user))) * self._repeats(user, tensor, every, all_of=True)
+        if not self._is_plain(one):
+            words = np.fmax(words, self._of_tiles(user, one, every, every))
         found.energy[:] = words * self.memories.further_pj(one, home.name)
         bits = words * self.memories.arch.width_bits(one)
         zero = np.zeros_like(bits)
@@ -117,32 +153,35 @@ class LoopBounds:
     def _repeats(self, user: Operation, tensor: str, depth: int, all_of: bool = False) -> Floats:
         """(n,) how often loops above a node repeat a tensor's words; of all loops where a branch asks for it."""
         moves = [dim.of(user.name) in user.problem.tensor(tensor).dims for dim in self.dims[:depth]]
-        last = depth
-        if not all_of and self.memories.arch.reuse != "at_node":
-            last = max((i + 1 for i, moving in enumerate(moves) if moving), default=0)
+        last = depth if all_of else self._last_moving(user, tensor, depth)
         repeated = [i for i, moving in enumerate(moves[:last]) if not moving]
         product: Floats = np.prod(self.trips[repeated], axis=0) if repeated else np.ones(self.trips.shape[1])
         return product
 
+    def _last_moving(self, user: Operation, tensor: str, depth: int) -> int:
+        """How many of so many loops there are up to the last one at whose steps a tensor is transferred again."""
+        if self.memories.arch.reuse == "at_node":
+            return depth
+        one = user.problem.tensor(tensor)
+        return max((i + 1 for i, dim in enumerate(self.dims[:depth]) if dim.of(user.name) in one.dims), default=0)
+
     # ---- intermediates -------------------------------------------------------------------------------------
 
     def _exchanged(self) -> list[str]:
-        """Intermediates that pass from one branch to another at this split for sure: those of two operations."""
+        """Intermediates that pass from one branch to another at this split for sure."""
         homes = dict(self.part.homes)
-        if len(self.part.names) != 2:
+        if not self.placing.all_part_here(self.part):
             return []
-        output = self.cascade.operation(self.part.names[0]).output.name
-        readers = {consumer.name for consumer in self.cascade.consumers[output]}
-        return [output] if output not in homes and self.part.names[1] in readers else []
+        outputs = [self.cascade.operation(name).output.name for name in self.part.names]
+        return [output for output in outputs if output not in homes and len(self.placing.users(self.part, output)) > 1]
 
     def _exchanges(self, tensor: str) -> Iterator[Least]:
         users = self.placing.users(self.part, tensor)
         producer = users[0]
-        once = np.ones(self.trips.shape[1])
         for memory in self.memories.upper:
             found = self._zero()
             for user in users:
-                found = _sum(found, self._far(user, tensor, memory, once))
+                found = _sum(found, self._far(user, tensor, memory))
             if memory.name != self.memories.outermost:
                 words = tensor_tile_words(producer.output, self._sizes(producer)) / np.prod(self.trips, axis=0)
                 bits = words * self.memories.arch.width_bits(producer.output)

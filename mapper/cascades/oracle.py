@@ -19,6 +19,9 @@ from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
+LOWER_SHARE, LOWER_SECONDS = 0.02, 2.0
+"""Of the time that is left, and at most, for what a whole operation costs at least."""
+
 
 @dataclass
 class ExactBranches:
@@ -41,6 +44,7 @@ class ExactBranches:
     )
 
     def __post_init__(self) -> None:
+        self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in self.cascade}
         self._larger: dict[
             tuple[str, tuple[tuple[str, str], ...], bool, Weights],
@@ -58,9 +62,37 @@ class ExactBranches:
             return found
         answer = self._best(question, weights, cutoff)
         known.append((question.room, answer))
+        self._remember(question, weights, answer)
+        return answer
+
+    def _remember(self, question: BranchQuestion, weights: Weights, answer: BranchAnswer) -> None:
+        """Keep what is known of a tile, for smaller ones."""
         around = question.operation, question.homes, question.divides, weights
         self._larger.setdefault(around, []).append((question, question.room, answer))
-        return answer
+
+    def lower(self, question: BranchQuestion, weights: Weights) -> float:
+        """What the mapping weighs at least: by a search that ends when a part of the time is over."""
+        question = self._relevant(question, weights)
+        known = self._known.setdefault((question.roomless(), weights), [])
+        found = _that_fits(known, question.room, math.inf)
+        if found is not None:
+            return found.bound
+        if (question, weights) in self._lowest:
+            return self._lowest[question, weights]
+        if not self.proves:
+            return self.least(question, weights).bound
+        search = self._solved(
+            question, objective_of(weights), math.inf, self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
+        )
+        cut_short = search.out_of_time
+        best = search.found[0].value if search.found else math.inf
+        bound = _scale(weights) * (min(best, search.open_bound) if cut_short else best)
+        if not cut_short:
+            mapping = self._taken(question, search) if search.found else None
+            known.append((question.room, BranchAnswer(bound, mapping)))
+        self._lowest[question, weights] = bound
+        self._remember(question, weights, BranchAnswer(bound))
+        return bound
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """What the mapping weighs at least, by what is known of larger tiles with as much room.
@@ -111,25 +143,34 @@ class ExactBranches:
 
     def _mapping(self, question: BranchQuestion, objective: Objective, ceiling: float) -> BranchMapping | None:
         """The best mapping for an objective; None where all are at the ceiling or above, or nothing fits."""
-        self.searches += 1
-        search = self._search(question, objective, ceiling)
-        solved = search.solve(self.proves)
-        if search.interrupted:  # the branch has a mapping, and the trees around it are not to be searched on
-            raise KeyboardInterrupt
-        if not solved:
+        search = self._solved(question, objective, ceiling, self.means)
+        if not search.found:
             if search.out_of_time:
                 raise OutOfMeans
             return None
-        best = search.found[0]
-        if self.proves and search.out_of_time and search.frontier.bound < best.value:
+        if self.proves and search.out_of_time and search.open_bound < search.found[0].value:
             raise OutOfMeans
+        return self._taken(question, search)
+
+    def _taken(self, question: BranchQuestion, search: ExactSearch) -> BranchMapping:
+        """The best mapping that a search has found, as one of a branch."""
+        best = search.found[0]
         outside = {memory for memory, _, _ in question.room}
         taken = taken_bits(best.mapping, search.machine)
         used = tuple((each.memory, each.role, each.bits) for each in taken if each.memory in outside)
         items = best.mapping.nest.items[len(search.original.tensors) :]
         return BranchMapping(best.cost.energy_pj, best.cost.latency_cycles, used, items)
 
-    def _search(self, question: BranchQuestion, objective: Objective, ceiling: float = math.inf) -> ExactSearch:
+    def _solved(self, question: BranchQuestion, objective: Objective, ceiling: float, means: Means) -> ExactSearch:
+        """A search that has come to its end."""
+        self.searches += 1
+        search = self._search(question, objective, ceiling, means)
+        search.solve(self.proves)
+        if search.interrupted:  # the branch has a mapping, and the trees around it are not to be searched on
+            raise KeyboardInterrupt
+        return search
+
+    def _search(self, question: BranchQuestion, objective: Objective, ceiling: float, means: Means) -> ExactSearch:
         """The search that answers a question."""
         operation = self.cascade.operation(question.operation)
         machine = machine_with_room(self.arch, question.room)
@@ -146,7 +187,7 @@ class ExactBranches:
             objective,
             "perfect" if question.divides else self.tiling,
             self.space,
-            means=self.means,
+            means=means,
             surroundings=around,
             ceiling=ceiling,
         )

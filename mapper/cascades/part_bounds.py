@@ -126,7 +126,7 @@ class PartBounds:
             self._asked.add((name, homes, steps))
             whole = self.cascade.operation(name).problem.dims
             part = VisitedPart((name,), (whole,), homes, (1,), (self.memories.room,), ((),), steps)
-            self.solver.least(part.question(), self.weights)
+            self.solver.lower(part.question(), self.weights)
 
     def _least_of(self, name: str, sizes: Sizes) -> tuple[float, float]:
         """Energy and latency of one operation's tile at least, with all tensors near and endless room."""
@@ -156,35 +156,39 @@ class PartBounds:
 
     def _near(self, operation: Operation, dims: Sizes) -> tuple[float, float]:
         """The least energy and the least latency of a tile of an operation with endless room, tensors near."""
-        answers = [self._with_homes(operation.name, dims, homes) for homes in self._homes(operation)]
-        return min(energy for energy, _ in answers), min(latency for _, latency in answers)
+        energy, latency = 0.0, 0.0
+        if self.weights.energy:
+            nearest = self.memories.nearer_is_cheaper and not self.memories.arch.total_leakage_pj_per_cycle
+            energy = min(
+                self._with_homes(operation, dims, homes, ENERGY_ALONE) for homes in self._homes(operation, nearest)
+            )
+        if self.timed:
+            latency = min(self._with_homes(operation, dims, homes, LATENCY_ALONE) for homes in self._homes(operation))
+        return energy, latency
 
-    def _homes(self, operation: Operation) -> Iterator[tuple[tuple[str, str], ...]]:
-        """All choices of homes for an operation's tensors that one of least weight may be among."""
+    def _homes(self, operation: Operation, nearest: bool = False) -> Iterator[tuple[tuple[str, str], ...]]:
+        """All choices of homes for an operation's tensors that one of least weight may be among; or where the nearest
+        memory is best, that alone."""
         tensors = sorted(operation.problem.tensors, key=lambda t: t.name)
-        for chosen in itertools.product(*(self._possible_homes(tensor.role) for tensor in tensors)):
+        for chosen in itertools.product(*(self._possible_homes(tensor.role, nearest) for tensor in tensors)):
             yield tuple((t.name, home) for t, home in zip(tensors, chosen, strict=True))
 
-    def _possible_homes(self, role: Role) -> list[str]:
-        """Memories that may be the home of a tensor, from the nearest one out; the first alone where it is best. For
-        latency it may not be: ports further out may be wider, or have less to do. Also nearer ones than there may be:
-        what homes further out cost is added."""
+    def _possible_homes(self, role: Role, nearest: bool) -> list[str]:
+        """Memories that may be the home of a tensor, from the nearest one out. For latency that may not be best: ports
+        further out may be wider, or have less to do. Also nearer ones than there may be: what homes further out cost is
+        added."""
         upper = self.memories.upper
-        if upper[-1].keeps[role] == "must" or (self.memories.nearer_is_cheaper and not self.timed):
+        if upper[-1].keeps[role] == "must" or nearest:
             return [upper[-1].name]
         return [memory.name for memory in reversed(upper)]
 
-    def _with_homes(self, name: str, dims: Sizes, homes: tuple[tuple[str, str], ...]) -> tuple[float, float]:
-        """The least energy, and the least latency, of a tile of an operation with endless room, tensors from homes."""
-        whole = VisitedPart((name,), (dims,), homes, (1,), (self.memories.endless_room,), ((),), steps=False)
-        energy, latency = 0.0, 0.0
-        if self.weights.energy:
-            mapping = self.solver.least(whole.question(), ENERGY_ALONE).mapping
-            energy = mapping.energy_pj if mapping else math.inf
-        if self.timed:
-            mapping = self.solver.least(whole.question(), LATENCY_ALONE).mapping
-            latency = mapping.latency_cycles if mapping else math.inf
-        return energy, latency
+    def _with_homes(
+        self, operation: Operation, dims: Sizes, homes: tuple[tuple[str, str], ...], weights: Weights
+    ) -> float:
+        """The least energy, or latency, of a tile of an operation with endless room, tensors from homes."""
+        room = self.memories.endless_room
+        whole = VisitedPart((operation.name,), (dims,), homes, (1,), (room,), ((),), steps=False)
+        return self.solver.lower(whole.question(), weights)
 
     def far(self, operation: Operation, tensor: str, sizes: Sizes, home: str) -> tuple[float, Floats]:
         """pJ, and cycles of every port, that a tile of a tensor takes more at least, since its home is further out."""

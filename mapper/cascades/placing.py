@@ -26,11 +26,15 @@ Dims = tuple[SharedDim, ...]
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """The nodes above splits of one cascade on one machine."""
+    """The nodes above splits of one cascade on one machine.
+
+    flat  whether trees have one split alone, of which every operation is a branch
+    """
 
     cascade: Cascade
     memories: UpperMemories
     space: Space
+    flat: bool = False
     _users: dict[tuple[tuple[str, ...], str], list[Operation]] = field(default_factory=dict)
     _known: dict[tuple[object, ...], list[Chain]] = field(default_factory=dict)
 
@@ -46,7 +50,11 @@ class Placing:
         """The operations that take a tensor from its home above a split for sure: all, where each has a branch of its
         own; else the first, since the others may have a node further in that it has filled."""
         users = self.users(part, tensor)
-        return users if len(part.names) == 2 else users[:1]
+        return users if self.all_part_here(part) else users[:1]
+
+    def all_part_here(self, part: VisitedPart) -> bool:
+        """Whether each operation of a part is for sure a branch of its split."""
+        return self.flat or len(part.names) == 2
 
     def chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str) -> list[Chain]:
         """All choices of nodes for a tensor, none among them first."""

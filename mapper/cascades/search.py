@@ -39,6 +39,9 @@ FAST = 1e6
 """How much more latency weighs than energy where the fastest mapping is looked for, and of equally fast ones the one of
 less energy."""
 
+ENERGY_SHARE, FAST_SHARE = 0.35, 0.5
+"""Parts of the time that is left, for the ends of the front: some is left for what lies between."""
+
 
 @dataclass
 class CascadeSearch(WeightedSums):
@@ -54,6 +57,7 @@ class CascadeSearch(WeightedSums):
     whole_front: bool = False
     _lines: list[tuple[Corner, Corner, Weights]] = field(default_factory=list)
     _is_complete: bool = False
+    _cut_short: bool = False
 
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
@@ -100,16 +104,35 @@ class CascadeSearch(WeightedSums):
             if alone is not None:
                 self.solve(alone)
                 return
-        least = self.solve(ENERGY_ALONE)
+        self.bounds.append((LATENCY_ALONE, self.least_of(LATENCY_ALONE)))
+        least = self._solve_within(ENERGY_SHARE, ENERGY_ALONE)
         if least is None or not self._matters(least.energy, 0.0):
+            self._end()
             return
         fast = Weights(1.0, FAST * least.energy / max(least.latency, 1.0))
-        self.bounds.append((LATENCY_ALONE, self.least_of(LATENCY_ALONE)))
-        fastest = self.solve(fast)
+        fastest = self._solve_within(FAST_SHARE, fast)
         if fastest is not None:
             self._between(least, fastest)
+        self._end()
         if fastest is not None and not self._is_on_hull:
             self._above_hull(fastest)
+
+    def _solve_within(self, share: float, weights: Weights) -> Corner | None:
+        """The least of one weighted sum; or, where a part of the time does not do, the best that is known by then."""
+        whole = self.means
+        self.use(whole.share(share))
+        try:
+            return self.solve(weights)
+        except OutOfMeans:
+            self._cut_short, self.out_of_means = True, False
+        finally:
+            self.use(whole)
+        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+
+    def _end(self) -> None:
+        """Raises OutOfMeans where a corner is not known for sure: what lies between corners cannot be told then."""
+        if self._cut_short:
+            raise OutOfMeans
 
     @property
     def _is_on_hull(self) -> bool:

@@ -82,10 +82,12 @@ class TableBranches:
         weight = float(values[best])
         return BranchAnswer(weight, self._mapping(asked, question, best) if weight < cutoff else None)
 
-    def bound(self, question: BranchQuestion, weights: Weights) -> float:
+    def lower(self, question: BranchQuestion, weights: Weights) -> float:
         """What the mapping of least weight weighs; infinite if nothing fits."""
         _, values = self._values(question, weights)
         return float(values.min(initial=math.inf))
+
+    bound = lower
 
     def step_function(self, question: BranchQuestion) -> StepFunction:
         """The least energy for every room, with leakage; the question's own room is not looked at."""

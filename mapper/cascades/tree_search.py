@@ -27,7 +27,7 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -40,7 +40,7 @@ from .branch import BranchMapping, BranchSolver
 from .exchanges import Exchange, Exchanges
 from .node_choices import NodeChoice, NodeChoices
 from .oracle import ExactBranches
-from .part_bounds import PartBounds
+from .part_bounds import OwnLeast, PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, less_rooms, some_of, with_busy
 from .placing import Placing
 from .shared_loops import Loops, SharedLoops, inner_sizes, loop_item, uneven_below
@@ -62,6 +62,7 @@ class TreeSearch:
     wide_sums whether intermediates take the room of partial sums while they are written, as they do where unfinished
               sums reach the node that exchanges them; else that of finished words, as they do at least
     branches  branches that were asked for
+    flat      look at trees with one split alone: each operation is a branch of it
     is_relaxed  whether any visits were uneven, whose costs are bounds (`windowed.py`)
     incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
     pruned    choices that were left aside, by rule
@@ -77,6 +78,7 @@ class TreeSearch:
     means: Means
     fuse: Fuse = "all"
     wide_sums: bool = False
+    flat: bool = False
     branches: int = 0
     is_relaxed: bool = False
     incumbent: FoundPart | None = None
@@ -87,7 +89,8 @@ class TreeSearch:
     _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        placing, fuses = Placing(self.cascade, self.memories, self.space), self.fuse != "none"
+        self.placing, fuses = Placing(self.cascade, self.memories, self.space, self.flat), self.fuse != "none"
+        placing = self.placing
         searched = self.fuse == "windows" and isinstance(self.solver, ExactBranches)  # tables know no windows
         self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.wide_sums, self.constraints)
         self.bounds = PartBounds(
@@ -216,9 +219,38 @@ class TreeSearch:
         left = replace(part, room=room)
         found = self.nodes.combined(left, self.nodes.by_tensor(left, loops), cutoff)
         if not any(taken):
-            return found
+            return list(self._with_exchanges(part, loops, found, cutoff))
         both = [tuple((*own, *more) for own, more in zip(one.taken, taken, strict=True)) for one in found]
         return [replace(one, taken=rooms) for one, rooms in zip(found, both, strict=True)]
+
+    def _with_exchanges(
+        self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float
+    ) -> Iterator[NodeChoice]:
+        """Nodes above a split, with what intermediates take besides, where it is known that they pass there: in the
+        memories that have room for them."""
+        if not self.placing.all_part_here(part) or any(loop.dim.uneven for loop in loops):
+            yield from found
+            return
+        own = self.bounds.own(part)
+        for nodes in found:
+            inside = self._inside(part, loops, nodes)
+            least = min(
+                (self._taking(own, nodes, inside, loops, e) for e in self.exchanges.together(inside)), default=math.inf
+            )
+            if least < cutoff:
+                yield replace(nodes, bound=max(nodes.bound, least))
+            else:
+                self.pruned["capacity"] += 1
+
+    def _taking(self, own: OwnLeast, nodes: NodeChoice, inside: VisitedPart, loops: Loops, exchange: Exchange) -> float:
+        """What a part weighs at least with some nodes above its split, and intermediates in some memories."""
+        energy, cycles, visits = nodes.least_pj, nodes.cycles.copy(), math.prod(loop.trips for loop in loops)
+        for tensor, memory, _ in exchange:
+            for user in self.placing.users(inside, tensor):
+                place = inside.names.index(user.name)
+                more, later = self.bounds.far(user, tensor, inside.sizes[place], memory)
+                energy, cycles[place] = energy + visits * more, cycles[place] + visits * later
+        return self.bounds.with_more(own, energy, cycles)
 
     def _close(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> float:
         """What a part weighs at least with some loops and nodes, by what its operations would be asked below them."""
@@ -305,7 +337,8 @@ class TreeSearch:
         """Whether some operations may be one branch of a split: those that are uneven, or read what is, are alone."""
         if end - start == 1:
             return True
-        return end - start < len(inside.names) and self.shares_loops and not inside.alone & set(inside.names[start:end])
+        nests = self.shares_loops and not self.flat and end - start < len(inside.names)
+        return nests and not inside.alone & set(inside.names[start:end])
 
     def _first_and_rest(
         self, inside: VisitedPart, start: int, end: int, exchange: Exchange, limit: float, rest_bound: float
@@ -330,9 +363,7 @@ class TreeSearch:
     def _after(self, inside: VisitedPart, end: int, exchange: Exchange) -> tuple[VisitedPart, Exchange]:
         """What branches from one operation on find, and which intermediates are live for them."""
         homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
-        needed = {t.name for name in inside.names[end:] for t in self.cascade.operation(name).problem.operands}
-        still = tuple(each for each in exchange if each[0] in needed)
-        return replace(inside, homes=tuple(sorted(homes.items()))), still
+        return replace(inside, homes=tuple(sorted(homes.items()))), self.exchanges.live_after(inside, end, exchange)
 
     def _joined(self, first: FoundPart, rest: Split, exchange: Exchange) -> Split:
         """A branch with those after it."""

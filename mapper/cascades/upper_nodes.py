@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ...arch import Architecture
 from ...cost_models.boundaries import chains_of
 from ...cost_models.cascades import kinds_of_visits
 from ...cost_models.closed_form import Nest
 from ...cost_models.cost import Cost, tensor_tile_words
+from ...cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ...cost_models.sets import is_plain
-from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem
+from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem, Tensor
 from .parts import Busy, Sizes
 
 Loops = tuple[tuple[str, int], ...]
@@ -63,42 +66,82 @@ class UpperNodes:
         relevant = tuple((dim, size if dim in named else 1) for dim, size in sizes)
         key = (operation, tensor, relevant, above, home, chain, again)
         if key not in self._known:
-            is_simple = self._is_simple(operation, tensor, relevant, above)
-            self._known[key] = self._products(*key[:-1]) if is_simple else self.counted(*key)
+            is_simple = self._is_simple(operation, tensor, relevant, above, chain)
+            self._known[key] = self._products(*key) if is_simple else self.counted(*key)
         return self._known[key]
 
-    def _is_simple(self, operation: str, tensor: str, sizes: Sizes, loops: Loops) -> bool:
-        """Whether what passes is a product of sizes and trips: the tensor is read only, and its tiles neither overlap
-        nor differ."""
+    def _is_simple(self, operation: str, tensor: str, sizes: Sizes, loops: Loops, chain: Chain) -> bool:
+        """Whether what passes is a product of sizes and trips: tiles do not differ, and where they overlap, either all
+        of it is transferred again, or nothing along the loop that a tile slides along."""
         one, whole = self.cascade.operation(operation).problem.tensor(tensor), dict(sizes)
+        stepped = {dim for dim, _ in loops}
+        plain = all(is_plain(rank, self.arch.footprint) or not stepped & {dim for dim, _ in rank} for rank in one.ranks)
         return (
-            not one.is_output
-            and all(is_plain(rank, self.arch.footprint) for rank in one.ranks)
+            (one.is_output or all(self._memories[memory].halo != "exact" for memory, _ in chain))
+            and (plain or self._slides_simply(one, whole, loops, chain))
             and all(whole[dim] % trips == 0 for dim, trips in loops)
-            and not dict(self.cascade.operation(operation).pads).get(tensor)
             and not any(memory.block_bits for memory in self.arch.memories)
         )
 
-    def _products(self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain) -> UpperCost:
+    def _slides_simply(self, tensor: Tensor, sizes: dict[str, int], loops: Loops, chain: Chain) -> bool:
+        """Whether what a tile has not yet, where it slides along a loop, is what it adds to all that it has seen there:
+        neither it nor what it passes over has gaps."""
+        tiles = [tile for memory, depth in chain for tile in self._tiles(tensor, sizes, loops[:depth], memory)]
+        gaps = any(tensor_tile_words(tensor, t, "exact") != tensor_tile_words(tensor, t, "box") for t in tiles)
+        return not tensor.is_output and not gaps
+
+    def _tiles(
+        self, tensor: Tensor, sizes: dict[str, int], loops: Loops, memory: str
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """The tile at a node below some loops, and all that it passes over as it slides along one of them; or itself
+        once more."""
+        above = dict(loops)
+        tile = {dim: size // above.get(dim, 1) for dim, size in sizes.items()}
+        moving = [dim for dim, _ in loops if self.arch.loop_moves(dim, tensor)]
+        slides = self._memories[memory].halo != "none" and moving and moving[-1] in tensor.dims
+        return tile, {**tile, moving[-1]: sizes[moving[-1]]} if slides else tile
+
+    def _products(
+        self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int
+    ) -> UpperCost:
         """What `counted` says of a simple tensor: a tile passes as often as loops above step, but for those inside the
-        last one that makes a tile be transferred again."""
+        last one that makes a tile be transferred again; what it slides over passes once for all steps of that loop."""
         one = self.cascade.operation(operation).problem.tensor(tensor)
-        width, outer, energy = self.arch.width_bits(one), home, 0.0
+        outer, energy = home, 0.0
         read, written, words, stays = dict[str, float](), dict[str, float](), [], []
         for memory, depth in chain:
             moving = [i for i, (dim, _) in enumerate(loops[:depth]) if self.arch.loop_moves(dim, one)]
-            passes = math.prod(trips for _, trips in loops[: moving[-1] + 1]) if moving else 1
-            above = dict(loops[:depth])
-            words.append(tensor_tile_words(one, {dim: size // above.get(dim, 1) for dim, size in sizes}))
+            tile, passed = self._tiles(one, dict(sizes), loops[:depth], memory)
+            words.append(tensor_tile_words(one, tile, self.arch.footprint))
+            outside = moving[-1] + (passed is tile) if moving else 0
+            moved = tensor_tile_words(one, passed, self.arch.footprint) * math.prod(n for _, n in loops[:outside])
             stays.append(not moving)
-            bits = width * words[-1] * passes
-            read[outer] = read.get(outer, 0.0) + bits
-            written[memory] = written.get(memory, 0.0) + bits
-            source, target = (self._memories[name] for name in (outer, memory))
-            energy += bits * (source.read_energy_pj / source.access_bits + target.write_energy_pj / target.access_bits)
+            distinct = tensor_tile_words(one, dict(sizes), self.arch.footprint)
+            for name, (reading, writing) in self._passing(one, outer, memory, moved, distinct / again):
+                read[name] = read.get(name, 0.0) + reading
+                written[name] = written.get(name, 0.0) + writing
+                level = self._memories[name]
+                energy += (reading * level.read_energy_pj + writing * level.write_energy_pj) / level.access_bits
             outer = memory
-        busy = tuple((name, read.get(name, 0.0), written.get(name, 0.0)) for name in {**read, **written})
+        busy = tuple((name, read[name], written[name]) for name in read if read[name] or written[name])
         return UpperCost(energy, busy, tuple(words), tuple(stays))
+
+    def _passing(
+        self, tensor: Tensor, outer: str, inner: str, words: int, first: float
+    ) -> tuple[tuple[str, tuple[float, float]], ...]:
+        """Bits that two memories read and write for words that pass between them; `first`: the first visits of partial
+        sums that no other visits have added to, as many as the last ones that finish them."""
+        if not tensor.is_output:
+            bits = float(self.arch.width_bits(tensor) * words)
+            return (outer, (bits, 0.0)), (inner, (0.0, bits))
+        visits, once = (np.array([number], dtype=np.float64) for number in (words, first))
+        # Where MACs add to words in a memory, they leave it unfinished.
+        finished = once if inner != self.arch.memories[-1].name else 0 * once
+        sides = (outer, sum_bits_at_outer, once), (inner, sum_bits_at_inner, finished)
+        return tuple(
+            (name, tuple(float(bits[0]) for bits in bits_at(self.arch, tensor, visits, once, done)))  # type: ignore[misc]
+            for name, bits_at, done in sides
+        )
 
     def counted(
         self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int

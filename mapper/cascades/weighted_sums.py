@@ -70,6 +70,12 @@ class WeightedSums:
             return TableBranches(question.cascade, question.arch)
         return ExactBranches(question.cascade, question.arch, question.space, question.tiling, self.means)
 
+    def use(self, means: Means) -> None:
+        """Go on with other means."""
+        self.means = means
+        if isinstance(self.solver, ExactBranches):
+            self.solver.means = means
+
     def least_of(self, weights: Weights) -> float:
         """What no tree weighs less than, without a search over trees."""
         return self._least_in(self.orders(), self.tree_search(weights))
@@ -133,22 +139,27 @@ class WeightedSums:
 
     def _first_tree(self, search: TreeSearch, cutoff: float) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
-        that come to hand for its branches. It leaves less to look at, and is there when time runs out.
+        that come to hand for its branches, with perfect tiles, and first of trees with one split alone: there are fewer
+        of them. It leaves less to look at, and is there when time runs out.
         What it learns of parts and branches stays its own: these are no proven answers."""
         if not isinstance(self.solver, ExactBranches):
             return None
         means = self.means.share(FIRST_SHARE).at_most(FIRST_SECONDS)
         solver = ExactBranches(
-            self.question.cascade, self.question.arch, self.question.space, self.question.tiling, means, proves=False
+            self.question.cascade, self.question.arch, self.question.space, "perfect", means, proves=False
         )
-        first: TreeSearch = self.tree_search(search.weights, search.wide_sums, search.fuse, solver=solver)
         best: FoundPart | None = None
-        try:
-            for names in self.orders():
-                best = first.whole(names, cutoff).found or best
-                cutoff = cutoff if best is None else first.weights.of(best.energy_pj, best.latency_cycles)
-        except OutOfMeans:
-            best = first.incumbent or best
+        for flat in (True, False):
+            first: TreeSearch = self.tree_search(
+                search.weights, search.wide_sums, search.fuse, solver=solver, flat=flat
+            )
+            try:
+                for names in self.orders():
+                    best = first.whole(names, cutoff).found or best
+                    cutoff = cutoff if best is None else first.weights.of(best.energy_pj, best.latency_cycles)
+            except OutOfMeans:
+                best = first.incumbent or best
+                break
         return best if best is not None and self.evaluated(best) is not None else None
 
     def tree_search(
@@ -158,6 +169,7 @@ class WeightedSums:
         fuse: Fuse | None = None,
         kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
         solver: ExactBranches | None = None,
+        flat: bool = False,
     ) -> Kind:
         """A search; by another solver, nothing that it comes to know is known to others."""
         question = self.question
@@ -172,6 +184,7 @@ class WeightedSums:
             fuse or question.fuse,
             wide_sums,
             constraints=question.constraints,
+            flat=flat,
         )
 
     def orders(self) -> Iterator[tuple[str, ...]]:

@@ -72,7 +72,7 @@ class SearchContext:
         for i, amount in enumerate((*(x / own[1] for x in own), 1.0) if own[1] > 0 else ()):
             totals[i] += amount
         gained_next, wanted_next, groups = self._gains.get(level + 1, (0.0, 0.0, 0.0))
-        if groups >= self.effort.groups_tried and gained_next < self.effort.least_gain * wanted_next:
+        if groups >= self.effort.groups_tried[self.tiling] and gained_next < self.effort.least_gain * wanted_next:
             return True
         return level > 0 and own[0] < self.effort.least_gain * own[1]
 

@@ -195,7 +195,7 @@ class BoundaryCosts:
             # and counted once the mapping is complete.
             distinct = np.full(len(rows), float(model.distinct_words(tensor)))
             return distinct, distinct
-        return model.filled(rows, boundary, fill_point), model.served(rows, boundary, fill_point, exactly=exactly)
+        return model.filled_and_served(rows, boundary, fill_point, exactly)
 
     def of(
         self,

@@ -103,8 +103,9 @@ class Effort:
     """Cells of the lattices of all groups of arrays whose tables are kept, about."""
     least_gain: float = 0.1
     """Part of the way to the cutoff by which finer tables have to raise bounds for still finer ones to be made."""
-    groups_tried: int = 8
-    """Groups of arrays for which finer tables are tried before it is said that they add little."""
+    groups_tried: Mapping[Tiling, int] = field(default_factory=lambda: {"perfect": 2, "ragged": 8})
+    """Groups of arrays for which tables of their own, or with ragged tiles finer ones, are tried before it is said that
+    they add little."""
 
 
 EFFORT: Final = Effort()

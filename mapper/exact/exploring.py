@@ -35,6 +35,8 @@ class Exploring:
     _next_dive: int = 1
     _wait: int = 1
     _grouping_pays: bool = False
+    _grouped: int = 0
+    _gain: float = 0.0
     _made: dict[int, float] = field(default_factory=dict)
 
     @property
@@ -49,7 +51,7 @@ class Exploring:
     def dive_first(self) -> None:
         """Dive into the most promising placements."""
         for item in self._first_placements():
-            far_off = self._effort.far_off * self.frontier.bound < self._cutoff < float("inf")
+            far_off = bool(self.finishing.best) and self._effort.far_off * self.frontier.bound < self._cutoff
             if not far_off:
                 self._dive_into(self.plans.start(item.outline, self._cutoff))
 
@@ -270,6 +272,8 @@ class Exploring:
         which bound them better, are made in less time than it takes to look at them all."""
         if self.context.tiling == "ragged" or not _undecided(head) or head.bounds.level >= 0:
             return False
+        if self._grouping_adds_little:
+            return False
         groups = len(groups_of(self.context, head))
         return made > self._effort.rows_per_group[self.context.hierarchy.space] * groups
 
@@ -278,7 +282,22 @@ class Exploring:
         """Whether rows grow to so many that tables for each group of arrays, which bound them better, always pay."""
         if self.context.tiling == "ragged":
             return self._made.get(0, 0.0) > self._effort.rows_of_long_steps
-        return self.context.hierarchy.space == "uneven" or self._grouping_pays
+        wanted = self.context.hierarchy.space == "uneven" or self._grouping_pays
+        return wanted and not self._grouping_adds_little
+
+    @property
+    def _grouping_adds_little(self) -> bool:
+        """Whether tables for groups have not raised bounds much, so that rows are better grown many at a time."""
+        enough = self._grouped >= self._effort.groups_tried[self.context.tiling]
+        return enough and self._gain < self._effort.least_gain * self._grouped
+
+    def _measure_gain(self, batch: Batch, bounded: list[Batch], groups: int) -> None:
+        """Remember by which part of the way to the cutoff tables for some groups have raised the bounds of rows."""
+        wanted = float((self._cutoff - batch.bound).sum())
+        if 0 < wanted < float("inf"):
+            left = sum(float((self._cutoff - grown.bound).sum()) for grown in bounded)
+            self._grouped += groups
+            self._gain += groups * (1 - left / wanted)
 
     def _refine(self, batch: Batch) -> None:
         """Give better bounds to the best rows of a batch of arrays."""
@@ -300,6 +319,8 @@ class Exploring:
             self.frontier.push_rows(group)
         if self.context.tiling == "ragged":
             self._dive_again(bounded)
+        else:
+            self._measure_gain(batch.take(np.concatenate(groups[:count])), bounded, len(groups[:count]))
 
     def _dive_again(self, batches: list[Batch]) -> None:
         """Dive from some batches, whose bounds are a better guide than those before them."""

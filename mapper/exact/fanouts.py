@@ -40,6 +40,7 @@ def bounded(
         one = np.ones((len(batch), len(context.sizes)), dtype=np.int64)
         inside = bounds.at(bounds.table(batch.state), one, batch.member)
         found = np.maximum(found, context.value(batch.costs + inside, batch.steps))
+    found = np.maximum(found, batch.bound)
     batch = replace(batch, bounds=bounds, bound=found)
     return batch.take(np.flatnonzero(context.below(found, below))).sorted()
 

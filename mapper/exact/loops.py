@@ -178,8 +178,9 @@ class _Loops(LoopBand):
         for part in followers.parts(self.context.rows_at_once):
             self.context.means.check()
             which, grown = followers.all_of(part)
-            real = grown > stage.tiles[which, along]
-            yield self._slid_to(stage.take(which[real]), move, grown[real])
+            real = np.flatnonzero(grown > stage.tiles[which, along])
+            if len(real):
+                yield self._slid_to(stage.take(which[real]), move, grown[real])
 
     def _slid_to(self, stage: Stage, move: LoopCharge, above: Ints) -> Stage:
         """The rows with the boundaries charged that slide along a loop whose tiles (rows,) are known."""

@@ -3,6 +3,7 @@ they are looked up for every distinct setting of the loops (`windows.py`)."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -30,54 +31,63 @@ class RankTraffic:
         return [self.loops.dim_index[dim] for dim, _ in rank]
 
     def charged(
-        self, rows: Rows, rank: Rank, inner: int, fill_point: FillPoint, sharing: frozenset[int], exactly: bool
-    ) -> tuple[Ints, Ints]:
-        """Words wanted over the whole run, and held over when the tile slides.
+        self,
+        rows: Rows,
+        rank: Rank,
+        inner: int,
+        fill_point: FillPoint,
+        sharings: Sequence[frozenset[int]],
+        above: frozenset[int] = NONE,
+    ) -> list[tuple[Ints, Ints]]:
+        """Words wanted over the whole run, and held over when the tile slides; for each of some ways to be served.
 
-        inner    the node group that is filled
-        sharing  fanouts whose instances are served together
-        exactly  also those above the charge, as far as they have been passed; else these are not looked at
+        inner     the node group that is filled
+        sharings  of each way, fanouts whose instances are served together
+        above     those that are looked at above the charge too, as far as they have been passed
         """
         dims = self._dims(rank)
         if len(dims) <= 1:
             total = self.sizes[dims[0]] if dims else np.int64(1)
-            return np.broadcast_to(total, len(rows)), np.zeros(len(rows), dtype=np.int64)
+            words = np.broadcast_to(total, len(rows)), np.zeros(len(rows), dtype=np.int64)
+            return [words for _ in sharings]
         kinds = fill_point.kinds(rows, dims)
-        outside = [self.loops.serving(kinds.rows, d, kinds.fill_point, sharing if exactly else NONE) for d in dims]
+        outside = [self.loops.serving(kinds.rows, d, kinds.fill_point, above) for d in dims]
         inside = [self.loops.instances(kinds.rows, d, inner, fill_point.band) for d in dims]
         loops = [[*outer, *instances] for outer, instances in zip(outside, inside, strict=True)]
         held = [self.loops.held(kinds.rows, d, inner) for d in dims]
         sliding = None
         if fill_point.slide is not None and fill_point.slide[0] in dims:
             sliding = dims.index(fill_point.slide[0]), len(outside[0]) - 1
-        values = self._totals(rank, held, loops, sharing, sliding)[kinds.which]
-        return values[:, 0], values[:, 1]
+        values = self._totals(rank, held, loops, sharings, sliding)[kinds.which]
+        return [(values[:, 2 * i], values[:, 2 * i + 1]) for i in range(len(sharings))]
 
     def _totals(
         self,
         rank: Rank,
         held: Sequence[Ints],
         loops: Sequence[Sequence[RowLoop]],
-        sharing: frozenset[int],
+        sharings: Sequence[frozenset[int]],
         sliding: tuple[int, int] | None = None,
     ) -> Ints:
-        """(rows, 2) words wanted and held, of tiles under loops along the dimensions of a rank, which have loops of the
-        same kinds.
+        """(rows, 2 x sharings) words wanted and held, of tiles under loops along the dimensions of a rank, which have
+        loops of the same kinds.
 
         held     per dimension, (rows,) elements of the tile
         sliding  the dimension along which the tile slides, and which of its loops makes it
         """
         columns = [column for tile, each in zip(held, loops, strict=True) for column in (tile, *_columns(each))]
-        kinds: tuple[LoopKind, ...] = tuple(
-            "time" if x.fanout is None else "together" if x.fanout in sharing else "apart" for x in loops[0]
-        )
+        ways: list[tuple[LoopKind, ...]] = [
+            tuple("time" if x.fanout is None else "together" if x.fanout in sharing else "apart" for x in loops[0])
+            for sharing in sharings
+        ]
         sizes = tuple(int(self.sizes[d]) for d in self._dims(rank))
         coefficients = tuple(c for _, c in rank)
 
-        def count(key: tuple[int, ...]) -> tuple[int, int]:
-            return rank_total(coefficients, sizes, key, kinds, sliding, self.footprint)
+        def count(key: tuple[int, ...]) -> tuple[int, ...]:
+            each = (rank_total(coefficients, sizes, key, kinds, sliding, self.footprint) for kinds in ways)
+            return tuple(itertools.chain.from_iterable(each))
 
-        return per_distinct_row(columns, count)
+        return per_distinct_row(columns, count, 2 * len(sharings))
 
     def computed(self, rows: Rows, rank: Rank, sharing: frozenset[int]) -> Ints:
         """Words that all steps want: instances that share a step want a word once."""
@@ -93,7 +103,7 @@ class RankTraffic:
             chosen = rows.take(np.flatnonzero(overlapping))
             single = [np.ones(len(chosen), dtype=np.int64) for _ in dims]
             loops = [self.loops.every(chosen, d) for d in dims]
-            words[overlapping] = self._totals(rank, single, loops, sharing)[:, 0]
+            words[overlapping] = self._totals(rank, single, loops, [sharing])[:, 0]
         return words
 
     # ---- sharing -------------------------------------------------------------------------------------------

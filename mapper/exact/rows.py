@@ -92,13 +92,15 @@ def count_active(size: int, digits: Sequence[tuple[Ints, Ints]]) -> Ints:
     return total
 
 
-def per_distinct_row(columns: Sequence[Ints], function: Callable[[tuple[int, ...]], tuple[int, int]]) -> Ints:
-    """Apply a function to every distinct row of some columns; (rows, 2)."""
+def per_distinct_row(
+    columns: Sequence[Ints], function: Callable[[tuple[int, ...]], tuple[int, ...]], width: int = 2
+) -> Ints:
+    """Apply a function that gives so many numbers to every distinct row of some columns; (rows, width)."""
     different = {id(column): column for column in columns}
     first, inverse = distinct(row_codes(list(different.values())))
     keys = np.column_stack([column[first] for column in columns])
     values = np.array([function(tuple(key)) for key in keys.tolist()], dtype=np.int64)
-    result: Ints = values.reshape(-1, 2)[inverse]
+    result: Ints = values.reshape(-1, width)[inverse]
     return result
 
 

@@ -342,10 +342,15 @@ class ExactSearch:
         if first.interrupted:
             raise KeyboardInterrupt
 
+    @property
+    def open_bound(self) -> float:
+        """What nothing that has not been looked at is below."""
+        # Interrupted before anything had a bound, nothing is known.
+        return self.frontier.bound if self.frontier.begun else 0.0
+
     def certificate(self, found: FoundMapping) -> Certificate:
         """What the search proves of one of the mappings found: no other one but those listed before it is better."""
-        # Interrupted before anything had a bound, nothing is known.
-        open_bound = self.frontier.bound if self.frontier.begun else 0.0
+        open_bound = self.open_bound
         return Certificate(
             objective=self.objective.name,
             tiling=self.tiling,

@@ -47,9 +47,22 @@ class TrafficModel:
 
     # ---- words ---------------------------------------------------------------------------------------------
 
-    def filled(self, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint) -> Floats:
-        """(rows,) words given to all instances of the inner memory (operands), or leaving them (partial sums)."""
-        return self._charged(rows, boundary, fill_point, NONE).astype(np.float64)
+    def filled_and_served(
+        self, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint, exactly: bool = False
+    ) -> tuple[Floats, Floats]:
+        """(rows,) words given to all instances of the inner memory (operands) or leaving them (sums); and those
+        read from the outer memory, or arriving there.
+
+        exactly  see `served`
+        """
+        if exactly:
+            (filled,) = self._charged(rows, boundary, fill_point, [NONE])
+            return filled.astype(np.float64), self.served(rows, boundary, fill_point, exactly=True)
+        sharing = self._sharing(boundary, None)
+        filled, words = self._charged(rows, boundary, fill_point, [NONE, sharing])
+        shared = self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing)
+        served = self._shared_out(boundary, words, shared * self.shared_later(rows, boundary))
+        return filled.astype(np.float64), served
 
     def served(
         self,
@@ -66,7 +79,7 @@ class TrafficModel:
                  loops after the other
         """
         sharing = self._sharing(boundary, inside)
-        words = self._charged(rows, boundary, fill_point, sharing, exactly)
+        (words,) = self._charged(rows, boundary, fill_point, [sharing], sharing if exactly else NONE)
         if exactly:
             shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
         else:
@@ -96,11 +109,30 @@ class TrafficModel:
         rows: Rows,
         boundary: MemoryBoundary,
         fill_point: FillPoint,
-        sharing: frozenset[int],
-        exactly: bool = False,
-    ) -> Ints:
+        sharings: Sequence[frozenset[int]],
+        above: frozenset[int] = NONE,
+    ) -> list[Ints]:
+        """(rows,) words, for each of some ways in which fanouts share them.
+
+        above  fanouts above the charge over which windows are counted one setting of the loops after the other
+        """
         tensor = self.problem.tensors[boundary.tensor]
         inner = self.path.node_group_of(boundary.inner, boundary.tensor)
+        words, kept = ([np.ones(len(rows), dtype=np.int64) for _ in sharings] for _ in range(2))
+        for rank in tensor.ranks:
+            slides = fill_point.slide is not None and any(self.dim_index[dim] == fill_point.slide[0] for dim, _ in rank)
+            each = self.ranks.charged(rows, rank, inner, fill_point, sharings, above)
+            for i, (wanted, held) in enumerate(each):
+                words[i] = words[i] * wanted
+                kept[i] = kept[i] * (held if slides else wanted)
+        if fill_point.slide is not None:
+            words = [all_of_it - held for all_of_it, held in zip(words, kept, strict=True)]
+        repeats = (self._repeats(rows, tensor, inner, fill_point, sharing) for sharing in sharings)
+        return [each * times for each, times in zip(words, repeats, strict=True)]
+
+    def _repeats(self, rows: Rows, tensor: Tensor, inner: int, fill_point: FillPoint, sharing: frozenset[int]) -> Ints:
+        """(rows,) settings of the loops along dimensions that a tensor does not have, those of instances that share
+        words as one."""
         repeats = np.ones(len(rows), dtype=np.int64)
         for dim, d in self.dim_index.items():
             if dim not in tensor.dims:
@@ -108,13 +140,7 @@ class TrafficModel:
                 loops = self.loops.serving(kinds.rows, d, kinds.fill_point, sharing)
                 loops += self.loops.instances(kinds.rows, d, inner, fill_point.band)
                 repeats = repeats * self.loops.active(d, loops, sharing)[kinds.which]
-        words, kept = (np.ones(len(rows), dtype=np.int64) for _ in range(2))
-        for rank in tensor.ranks:
-            wanted, held = self.ranks.charged(rows, rank, inner, fill_point, sharing, exactly)
-            slides = fill_point.slide is not None and any(self.dim_index[dim] == fill_point.slide[0] for dim, _ in rank)
-            words = words * wanted
-            kept = kept * (held if slides else wanted)
-        return repeats * (words - kept if fill_point.slide is not None else words)
+        return repeats
 
     def passing(
         self,

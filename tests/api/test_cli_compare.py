@@ -43,14 +43,14 @@ def tiny(tmp_path: Path) -> Path:
 
 
 def words(tiny: Path, *more: object) -> tuple[object, ...]:
-    dataflows = ("--dataflows", "free,weight-stationary", "--workers", 1)
+    dataflows = ("--tiling", "perfect", "--dataflows", "free,weight-stationary", "--workers", 1)
     return ("compare", "--networks", tiny, "--archs", "eyeriss", *dataflows, *more)
 
 
 def test_a_comparison_is_printed_written_and_repeated(tiny: Path, tmp_path: Path) -> None:
     first = run(*words(tiny, "--out", tmp_path / "out", "--format", "csv,json,parquet"))
     assert first.exit_code == 0, first.output
-    for part in ("tiny", "weight-stationary", "all mappings proven optimal", "3x3 convolution", "layers.parquet"):
+    for part in ("tiny", "weight-stationary", "all mappings proven optimal", "3x1 convolution", "layers.parquet"):
         assert part in first.stdout
     assert "6 distinct searches: 0 from the store, 6 searched" in first.stderr
     again = run(*words(tiny, "--out", tmp_path / "out", "--format", "csv,json,parquet"))

@@ -33,11 +33,12 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def exploration(tiny: Path) -> Exploration:
-    return tw.explore(tiny, "eyeriss", SWEEPS[1::2], workers=1)
+    return tw.explore(tiny, "eyeriss", SWEEPS[1::2], tiling="perfect", workers=1)
 
 
 def test_a_space_is_explored_written_and_repeated(tiny: Path, tmp_path: Path) -> None:
-    words = ("explore", "--network", tiny, "--arch", "eyeriss", *SWEEPS, "--workers", 1, "--out", tmp_path / "out")
+    how = ("--tiling", "perfect", "--workers", 1)
+    words = ("explore", "--network", tiny, "--arch", "eyeriss", *SWEEPS, *how, "--out", tmp_path / "out")
     first = run(*words)
     assert first.exit_code == 0, first.output
     assert "12 distinct searches: 0 from the store, 12 searched" in first.stderr
@@ -62,7 +63,8 @@ def test_points_are_the_searches_of_their_machines(exploration: Exploration, tin
     for point in exploration.points:
         arch = tw.load_arch("eyeriss", dict(point.values))
         energy = sum(
-            layer.repeat * tw.search(layer.problem, arch).cost.energy_pj for layer in tw.load_network(tiny).layers
+            layer.repeat * tw.search(layer.problem, arch, tiling="perfect").cost.energy_pj
+            for layer in tw.load_network(tiny).layers
         )
         assert point.summary.energy_pj == pytest.approx(energy)
         assert point.on_chip_bytes == on_chip_bytes(arch)
@@ -94,11 +96,11 @@ def test_the_picture_is_the_same_every_time(exploration: Exploration, tmp_path: 
 
 def test_limits_leave_points_out(tiny: Path, tmp_path: Path) -> None:
     sweeps = ["GLB.size=4KiB,16KiB,64KiB with array=2x2,2x4,4x4"]
-    whole = tw.explore(tiny, "eyeriss", sweeps, workers=1)
+    whole = tw.explore(tiny, "eyeriss", sweeps, tiling="perfect", workers=1)
     assert [dict(point.values)["array"] for point in whole.points] == ["2x2", "2x4", "4x4"]
     latencies = sorted(point.summary.latency_s or 0 for point in whole.points)
     limits = ["macs <= 8", f"latency <= {latencies[-2] * 1e6} us"]
-    found = tw.explore(tiny, "eyeriss", sweeps, limits=limits, front=["latency", "macs"], workers=1)
+    found = tw.explore(tiny, "eyeriss", sweeps, limits=limits, front=["latency", "macs"], tiling="perfect", workers=1)
     assert [point.values["array"] for point in found.points] == ["2x2", "2x4"]
     assert [(beyond.values["array"], beyond.limit.text) for beyond in found.beyond] == [("4x4", "macs <= 8")]
     kept = [point for point in found.points if point.summary.latency_s <= latencies[-2]]  # type: ignore[operator]
@@ -106,7 +108,8 @@ def test_limits_leave_points_out(tiny: Path, tmp_path: Path) -> None:
     assert found.best in kept
     assert (found.axes, found.sweep) == ((("GLB.size", "array"),), "GLB.size with array")
     assert [measure.name for measure in found.measures] == ["latency", "macs"]
-    words = ["explore", "--network", tiny, "--arch", "eyeriss", "--sweep", sweeps[0], "--workers", 1]
+    words = ["explore", "--network", tiny, "--arch", "eyeriss", "--sweep", sweeps[0]]
+    words += ["--tiling", "perfect", "--workers", 1]
     done = run(*words, "--limit", limits[0], "--front", "latency,macs", "--out", tmp_path / "out")
     assert "macs <= 8: 1 point is beyond it, not searched" in done.stdout
     assert "over latency and MAC units" in done.stdout

@@ -10,8 +10,8 @@ from tilewright.ir import Problem
 
 LAYERS = {
     "3x3": tw.conv2d(K=2, C=2, P=3, Q=2, R=3, S=3),
-    "depthwise": tw.conv2d(K=4, C=4, P=6, Q=4, R=3, S=3, groups=4),
-    "gemm": tw.gemm(M=16, N=6, K=12),
+    "depthwise": tw.conv2d(K=4, C=4, P=6, Q=1, R=3, S=1, groups=4),
+    "gemm": tw.gemm(M=8, N=3, K=6),
 }
 
 

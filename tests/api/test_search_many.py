@@ -19,7 +19,7 @@ import tilewright as tw
 from tilewright.ir import InfeasibleError, SearchCancelledError, StoreError
 from tilewright.report.batch.run import Progress
 
-SMALL = [tw.gemm(M=8, N=4, K=4), tw.gemm(M=12, N=6, K=10), tw.conv2d(K=4, C=2, P=4, Q=3, R=3, S=3)]
+SMALL = [tw.gemm(M=8, N=4, K=4), tw.gemm(M=6, N=4, K=9), tw.conv2d(K=2, C=2, P=4, Q=1, R=3, S=1)]
 LONG = tw.conv2d(K=61, C=59, P=53, Q=47, R=5, S=3, name="long")  # not proven in a minute with ragged tiles
 ASKED: list[tuple[tw.Problem, str, dict[str, Any]]] = [
     (SMALL[0], "three_level", {}),

@@ -86,6 +86,25 @@ BAD: dict[str, tuple[str, ...]] = {
     "SYMBOL=SIZE": NO_SIZES,
     "SPEC": ("nonsense", "->", "mk,kn->mq", "m1,kn->mn", "mk;kn->mn"),
     "FIELD=VALUE": ("x", "x=1", "=1", "GLB.size", "GLB.size=", "GLB.size=-1 KiB", "GLB.size=1e400 KiB", "GLB=3"),
+    "TENSOR=DENSITY": (
+        *(
+            "x",
+            "W",
+            "W=",
+            "=1",
+            "W=0",
+            "W=1.5",
+            "W=-1",
+            "W=nan",
+            "W=4:2",
+            "W=0:4",
+            "W=2:4@Z",
+            "W=band:x",
+            "O=0.5",
+            "Z=0.5",
+        ),
+        *("W=nowhere.npy", "W=tiny.yaml", f"W={'9' * 5000}", f"W={'a' * 5000}.npy"),
+    ),
     "FIELD=VALUES|FILE": (
         "x",
         "GLB.size=",
@@ -233,9 +252,18 @@ def prepare(folder: Path) -> None:
 
 def refusal(words: list[str]) -> str:
     """The message of a command that must be refused; it fails for a traceback, another exit code, or no clear words."""
+    message = answer_or_refusal(words)
+    assert message is not None, f"{_shown(words)}: exit code 0"
+    return message
+
+
+def answer_or_refusal(words: list[str]) -> str | None:
+    """The same of a command that may be refused; None where it is answered."""
     with contextlib.redirect_stderr(io.StringIO()):
         done = CliRunner().invoke(app, words)
-    shown = " ".join(word[:80] for word in words)
+    if done.exit_code == 0 and done.exception is None:
+        return None
+    shown = _shown(words)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise AssertionError(shown) from done.exception
     assert done.exit_code == 2, f"{shown}: exit code {done.exit_code}\n{done.output[:500]}"
@@ -245,3 +273,7 @@ def refusal(words: list[str]) -> str:
     assert "Traceback" not in message
     assert len(message) < 3000, f"{shown}: a message of {len(message)} characters"
     return message
+
+
+def _shown(words: list[str]) -> str:
+    return " ".join(word[:80] for word in words)

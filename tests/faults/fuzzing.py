@@ -47,9 +47,12 @@ def to_tagged(text: str) -> str:
     return re.sub(r"\bTAG: (\w+)$", r"!\1", text, flags=re.MULTILINE)
 
 
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
 def as_yaml(data: Any) -> str:
     """A tree as a YAML file; texts that YAML would take for something else are quoted."""
     try:
-        return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+        return str(yaml.dump(data, Dumper=_DUMPER, sort_keys=False, allow_unicode=True))
     except (yaml.YAMLError, ValueError):
         return repr(data)

@@ -18,7 +18,7 @@ import pytest
 from onnx import helper
 from typer.testing import CliRunner
 
-from commands import prepare, refusal, timeloop_case
+from commands import answer_or_refusal, prepare, refusal, timeloop_case
 from fuzzing import as_yaml, from_tagged, to_tagged
 from longer import TIMES
 from mutations import at, places
@@ -116,12 +116,6 @@ def with_value(tree: Any, path: tuple[Any, ...], value: Any) -> Any:
     return changed
 
 
-def answered_or_refused(words: list[str]) -> None:
-    done = CliRunner().invoke(app, words)
-    if done.exit_code != 0:
-        refusal(words)
-
-
 @pytest.mark.parametrize("kind", FILES)
 def test_a_right_file_is_read(kind: str) -> None:
     """Or else nothing below would mean anything."""
@@ -146,12 +140,12 @@ def test_every_field_of_a_yaml_file(kind: str) -> None:
         for value in WRONG_EVERYWHERE:
             Path(name).write_text(as_text(with_value(tree, path, value)), encoding="utf-8")
             if kind == "timeloop":  # whose classes have attributes of their own, which nobody else reads
-                answered_or_refused(command_of(kind))
+                answer_or_refusal(command_of(kind))
             else:
                 assert name in refusal(command_of(kind)), (path, value)
         for value in WRONG_SOMEWHERE:
             Path(name).write_text(as_text(with_value(tree, path, value)), encoding="utf-8")
-            answered_or_refused(command_of(kind))
+            answer_or_refusal(command_of(kind))
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -169,7 +163,7 @@ def test_every_table_of_a_yaml_file(kind: str) -> None:
         for key in table:
             without = {other: value for other, value in table.items() if other != key}
             Path(name).write_text(as_text(with_value(tree, path, without)), encoding="utf-8")
-            answered_or_refused(command_of(kind))
+            answer_or_refusal(command_of(kind))
     text = as_text(tree)
     first = text.splitlines()[0]
     for wrong in (
@@ -196,7 +190,7 @@ def test_every_field_of_a_mapping_json(folder: Path) -> None:
             assert "changed.json" in refusal(["evaluate", "changed.json"]), (path, value)
         for value in WRONG_SOMEWHERE:
             file.write_text(json.dumps(with_value(tree, path, value)), encoding="utf-8")
-            answered_or_refused(["evaluate", "changed.json"])
+            answer_or_refusal(["evaluate", "changed.json"])
 
 
 NODES = {
@@ -222,8 +216,7 @@ def test_every_attribute_of_an_onnx_node(op: str, tmp_path: Path) -> None:
     def tried(nodes: list[Any]) -> str:
         shapes = {name: shape for name, shape in SHAPES.items() if name in inputs}
         saved(tmp_path, model_of(nodes, shapes, stored={n: s for n, s in STORED.items() if n in inputs}))
-        done = CliRunner().invoke(app, ["network", file])
-        return refusal(["network", file]) if done.exit_code else ""
+        return answer_or_refusal(["network", file]) or ""
 
     assert tried([helper.make_node(op, inputs, ["y"], "node", **attributes)]) == ""
     refused = 0

@@ -110,7 +110,7 @@ for tiling in ("perfect", "ragged"):
     for problem in ({problems}):
         for run in (tw.search, lambda *words, **how: tw.search(*words, strategy="random", **how)):
             try:
-                print(run(problem, "three_level", tiling=tiling, time_limit=1))
+                print(run(problem, "three_level", tiling=tiling, time_limit=0.3))
             except TilewrightError as error:
                 print(error.message.splitlines()[0])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -64,6 +64,7 @@ BUSY = Effort(
     rows_of_long_steps=-1,
     steps_per_dive=1,
     busy=1.0,
+    least_gain=-1.0,
 )
 
 

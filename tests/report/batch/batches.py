@@ -31,7 +31,7 @@ network: {name}
 layers:
   - {{name: first, op: gemm, M: 8, N: 4, K: 4, weight: true, repeat: 3}}
   - {{name: same, op: gemm, M: 8, N: 4, K: 4, weight: true}}
-  - {{name: conv, op: conv, K: 4, C: 2, P: 4, Q: 2, R: 3, S: 3}}
+  - {{name: conv, op: conv, K: 4, C: 2, P: 4, Q: 1, R: 3, S: 1}}
   - {{name: attention, op: gemm, M: 4, N: 4, K: 8, weight: false, repeat: 2}}
 """
 

@@ -1,0 +1,142 @@
+"""Densities as text: `W=2:4@K`, `I=0.35`, `W=band:3`, `W=weights.npy`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ...ir import Problem, Tensor, TilewrightError, did_you_mean
+from ...ir.errors import shown
+from .densities import Banded, Density, Even, Measured, Structured, Uniform
+
+_EXPECTED = "expected a fraction such as 0.35, N:M such as 2:4 or 2:4@K, band:WIDTH, or the path of a .npy file"
+_STRUCTURE = re.compile(r"([0-9]{1,6}):([0-9]{1,6})(?:@(.{1,60}))?")
+_BAND = re.compile(r"band:([0-9]{1,9})")
+_FRACTION = re.compile(r"[0-9]{0,3}\.?[0-9]{0,30}(?:[eE]-?[0-9]{1,3})?")
+
+
+DensityLike = Density | float | str | npt.NDArray[np.generic]
+"""A density; a fraction; the text of one; or an array whose zeros count."""
+
+
+def parse_densities(given: Iterable[str] | Mapping[str, DensityLike], problem: Problem) -> dict[str, Density]:
+    """The densities of a problem's operands, by tensor.
+
+    given  texts `TENSOR=DENSITY`, or densities, or their texts, or fractions, by tensor
+
+    Raises TilewrightError for an unknown tensor, an output, one that is given twice, and what is no density.
+    """
+    pairs = list(given.items()) if isinstance(given, Mapping) else [_pair(text) for text in given]
+    found: dict[str, Density] = {}
+    for name, value in pairs:
+        where = f"density of {str(name)[:80]}"
+        if name in found:
+            raise TilewrightError("given twice", where=where)
+        tensor = _operand(name, problem, where)
+        found[name] = _density(value, tensor, problem, where)
+        _check_shape(found[name], tensor, problem, where)
+    return found
+
+
+def parse_density(text: str, tensor: Tensor, problem: Problem, where: str) -> Density:
+    """A density of one tensor."""
+    if match := _STRUCTURE.fullmatch(text):
+        kept, block = int(match[1]), int(match[2])
+        if not 0 < kept <= block:
+            raise TilewrightError(f"found {kept}:{block}, expected N:M with N from 1 to M", where=where)
+        return Structured(kept, block, _rank(match[3], tensor, problem, where))
+    if match := _BAND.fullmatch(text):
+        if len(tensor.ranks) != 2:
+            message = f"a band is of two ranks, {tensor.name} has {len(tensor.ranks)}"
+            raise TilewrightError(message, where=where, hint="give a fraction, or a .npy file")
+        return Banded(int(match[1]))
+    if text.endswith(".npy"):
+        return Measured(_array(Path(text), where))
+    if not _FRACTION.fullmatch(text) or not any(c.isdigit() for c in text):
+        raise TilewrightError(f"found {shown(text)}, {_EXPECTED}", where=where)
+    fraction = float(text)
+    if not 0.0 < fraction <= 1.0:
+        raise TilewrightError(f"found {shown(text)}, expected more than 0 and 1 at most", where=where)
+    return Uniform(fraction)
+
+
+def density_text(density: Density, tensor: Tensor) -> str:
+    """The density as it is written."""
+    if isinstance(density, Structured):
+        return f"{density.kept}:{density.block}@{tensor.ranks[density.rank][0][0]}"
+    if isinstance(density, Uniform):
+        return f"{density.fraction:g}"
+    if isinstance(density, Banded):
+        return f"band:{density.width}"
+    return "measured"
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise TilewrightError(f"found {shown(text)}, expected TENSOR=DENSITY such as W=2:4", where="density")
+    return name.strip(), value.strip()
+
+
+def _density(value: DensityLike, tensor: Tensor, problem: Problem, where: str) -> Density:
+    if isinstance(value, Uniform | Even | Structured | Banded | Measured):
+        return value
+    if isinstance(value, np.ndarray):
+        return Measured(value)
+    return parse_density(str(value), tensor, problem, where)
+
+
+def _operand(name: str, problem: Problem, where: str) -> Tensor:
+    names = [tensor.name for tensor in problem.operands]
+    if name == problem.output.name:
+        raise TilewrightError(
+            "this is the output: its zeros are known when it is done, and its format cannot be written in order",
+            where=where,
+            hint=f"give those of {' and '.join(names)}",
+        )
+    if name not in names:
+        raise TilewrightError(f"no operand {shown(name)}", where=where, hint=did_you_mean(name, names))
+    return problem.tensor(name)
+
+
+def _rank(dim: str | None, tensor: Tensor, problem: Problem, where: str) -> int:
+    """The rank along which blocks lie: that of a dimension, by default the only one that is reduced over."""
+    plain = {rank[0][0]: i for i, rank in enumerate(tensor.ranks) if len(rank) == 1 and rank[0][1] == 1}
+    if dim is None:
+        reduced = [each for each in plain if each not in problem.output.dims]
+        if len(reduced) != 1:
+            message = f"{tensor.name} is reduced over {', '.join(reduced) or 'no plain rank'}, expected one dimension"
+            raise TilewrightError(message, where=where, hint=f"write 2:4@DIM, with one of {', '.join(plain)}")
+        return plain[reduced[0]]
+    if dim not in plain:
+        raise TilewrightError(
+            f"no rank {shown(dim)} of {tensor.name}", where=where, hint=did_you_mean(dim, list(plain))
+        )
+    return plain[dim]
+
+
+def _array(path: Path, where: str) -> np.ndarray:  # type: ignore[type-arg]
+    try:
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or "it is no array of numbers"
+        message = f"{shown(str(path))} cannot be read: {reason}"
+        raise TilewrightError(message, where=where, hint="numpy.save(path, array) writes one") from None
+
+
+def _check_shape(density: Density, tensor: Tensor, problem: Problem, where: str) -> None:
+    if not isinstance(density, Measured | Banded):
+        return
+    if any(len(rank) > 1 for rank in tensor.ranks):
+        raise TilewrightError(
+            f"{tensor.name} has a rank that is a sum of dimensions, and its tiles overlap",
+            where=where,
+            hint="give a fraction, such as W=0.35",
+        )
+    shape = tuple(problem.sizes[rank[0][0]] for rank in tensor.ranks)
+    if isinstance(density, Measured) and density.values.shape != shape:
+        raise TilewrightError(f"an array of shape {density.values.shape}, expected {shape}", where=where)

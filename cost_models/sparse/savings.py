@@ -1,0 +1,83 @@
+"""What gating and skipping save: the chance that an access, or a multiply-accumulate, has no effect.
+
+An access of a tensor (the target) at a memory has no effect when the words of another tensor (the condition) that are
+used with it are all zero. These words are the *condition tile*: what the loops touch during the stay of the target's
+words in the next holder inwards, in all instances that the access serves. The next holder of the innermost memory is
+the MAC, which holds nothing: there it is one word, or that of every instance which shares the access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass
+from typing import Literal
+
+from ...arch import Architecture, Footprint
+from ...ir import Loop, Mapping, Tensor
+from ..boundaries import Boundary
+from ..sets import distinct_sums
+
+Kind = Literal["gating", "skipping"]
+
+
+@dataclass(frozen=True)
+class Saving:
+    """A memory leaves out accesses of a tensor where those of others make them useless.
+
+    memory  that is read, or written; if it bypasses the target, the next memory outwards that keeps it
+    kind    gating: the access takes its cycle and no energy; skipping: it takes neither
+    target  tensor whose accesses are left out
+    on      tensors; one of them that is all zero suffices
+    """
+
+    memory: str
+    kind: Kind
+    target: str
+    on: tuple[str, ...]
+
+
+def stay(mapping: Mapping, arch: Architecture, boundary: Boundary) -> tuple[int, ...]:
+    """Where the loops stand whose steps one access across a boundary serves.
+
+    Those further in; the loops in time inside the innermost one that moves the target, wherever that stands (all of
+    them pass the MAC, which holds nothing); and the loops over instances that share the access.
+    """
+    target = boundary.tensor
+    loops = [(i, loop) for i, loop in enumerate(mapping.nest.items) if isinstance(loop, Loop) and loop.trips > 1]
+    above = [(i, loop) for i, loop in loops if i < boundary.inner_position]
+    last = max((i for i, loop in above if not loop.is_spatial and arch.loop_moves(loop.dim, target)), default=-1)
+    shared = boundary.reduced if target.is_output else boundary.multicast
+    served = [i for i, _ in loops if i >= boundary.inner_position]
+    for i, loop in above:
+        if loop.is_spatial:
+            serves = loop.dim not in target.dims and i in shared
+        else:
+            serves = boundary.inner is not None and i > last
+        if serves:
+            served.append(i)
+    return tuple(sorted(served))
+
+
+def extents_of(mapping: Mapping, positions: Iterable[int]) -> dict[str, int]:
+    """Extents by dimension of what some loops touch."""
+    extents = dict.fromkeys(mapping.problem.dim_names, 1)
+    for i in positions:
+        item = mapping.nest.items[i]
+        if isinstance(item, Loop):
+            extents[item.dim] *= item.trips
+    return extents
+
+
+def box(tensor: Tensor, extents: MappingABC[str, int], footprint: Footprint = "box") -> tuple[int, ...]:
+    """Extents of the box that a tile touches, by rank; or how many places of each it touches."""
+    return tuple(
+        distinct_sums(tuple(c for _, c in rank), tuple(extents[dim] for dim, _ in rank), footprint)
+        for rank in tensor.ranks
+    )
+
+
+def compose(outer: float, inner: float) -> float:
+    """The chance that a saving further in leaves out what one further out has not: tiles inside an empty one are empty
+    as well."""
+    return 0.0 if inner <= outer else 1.0 - (1.0 - inner) / (1.0 - outer)

@@ -1,0 +1,207 @@
+"""The shares of dense traffic against walks over every access, with masks of the operands in hand."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from generators import memory, random_architecture, random_mapping, tensor
+from longer import blocks
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Mac, Memory
+from tilewright.cost_models import count_words
+from tilewright.cost_models.sparse.cost import evaluate_sparse
+from tilewright.cost_models.sparse.densities import Density, Structured, Uniform
+from tilewright.cost_models.sparse.shares import SparseMapping
+from tilewright.cost_models.sparse.walk import walk, walk_operations
+from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem, TilewrightError
+
+MASKS = 1000
+ERRORS = 5.0
+"""Standard errors that a mean over the masks may be off: one figure in 1.7 million by chance, and seeds are fixed."""
+RARE = 1e-3
+"""Of the words, what may be off where an event is so rare that no mask shows it."""
+
+
+def problem_of(m: int, n: int, k: int) -> Problem:
+    tensors = (tensor("I", "input", "M", "K"), tensor("W", "weight", "K", "N"), tensor("O", "output", "M", "N"))
+    return Problem("gemm", (("M", m), ("N", n), ("K", k)), tensors)
+
+
+def saving_machine(rng: random.Random) -> Architecture:
+    """A random machine that gates and skips at random, and keeps nothing of a tile that moves."""
+    arch = random_architecture(rng, memories=rng.randint(1, 2))
+    levels: list[Memory | Fanout] = []
+    for level in arch.levels:
+        if isinstance(level, Memory):
+            changes: dict[str, object] = {"halo": "none"}
+            for key in ("gates", "skips"):
+                on = {"input": ("weight",), "weight": ("input",), "output": ("input", "weight")}
+                changes[key] = {role: roles for role, roles in on.items() if rng.random() < 0.3}
+            changes["formats"] = {role: "bitmask" for role in ("input", "weight") if rng.random() < 0.5}
+            level = level.model_copy(update=changes)
+        levels.append(level)
+    mac = Mac(
+        energy_pj=1.0,
+        gates=tuple(role for role in ("input", "weight") if rng.random() < 0.3),
+        skips=tuple(role for role in ("input", "weight") if rng.random() < 0.3),
+    )
+    return arch.model_copy(update={"levels": tuple(levels), "mac": mac})
+
+
+def mask(rng: np.random.Generator, density: Density, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    """A random mask of a density."""
+    if isinstance(density, Uniform):
+        words = math.prod(shape)
+        flat = np.zeros(words, dtype=bool)
+        flat[rng.choice(words, math.ceil(density.fraction * words - 1e-9), replace=False)] = True
+        return flat.reshape(shape)
+    assert isinstance(density, Structured)
+    lines = np.zeros(shape, dtype=bool).swapaxes(density.rank, -1)
+    for place in np.ndindex(lines.shape[:-1]):
+        for start in range(0, lines.shape[-1], density.block):
+            words = min(density.block, lines.shape[-1] - start)
+            lines[place][start + rng.choice(words, min(density.kept, words), replace=False)] = True
+    return lines.swapaxes(density.rank, -1)
+
+
+def random_case(seed: int) -> tuple[SparseMapping, random.Random]:
+    rng = random.Random(seed)
+    while True:
+        problem = problem_of(*(rng.choice([1, 2, 3, 4]) for _ in range(2)), rng.choice([4, 8]))
+        arch = saving_machine(rng)
+        mapping = random_mapping(rng, problem, arch, ragged=False)
+        weights = rng.choice([Uniform(0.3), Structured(2, 4, 0), Structured(1, 4, 0)])
+        densities: dict[str, Density] = {"W": weights, "I": Uniform(rng.choice([0.2, 0.5, 1.0]))}
+        sparse = SparseMapping(mapping, arch, densities)
+        try:
+            _ = sparse.operations
+        except MappingError:
+            continue
+        return sparse, rng
+
+
+@pytest.mark.parametrize("seeds", blocks(32, 8), ids=str)
+def test_means_over_masks(seeds: range) -> None:
+    for seed in seeds:
+        check_means(*random_case(seed))
+
+
+def check_means(sparse: SparseMapping, rng: random.Random) -> None:
+    draw = np.random.default_rng(rng.randrange(2**32))
+    masks = {
+        name: np.stack([mask(draw, density, sparse.shape(sparse.mapping.problem.tensor(name))) for _ in range(MASKS)])
+        for name, density in sparse.densities.items()
+    }
+    found = {
+        (name, index, key): getattr(walked, key)
+        for (name, index), walked in walk(sparse, masks).items()
+        for key in ("moved", "gated", "moved_nonzero", "gated_nonzero")
+    }
+    operations = zip(("done", "gated", "skipped"), walk_operations(sparse, masks), strict=True)
+    found |= {("MAC", 0, key): count for key, count in operations}
+    counts = count_words(sparse.mapping, sparse.arch)
+    for (name, index, key), figures in found.items():
+        if name == "MAC":
+            expected, dense = getattr(sparse.operations, key), sparse.mapping.problem.macs
+        else:
+            which = sparse.mapping.problem.tensor(name)
+            share = sparse.share(which, index)
+            accesses = counts.total[sparse.chains[name][index].outer.name, name]
+            dense = accesses.writes - accesses.fills if which.is_output else accesses.reads
+            expected = dense * (share.gated if key.startswith("gated") else share.moved)
+            expected *= sparse.density(which) if key.endswith("nonzero") else 1.0
+        error = ERRORS * np.std(figures) / math.sqrt(MASKS)
+        assert abs(np.mean(figures) - expected) <= max(error, RARE * dense), (name, index, key)
+
+
+def two_levels(**changes: object) -> Architecture:
+    levels = (
+        memory("DRAM", shared_bits_per_cycle=64.0, formats={"weight": "blocks"}),
+        memory("buffer", size_bits=8 * 4096, shared_bits_per_cycle=64.0, formats={"weight": "blocks"}),
+        Fanout(name="array", axes=(ArrayAxis(size=4),)),
+    )
+    mac = Mac(energy_pj=1.0, skips=("weight",), structure=(2, 4))
+    return Architecture(name="tiny", clock_hz=1e9, word_bits=8, levels=levels, mac=mac).model_copy(update=changes)
+
+
+def plain_mapping(m: int = 8, n: int = 4, k: int = 16) -> Mapping:
+    """Inputs pass once, weights once for each half of the rows."""
+    nodes = [Node(name, which) for name in ("DRAM", "buffer") for which in "IWO"]
+    loops = [Loop("M", 2), *nodes[3:], Loop("M", m // 2), Loop("N", n), Loop("K", k // 4), Loop("K", 4, Axis("array"))]
+    return Mapping(problem_of(m, n, k), LoopNest((*nodes[:3], *loops)))
+
+
+def test_two_of_four_by_hand() -> None:
+    cost = evaluate_sparse(plain_mapping(), two_levels(), {"W": Structured(2, 4, 0)})
+    traffic = {(t.memory, t.tensor): t for t in cost.traffic}
+    assert (cost.operations.done, cost.operations.skipped) == (256, 256)
+    assert cost.compute_cycles == 64
+    # The weights, 64 words, stay: they pass once, half of them, with two bits each.
+    weights = traffic["buffer", "W"]
+    assert (weights.tile_words, weights.tile_stored, weights.tile_metadata_bits) == (64, 32, 64)
+    assert (traffic["DRAM", "W"].reads, traffic["DRAM", "W"].metadata_bits) == (32, 64)
+    assert weights.writes == 32
+    # Inputs are dense: all words pass.
+    assert traffic["DRAM", "I"].reads == 128
+    assert cost.memories[1].occupied_bits == 8 * (4 * 16 + 32 + 4 * 4) + 64
+
+
+def test_without_densities_nothing_changes() -> None:
+    for seed in range(20):
+        rng = random.Random(seed)
+        arch = random_architecture(rng)
+        mapping = random_mapping(rng, problem_of(4, 2, 6), arch, ragged=False)
+        cost = evaluate_sparse(mapping, arch, {})
+        assert (cost.energy_pj, cost.latency_cycles) == pytest.approx((cost.dense.energy_pj, cost.dense.latency_cycles))
+        assert [(t.reads, t.writes) for t in cost.traffic] == [(t.reads, t.writes) for t in cost.dense.traffic]
+        assert cost.limited_by == cost.dense.limited_by
+
+
+@pytest.mark.parametrize(
+    ("density", "share"),
+    [
+        (Structured(2, 4, 0), 0.5),
+        (Structured(1, 4, 0), 0.5),
+        (Structured(1, 2, 0), 0.5),
+        (Structured(4, 8, 0), 1.0),
+        (Structured(3, 4, 0), 1.0),
+        (Uniform(0.25), 1.0),
+    ],
+)
+def test_a_structured_unit_skips_its_structure_alone(density: Density, share: float) -> None:
+    levels = tuple(
+        level.model_copy(update={"formats": {}}) if isinstance(level, Memory) else level
+        for level in two_levels().levels
+    )
+    cost = evaluate_sparse(plain_mapping(), two_levels(levels=levels), {"W": density})
+    assert cost.compute_cycles == 128 * share
+
+
+def test_a_memory_must_hold_the_fullest_tile() -> None:
+    levels = list(two_levels().levels)
+    levels[1] = levels[1].model_copy(update={"size_bits": 8 * (4 * 16 + 32 + 16) + 63})
+    with pytest.raises(MappingError, match="buffer"):
+        evaluate_sparse(plain_mapping(), two_levels(levels=tuple(levels)), {"W": Structured(2, 4, 0)})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"latency": "with_fill"}, "latency: with_fill"), ({"levels": "hop"}, "array.hop")],
+)
+def test_what_is_not_known_is_refused(changes: dict[str, object], message: str) -> None:
+    if changes.get("levels") == "hop":
+        *rest, fanout = two_levels().levels
+        changes = {"levels": (*rest, fanout.model_copy(update={"hop_pj_per_bit": 1.0}))}
+    with pytest.raises(TilewrightError, match=message):
+        evaluate_sparse(plain_mapping(), two_levels(**changes), {"W": Structured(2, 4, 0)})
+
+
+def test_ragged_tiles_are_refused() -> None:
+    nodes = [Node("DRAM", which) for which in "IWO"]
+    nest = LoopNest((*nodes, Loop("M", 3), *(Node("buffer", which) for which in "IWO"), Loop("M", 3), Loop("K", 4)))
+    with pytest.raises(MappingError, match="ragged"):
+        evaluate_sparse(Mapping(problem_of(8, 1, 4), nest), two_levels(), {"W": Structured(2, 4, 0)})
