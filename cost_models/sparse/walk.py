@@ -153,9 +153,10 @@ def walk_operations(sparse: SparseMapping, masks: Masks) -> tuple[Counts, Counts
         fixed = dict(zip((i for i, _ in loops), values, strict=True))
         gated, skipped = (np.zeros(_many(masks), dtype=bool) for _ in range(2))
         for operand in sparse.mapping.problem.operands:
-            zero = np.zeros(_many(masks), dtype=bool)
+            zero: Flags = np.zeros(_many(masks), dtype=bool)
             if operand.name in masks:
-                zero = ~_flags(masks[operand.name], _tile(operand, _places(sparse, fixed, set()))).any(axis=1)
+                words = _flags(masks[operand.name], _tile(operand, _places(sparse, fixed, set())))
+                zero = np.logical_not(words.any(axis=1))
             gated |= zero & (operand.role in sparse.arch.mac.gates)
             skipped |= zero & (operand.role in sparse.arch.mac.skips)
             for boundary in sparse.chains[operand.name]:
