@@ -120,8 +120,8 @@ def _flags(masks: Flags, index: tuple[npt.NDArray[np.int64], ...]) -> Flags:
 
 def _are_zero(masks: Flags, index: tuple[npt.NDArray[np.int64], ...]) -> Flags:
     """Whether all of some words are zero, by mask."""
-    nonzero: Counts = _flags(masks, index).sum(axis=1)
-    return nonzero == 0
+    found: Flags = _flags(masks, index).sum(axis=1) == 0
+    return found
 
 
 def _words(
