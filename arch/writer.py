@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from ..ir import ArchitectureError
+from ..ir.plain_text import on_one_line
 from ..ir.problem import ROLES
 from .document import LEVEL_NAME
 from .spec import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
@@ -27,7 +28,7 @@ def architecture_text(arch: Architecture, notes: Iterable[str] = ()) -> str:
             hint = "rename it: letters, digits, '_' and '-', a letter first"
             raise ArchitectureError(f"a file cannot hold the name {shown(level.name)}", where=arch.name, hint=hint)
     _refuse_references((arch.name, arch.description, arch.technology, arch.source))
-    lines = [*(f"# {note}" for note in notes), f"name: {_quoted(arch.name)}"]
+    lines = [*(f"# {on_one_line(note)}" for note in notes), f"name: {_quoted(arch.name)}"]
     texts = {"description": arch.description, "technology": arch.technology, "source": arch.source}
     lines += [f"{key}: {_quoted(text)}" for key, text in texts.items() if text]
     lines += [f"clock: {_clock(arch.clock_hz)}", f"word: {arch.word_bits} bit", *_switches(arch), *_idle(arch, "")]

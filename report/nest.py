@@ -12,6 +12,7 @@ from __future__ import annotations
 from ..arch import Architecture, Fanout
 from ..cost_models.cost import held_width_bits, tile_words
 from ..ir import Loop, Mapping, Node
+from ..ir.plain_text import on_one_line
 from .units import count, plural, size
 
 
@@ -21,7 +22,7 @@ def nest_lines(mapping: Mapping, arch: Architecture) -> list[str]:
     tiles = tile_words(mapping, arch.footprint)
     depth = 0
     for item in mapping.nest:
-        left.append("  " * depth + _on_one_line(str(item)))
+        left.append("  " * depth + on_one_line(str(item)))
         notes.append(_note(item, mapping, arch, tiles))
         depth += isinstance(item, Loop)
     column = max(map(len, left)) + 2
@@ -30,13 +31,8 @@ def nest_lines(mapping: Mapping, arch: Architecture) -> list[str]:
 
 def nest_document(mapping: Mapping, arch: Architecture) -> str:
     """The nest as a text file: the problem and the architecture as comments, then the nest."""
-    head = [f"# {_on_one_line(line)}" for line in (str(mapping.problem), f"on {arch.name}")]
+    head = [f"# {on_one_line(line)}" for line in (str(mapping.problem), f"on {arch.name}")]
     return "\n".join([*head, *nest_lines(mapping, arch)]) + "\n"
-
-
-def _on_one_line(text: str) -> str:
-    """A text with whatever nobody can see escaped, such as line breaks in names."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def _note(item: Loop | Node, mapping: Mapping, arch: Architecture, tiles: dict[tuple[str, str], int]) -> str:

@@ -51,7 +51,7 @@ def test_everything_that_a_machine_can_have() -> None:
         ),
         mac=Mac(energy_pj=0.3, per_cycle=0.5, leakage_pj_per_cycle=1, area_mm2=1e-5),
     )  # fmt: skip
-    assert parse_arch(architecture_text(arch, ["a note"])) == arch
+    assert parse_arch(architecture_text(arch, ["a note", "of a name \0 with\nothers"])) == arch
 
 
 def test_names_that_no_file_can_hold() -> None:

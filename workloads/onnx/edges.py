@@ -246,7 +246,7 @@ class _NodeReader:
             bias = node.input(2)
             word = Call("add", (word, self._parameter(bias, view, parameters, f"{node.name}.2", _channels(node, bias))))
         elif node.op == "Gemm":
-            alpha, beta = (Number(float(node.attributes.get(name, 1.0))) for name in ("alpha", "beta"))
+            alpha, beta = (Number(node.number(name, 1.0)) for name in ("alpha", "beta"))
             word = word if alpha.value == 1 else Call("mul", (alpha, word))
             if node.has(2):
                 added: Expression = self._parameter(node.input(2), view, parameters, f"{node.name}.2")
@@ -341,8 +341,8 @@ def _without_program(node: OnnxNode, occurrence: Occurrence) -> str | None:
         node.op == "LayerNormalization" or (node.op in ("Conv", "Gemm") and node.has(2))
     ):
         return "what it adds is no stored parameter" if not node.input(2).constant else None
-    if occurrence.kind in ("layernorm", "rmsnorm") and abs(node.attributes.get("epsilon", EPSILON) - EPSILON) > 1e-9:
-        return f"its epsilon is {node.attributes['epsilon']:g}, expected {EPSILON:g}"
+    if occurrence.kind in ("layernorm", "rmsnorm") and abs(node.number("epsilon", EPSILON) - EPSILON) > 1e-9:
+        return f"its epsilon is {node.number('epsilon', EPSILON):g}, expected {EPSILON:g}"
     return None
 
 

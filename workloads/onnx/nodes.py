@@ -81,6 +81,13 @@ class OnnxNode:
             raise ProblemError(f"the shape of {value.name} is not known", where=self.where)
         return value.shape
 
+    def number(self, attribute: str, default: float) -> float:
+        """An attribute that is a number; ProblemError where it is none."""
+        given = self.attributes.get(attribute, default)
+        if isinstance(given, bool) or not isinstance(given, (int, float)):
+            raise ProblemError(f"{attribute} is {given!r}, expected a number", where=self.where)
+        return float(given)
+
     def integer(self, attribute: str, default: int, minimum: int = 0) -> int:
         """An attribute that is a whole number; ProblemError where it is none, or too small."""
         return whole(attribute, self.attributes.get(attribute, default), self.where, minimum)

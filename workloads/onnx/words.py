@@ -27,9 +27,9 @@ def _between(x: Expression, low: float, high: float) -> Expression:
 def _clip(node: OnnxNode, given: Operands) -> Expression:
     found, *bounds = given
     if "min" in node.attributes or "max" in node.attributes:  # before operator set 11
-        low, high = node.attributes.get("min", -math.inf), node.attributes.get("max", math.inf)
-        found = found if low == -math.inf else Call("max", (found, Number(float(low))))
-        return found if high == math.inf else Call("min", (found, Number(float(high))))
+        low, high = node.number("min", -math.inf), node.number("max", math.inf)
+        found = found if low == -math.inf else Call("max", (found, Number(low)))
+        return found if high == math.inf else Call("min", (found, Number(high)))
     functions = [name for position, name in ((1, "max"), (2, "min")) if node.has(position)]
     for name, bound in zip(functions, bounds, strict=True):
         found = Call(name, (found, bound))
@@ -37,7 +37,7 @@ def _clip(node: OnnxNode, given: Operands) -> Expression:
 
 
 def _leaky(node: OnnxNode, given: Operands) -> Expression:
-    slope = Number(float(node.attributes.get("alpha", 0.01)))
+    slope = Number(node.number("alpha", 0.01))
     return _sloped(given[0], slope)
 
 
@@ -58,7 +58,7 @@ def _batch_norm(node: OnnxNode, given: Operands) -> Expression:
     x, scale, bias, mean, variance = given
     if node.attributes.get("training_mode", 0):
         raise ProblemError("a batch norm that is being trained has no program", where=node.where)
-    epsilon = Number(float(node.attributes.get("epsilon", 1e-5)))
+    epsilon = Number(node.number("epsilon", 1e-5))
     deviation = Call("rsqrt", (_plus(variance, epsilon),))
     return _plus(_times(Call("sub", (x, mean)), _times(scale, deviation)), bias)
 
@@ -85,8 +85,8 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     ),
     "HardSigmoid": lambda node, given: _between(
         _plus(
-            _times(given[0], Number(float(node.attributes.get("alpha", 0.2)))),
-            Number(float(node.attributes.get("beta", 0.5))),
+            _times(given[0], Number(node.number("alpha", 0.2))),
+            Number(node.number("beta", 0.5)),
         ),
         0.0,
         1.0,
