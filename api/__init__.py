@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .arch import Architecture, list_archs, load_arch
     from .cascade_results import CascadeResult
     from .comparisons import compare, search_many
-    from .compiled import CompiledNetwork, compile
+    from .compiled import CompiledNetwork, compile, load_network_plan
     from .cost_models import simulate
     from .explanations import explain
     from .explorations import explore
@@ -70,6 +70,7 @@ __all__ = [
     "load_layer",
     "load_mapping",
     "load_network",
+    "load_network_plan",
     "plan_memory",
     "search",
     "search_many",
@@ -107,6 +108,7 @@ _HOME = {
     "load_layer": "workloads",
     "load_mapping": "report.documents",
     "load_network": "workloads",
+    "load_network_plan": "compiled",
     "plan_memory": "memory",
     "search": "searches",
     "search_many": "comparisons",

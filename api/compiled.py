@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .mapper.cascades import CascadeQuestion, Fuse
     from .mapper.emit import Verification
     from .mapper.emit.network import NetworkProgram
+    from .report.network_plan_document import NetworkPlanDocument
     from .stored import Note
 
 GROUP_SECONDS = 10.0
@@ -233,6 +234,18 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
 
     answer = compiled(question, store, watch, warn, cached=as_store(store) is not None)
     return CompiledNetwork(found.name, question.arch, answer)
+
+
+def load_network_plan(path: str | os.PathLike[str]) -> NetworkPlanDocument:
+    """The plan.json at a path that `compile` has written for a network: groups, figures, addresses, by the keys of its
+    schema.
+
+    Raises MappingError for a file that is no such document, with the first key that is wrong, and MemoryPlanError for
+    one that was changed: figures of the whole that are not those of its groups, tiles that overlap or do not fit.
+    """
+    from .report.network_plan_document import read_network_plan
+
+    return read_network_plan(Path(checks.path(path, "a plan", "the path of a plan.json")))
 
 
 def network_question(

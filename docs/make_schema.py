@@ -1,4 +1,5 @@
-"""Writes report/schema/mapping-1.json (layers) and mapping-2.json (cascades) from the models that read mapping.json.
+"""Writes report/schema/mapping-1.json (layers), mapping-2.json (cascades) and network-plan-1.json from the models that
+read mapping.json and plan.json of networks.
 
     python docs/make_schema.py
 
@@ -20,23 +21,32 @@ from tilewright.cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
 from tilewright.cost_models.cascades import FusedCost, Held
 from tilewright.mapper.certificate import Certificate
 from tilewright.mapper.fusing import Unfused
-from tilewright.report import cascade_documents, document_parts, documents
+from tilewright.report import cascade_documents, document_parts, documents, network_plan_document
 from tilewright.report.cascade_documents import FusedMappingDocument
 from tilewright.report.document_files import CASCADE_SCHEMA_VERSION, SCHEMA_VERSION
 from tilewright.report.documents import MappingDocument
-from tilewright.report.mapping_schema import schema_path
+from tilewright.report.mapping_schema import network_plan_schema_path, schema_path
+from tilewright.report.network_plan_document import NETWORK_PLAN_VERSION, NetworkPlanDocument
 
 DOCUMENTS: dict[int, type[BaseModel]] = {SCHEMA_VERSION: MappingDocument, CASCADE_SCHEMA_VERSION: FusedMappingDocument}
 """The model of each version: of layers, and of cascades."""
 
 _COSTS = (Cost, FusedCost, Held, MemoryUse, NetworkUse, TensorTraffic, Certificate, Unfused)
 _RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, *_COSTS)
-_MODULES = (documents, document_parts, cascade_documents)
+_MODULES = (documents, document_parts, cascade_documents, network_plan_document)
 
 
 def mapping_schema(version: int) -> dict[str, Any]:
     """The schema of a version."""
-    model = DOCUMENTS[version]
+    return _schema(DOCUMENTS[version], f"mapping:{version}", "mapping.json of tilewright")
+
+
+def network_plan_schema() -> dict[str, Any]:
+    """The schema of plan.json of a network."""
+    return _schema(NetworkPlanDocument, f"network-plan:{NETWORK_PLAN_VERSION}", "plan.json of a network, of tilewright")
+
+
+def _schema(model: type[BaseModel], name: str, title: str) -> dict[str, Any]:
     found = model.model_json_schema(ref_template="#/$defs/{model}")
     definitions = found.pop("$defs")
     named = [value for module in _MODULES for value in vars(module).values()]
@@ -45,16 +55,25 @@ def mapping_schema(version: int) -> dict[str, Any]:
     parts = {_short(name): _cleaned(_described(part, kinds[name])) for name, part in sorted(definitions.items())}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:tilewright:mapping:{version}",
-        "title": "mapping.json of tilewright",
+        "$id": f"urn:tilewright:{name}",
+        "title": title,
         **body,
         "$defs": parts,
     }
 
 
 def schema_file(version: int) -> str:
-    """The text of the file."""
-    return json.dumps(mapping_schema(version), indent=2, ensure_ascii=False) + "\n"
+    """The text of the file of a version of mapping.json."""
+    return _text(mapping_schema(version))
+
+
+def network_plan_schema_file() -> str:
+    """The text of the file of plan.json."""
+    return _text(network_plan_schema())
+
+
+def _text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _described(part: dict[str, Any], kind: type) -> dict[str, Any]:
@@ -93,3 +112,4 @@ if __name__ == "__main__":
     for known in DOCUMENTS:
         schema_path(known).parent.mkdir(exist_ok=True)
         schema_path(known).write_text(schema_file(known), encoding="utf-8")
+    network_plan_schema_path(NETWORK_PLAN_VERSION).write_text(network_plan_schema_file(), encoding="utf-8")

@@ -84,14 +84,7 @@ def stand_in(problem: Problem, arch: Architecture, densities: MappingABC[str, De
                 arch.mac, tensor, densities[tensor.name], float(_nonzero(problem, tensor, arch, densities[tensor.name]))
             )
             energy, cycles = energy * (1.0 - max(gated, skipped)), cycles * (1.0 - skipped)
-    tensors = tuple(
-        replace(
-            tensor,
-            bits=int(widths[tensor.name] * factor),
-            partial_bits=tensor.partial_bits and tensor.partial_bits * factor,
-        )
-        for tensor in problem.tensors
-    )
+    tensors = tuple(_widened(tensor, widths[tensor.name], factor) for tensor in problem.tensors)
     mac = arch.mac.model_copy(
         update={"energy_pj": arch.mac.energy_pj * energy, "per_cycle": arch.mac.per_cycle / cycles}
     )
@@ -148,6 +141,11 @@ def _mean_width(problem: Problem, tensor: Tensor, arch: Architecture, densities:
         return nonzero * width + 1
     assert isinstance(density, Structured)
     return nonzero * (width + bits_for(density.block))
+
+
+def _widened(tensor: Tensor, width: Fraction, factor: int) -> Tensor:
+    partial = tensor.partial_bits * factor if tensor.partial_bits else None
+    return replace(tensor, bits=int(width * factor), partial_bits=partial)
 
 
 def _scaled(memory: Memory, factor: int) -> Memory:

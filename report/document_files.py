@@ -15,6 +15,7 @@ from ..ir.files import missing_file
 
 SCHEMA_VERSION: Final = 1
 CASCADE_SCHEMA_VERSION: Final = 2
+MAPPING: Final = "mapping.json"
 
 _HOLDS = {SCHEMA_VERSION: "the mapping of a layer", CASCADE_SCHEMA_VERSION: "the fused mapping of a cascade"}
 _LARGEST_FILE = 2**24  # bytes; a document takes a few thousand
@@ -43,33 +44,38 @@ def spread(value: Any, indent: int) -> str:
     return f"{opening}\n" + ",\n".join(lines) + f"\n{' ' * indent}{closing}"
 
 
-def read_text(path: Path, where: str) -> str:
-    """The text of a mapping.json; MappingError when the file cannot be read; `where` is what messages call it."""
-    hint = "`tilewright search LAYER --out DIR` writes a mapping.json"
+def read_text(path: Path, where: str, what: str = MAPPING) -> str:
+    """The text of a document of a kind; MappingError when the file cannot be read; `where` is what messages call it."""
+    writer = "search LAYER" if what == MAPPING else "compile NETWORK"
+    hint = f"`tilewright {writer} --out DIR` writes a {what}"
     try:
         with path.open("rb") as file:
             data = file.read(_LARGEST_FILE + 1)
     except FileNotFoundError:
-        raise MappingError(f"{missing_file(path)}, expected a mapping.json", where=where, hint=hint) from None
+        raise MappingError(f"{missing_file(path)}, expected a {what}", where=where, hint=hint) from None
     except IsADirectoryError:
-        if (path / "mapping.json").is_file():
-            hint = f"write {path / 'mapping.json'}"
-        raise MappingError("this is a directory, expected a mapping.json", where=where, hint=hint) from None
+        if (path / what).is_file():
+            hint = f"write {path / what}"
+        raise MappingError(f"this is a directory, expected a {what}", where=where, hint=hint) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise MappingError(f"the file cannot be read: {reason}", where=where) from None
     if len(data) > _LARGEST_FILE:
-        raise MappingError("larger than 16 MiB, expected a mapping.json", where=where)
+        raise MappingError(f"larger than 16 MiB, expected a {what}", where=where)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise MappingError("not a text file, expected a mapping.json", where=where) from None
+        raise MappingError(f"not a text file, expected a {what}", where=where) from None
 
 
-def members_of(text: str, where: str) -> dict[str, Any]:
+def members_of(
+    text: str, where: str, what: str = MAPPING, wanted: str = "an object with problem, architecture and nest"
+) -> dict[str, Any]:
     """The members of the object that a text holds; MappingError for what is no JSON, or no object.
 
-    where  what messages call it
+    where   what messages call it
+    what    a document of which kind
+    wanted  its keys that tell it from others
     """
     try:
         data = json.loads(text, object_pairs_hook=_refuse_twice, parse_float=_finite, parse_constant=_finite)
@@ -78,9 +84,9 @@ def members_of(text: str, where: str) -> dict[str, Any]:
         raise MappingError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", where=place) from None
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else str(error).partition(";")[0]
-        raise MappingError(f"not a mapping.json: {reason}", where=where) from None
+        raise MappingError(f"not a {what}: {reason}", where=where) from None
     if not isinstance(data, dict):
-        raise MappingError(f"found {_kind(data)}, expected an object with problem, architecture and nest", where=where)
+        raise MappingError(f"found {_kind(data)}, expected {wanted}", where=where)
     return data
 
 

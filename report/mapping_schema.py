@@ -19,6 +19,11 @@ def schema_path(version: int) -> Path:
     return Path(__file__).parent / "schema" / f"mapping-{version}.json"
 
 
+def network_plan_schema_path(version: int) -> Path:
+    """The file of a version of plan.json of a network."""
+    return Path(__file__).parent / "schema" / f"network-plan-{version}.json"
+
+
 def schema_text() -> str:
     """The schema of the present version: JSON Schema, draft 2020-12."""
     from .document_files import SCHEMA_VERSION

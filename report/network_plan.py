@@ -13,17 +13,13 @@ from ..arch import Architecture
 from ..cost_models import parse_objective
 from ..mapper.certificate import RELATIVE_TOLERANCE
 from ..mapper.fusing import on_chip, outer_words
-from ..mapper.segmentation import Arena, NetworkAnswer, Segment
-from .documents import written_by
+from ..mapper.segmentation import NetworkAnswer
 from .html.parts import document, picture, to_html
 from .memory_picture import memory_svg
-from .memory_plan import buffer_document
+from .network_plan_document import network_plan_of
 from .tables import Table, Value
 from .text import architecture_rows, columns, exact, pairs, section, wrapped
 from .units import count, energy, percent, plural, seconds, significant, size
-
-NETWORK_PLAN_VERSION = 1
-"""Of the form of plan.json of a network."""
 
 
 def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Group:
@@ -65,39 +61,7 @@ def network_plan_json(answer: NetworkAnswer) -> str:
 
 def network_plan_document(answer: NetworkAnswer) -> dict[str, Any]:
     """plan.json: groups in the order in which they run, what each costs, its tree, and the addresses of its tiles."""
-    proof, apart, question = answer.certificate, answer.apart, answer.question
-    return {
-        "network_plan_version": NETWORK_PLAN_VERSION,
-        "written_by": written_by(),
-        "network": question.graph.network,
-        "architecture": question.arch.name,
-        "objective": proof.objective,
-        "tiling": proof.tiling,
-        "space": proof.space,
-        "constraints": list(proof.constraints),
-        "summary": {
-            "energy_pj": answer.energy_pj,
-            "latency_cycles": answer.latency_cycles,
-            "outer_words": answer.outer_words,
-            "value": proof.value,
-            "lower_bound": proof.lower_bound,
-            "proven": proof.proven,
-            "gap": proof.gap,
-            "saves": answer.saves,
-            "seconds": proof.seconds,
-            "interrupted": proof.interrupted,
-        },
-        "nothing_fused": None
-        if apart is None
-        else {
-            "energy_pj": apart.energy_pj,
-            "latency_cycles": apart.latency_cycles,
-            "outer_words": apart.outer_words,
-            "value": apart.value,
-            "lower_bound": apart.lower_bound,
-        },
-        "groups": [_segment_document(segment) for segment in answer.segments],
-    }
+    return network_plan_of(answer).model_dump(mode="json", exclude_unset=True)
 
 
 def segment_table(answer: NetworkAnswer) -> Table:
@@ -110,37 +74,6 @@ def segment_table(answer: NetworkAnswer) -> Table:
             rows.append((number, "+".join(segment.names), segment.alike + 1, *figures))
     columns = ("group", "operations", "same_as", "energy_pJ", "latency_cycles", "outer_words", "value", "lower_bound")
     return Table("groups", columns, rows)
-
-
-def _segment_document(segment: Segment) -> dict[str, Any]:
-    answer = segment.answer
-    if answer is None:
-        return {"operations": list(segment.names), "counted": False}
-    return {
-        "operations": list(segment.names),
-        "counted": True,
-        "same_as": segment.alike + 1,
-        "energy_pj": answer.cost.energy_pj,
-        "latency_cycles": answer.cost.latency_cycles,
-        "outer_words": outer_words(answer.cost),
-        "lower_bound": answer.certificate.lower_bound,
-        "proven": answer.certificate.proven,
-        "on_chip": on_chip(answer.mapping, answer.cost),
-        "cascade": str(answer.mapping.cascade).splitlines(),
-        "tree": str(answer.mapping.tree).splitlines(),
-        "memories": [_arena_document(arena) for arena in segment.arenas],
-    }
-
-
-def _arena_document(arena: Arena) -> dict[str, Any]:
-    plan = arena.plan
-    return {
-        "memory": arena.memory,
-        "roles": list(arena.roles),
-        "capacity_bytes": plan.capacity,
-        "height_bytes": plan.height,
-        "buffers": [buffer_document(plan, buffer) for buffer in plan.buffers.buffers],
-    }
 
 
 def _groups_shown(answer: NetworkAnswer) -> RenderableType:

@@ -13,24 +13,37 @@ from rich.text import Text
 from ..arch import Architecture
 from ..cost_models.sparse import Density, SparseCost, density_text
 from ..ir import Mapping
+from ..mapper.certificate import Certificate
 from .nest import nest_lines
-from .text import architecture_rows, columns, layer_rows, pairs, section
+from .text import architecture_rows, certificate_rows, columns, layer_rows, pairs, section
 from .units import count, energy, percent, seconds, significant, size
 
 
-def sparse_page(mapping: Mapping, arch: Architecture, densities: MappingABC[str, Density], cost: SparseCost) -> Group:
-    """The whole page."""
+def sparse_page(
+    mapping: Mapping,
+    arch: Architecture,
+    densities: MappingABC[str, Density],
+    cost: SparseCost,
+    certificate: Certificate | None = None,
+) -> Group:
+    """The whole page; without a certificate, that of a mapping that was evaluated and not searched for."""
+    proof = [section("Certificate", pairs(certificate_rows(certificate)))] if certificate is not None else []
     return Group(
         pairs([*layer_rows(mapping.problem), *_density_rows(mapping, densities), *architecture_rows(arch)]),
         section("Loop nest", Text("\n".join(nest_lines(mapping, arch)), no_wrap=True)),
         section("Cost, a mean over all places of the zeros", pairs(_cost_rows(mapping, arch, cost))),
         section("Words moved, by memory and tensor", _traffic_table(cost)),
         section("Memories, with the fullest tiles", _memory_table(cost)),
+        *proof,
     )
 
 
 def sparse_data(
-    mapping: Mapping, arch: Architecture, densities: MappingABC[str, Density], cost: SparseCost
+    mapping: Mapping,
+    arch: Architecture,
+    densities: MappingABC[str, Density],
+    cost: SparseCost,
+    certificate: Certificate | None = None,
 ) -> dict[str, Any]:
     """The figures of the page; energies in pJ, times in cycles."""
     figures = asdict(cost)
@@ -38,9 +51,11 @@ def sparse_data(
     return {
         "problem": mapping.problem.name,
         "architecture": arch.name,
+        "nest": str(mapping.nest),
         "densities": {name: density_text(d, mapping.problem.tensor(name)) for name, d in densities.items()},
         **figures,
         "dense": {key: dense[key] for key in ("energy_pj", "latency_cycles", "limited_by")},
+        **({"certificate": asdict(certificate)} if certificate is not None else {}),
     }
 
 

@@ -16,6 +16,8 @@ from typing import TypeVar
 from tilewright.arch import Architecture, Fanout, Keep, Memory
 from tilewright.cost_models import Objective, evaluate
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem, Tensor, ceil_div
+from tilewright.mapper.constraints import Constraints
+from tilewright.mapper.constraints.violations import violations
 from tilewright.mapper.tilings import Tiling
 
 Slot = tuple[str, Axis | None]
@@ -161,14 +163,20 @@ def best(
 
 
 def best_of(
-    mappings: Iterable[Mapping], arch: Architecture, objectives: tuple[Objective, ...]
+    mappings: Iterable[Mapping],
+    arch: Architecture,
+    objectives: tuple[Objective, ...],
+    constraints: Constraints | None = None,
 ) -> dict[Objective, float]:
-    """The least value of each objective over those of some mappings that fit; infinite if none does."""
+    """The least value of each objective over those of some mappings that fit and satisfy constraints; infinite if none
+    does."""
     values = {o: float("inf") for o in objectives}
     for mapping in mappings:
         try:
             cost = evaluate(mapping, arch)
         except MappingError:
+            continue
+        if constraints is not None and violations(mapping, arch, constraints):
             continue
         for o in objectives:
             values[o] = min(values[o], cost.objective(o))

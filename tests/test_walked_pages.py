@@ -24,6 +24,7 @@ NEEDED = {"compilers": ("tvm", "xdsl")}
         "compilers",
         "c",
         "scaling",
+        "sparse",
         "importing",
         "cascades",
         "memory",

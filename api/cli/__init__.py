@@ -21,6 +21,7 @@
     plan.py                 plan
     machines.py             --arch
     cascades.py             --op, CASCADE; trees that are evaluated, verified, emitted
+    sparse.py               --density, of evaluate and search
     sources.py              MAPPING: which kind of mapping a file holds
     problems.py             LAYER, --conv, --gemm, --einsum, --dim
     constraint_options.py   --dataflow, --constraints, --constraint

@@ -25,6 +25,7 @@ from .options import (
 )
 from .problems import problem_named
 from .sources import MappingSource, read_source
+from .sparse import evaluate_densities
 from .terminal import say, show_document, show_line, show_page, status
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def evaluate(
     loaded = load_on(source, problem, arch, set_fields)
     machine = loaded.arch
     if density:
-        show_sparse(mapping, loaded, density, json)
+        evaluate_densities(mapping, loaded, density, json)
         return
     cost = cost_of(mapping, loaded)
     if json:
@@ -94,25 +95,6 @@ def evaluate(
         show_document(dump_mapping(loaded.mapping, machine, cost))
     else:
         show_result(loaded.mapping, machine, cost)
-
-
-def show_sparse(source: str, loaded: AnyMapping, given: list[str], json: bool) -> None:
-    """What a mapping costs where operands have zeros, as a page or as data."""
-    from ..cost_models.sparse import evaluate_sparse, parse_densities
-    from ..report.sparse import sparse_data, sparse_page
-
-    try:
-        densities = parse_densities(given, loaded.mapping.problem)
-    except TilewrightError as error:
-        raise error.located("--density") from None
-    try:
-        cost = evaluate_sparse(loaded.mapping, loaded.arch, densities)
-    except TilewrightError as error:
-        raise error.located(source) from None
-    if json:
-        show_document(sparse_data(loaded.mapping, loaded.arch, densities, cost))
-    else:
-        show_page(sparse_page(loaded.mapping, loaded.arch, densities, cost))
 
 
 def verify(

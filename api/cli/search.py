@@ -22,6 +22,7 @@ from .options import (
     ConstraintsOption,
     ConvOption,
     DataflowOption,
+    DensityOption,
     DimsOption,
     EinsumOption,
     FuseOption,
@@ -42,6 +43,7 @@ from .options import (
 )
 from .problems import problem_named
 from .several import show_several
+from .sparse import search_densities
 from .terminal import noting_interrupts, say, show_document, status
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ def search(
             help="exact; cpsat, an independent exact model; random, anneal or genetic, which prove nothing.",
         ),
     ] = "exact",
+    density: DensityOption = None,
     seed: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Of the strategies that draw lots; 0, if not given.")
     ] = None,
@@ -116,6 +119,7 @@ def search(
     tilewright search resnet50:conv1 --arch eyeriss --space uneven --top 3
     tilewright search resnet50:conv1 --arch eyeriss --set array=16x16 --set "GLB.size=1 MiB"
     tilewright search resnet50:conv1 --arch eyeriss --pareto energy,latency
+    tilewright search --gemm M=512,N=512,K=512 --arch sparse_tensor_core --density W=2:4
     tilewright search resnet50:conv1 --arch eyeriss --dataflow row-stationary --constraint "utilization>=0.5"
     tilewright search --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
       --arch my_chip.yaml --objective edp
@@ -123,6 +127,7 @@ def search(
     """
     if einsum is None and is_cascade(layer, op, dim):
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
+        refuse_given(context, "cascades know no densities yet", "density")
         _check_kind(top, pareto, strategy, _form(json, to))
         _refuse_ignored(context, top, pareto, strategy, no_cache)
         limits_given = (
@@ -143,6 +148,12 @@ def search(
     refuse_given(context, "one layer has nothing to fuse", "fuse")
     problem = problem_named(layer, conv, gemm, einsum, dim, widths)
     machine = architecture_named(arch, set_fields)
+    if density:
+        unknown = ("strategy", "seed", "top", "pareto", "out", "to", "verify", "store")
+        refuse_given(context, "it knows no densities yet; leave it out", *unknown)
+        limited = (objective, _space(space), constraint_sources(dataflow, constraints, constraint or ()))
+        search_densities(problem, machine, density, limited, (tiling, time_limit, memory_limit), json)
+        return
     from ..arguments import limits_of, question_of
     from ..mapper.strategies import strategy_named
     from ..results import prepare_folder

@@ -219,7 +219,7 @@ def _traffic(tile: _Held, accesses: Accesses, bits: _Bits) -> SparseTraffic:
         reads = supplied * inside.moved + accesses.drains
         writes = collected * inside.moved + accesses.fills
         gated = (supplied + collected) * inside.gated
-        left = supplied + collected + accesses.drains + accesses.fills
+        left = float(supplied + collected + accesses.drains + accesses.fills)
     else:
         reads, writes = accesses.reads * inside.moved * share, accesses.writes * outside.moved * share
         gated = (accesses.reads * inside.gated + accesses.writes * outside.gated) * share

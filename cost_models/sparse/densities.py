@@ -5,8 +5,8 @@ asked of a density is the chance of every number of nonzero words in a tile (`no
 chance that the tile is empty, and the most that it can hold. All are exact but for the rounding of floats.
 
 Sources: the hypergeometric tile and the tile of even density are those of Sparseloop (Wu et al., "Sparseloop: An
-Analytical Approach To Sparse Tensor Accelerator Modeling", MICRO 2022, section 5.3.2); N:M is that of NVIDIA's A100
-(Mishra et al., "Accelerating Sparse Deep Neural Networks", 2021, section 3).
+Analytical Approach To Sparse Tensor Accelerator Modeling", MICRO 2022); N:M is that of NVIDIA's A100
+(Mishra et al., "Accelerating Sparse Deep Neural Networks", 2021).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Shape = Sequence[int]
 
 
 @dataclass(frozen=True)
-class Words:
+class TileWords:
     """What is known of the nonzero words of a tile.
 
     mean, empty  words on average, and the chance that there is none
@@ -46,7 +46,7 @@ class Words:
     most: int
 
     @classmethod
-    def of(cls, occupancy: Occupancy) -> Words:
+    def of(cls, occupancy: Occupancy) -> TileWords:
         return cls(mean(occupancy), empty(occupancy), min(occupancy), max(occupancy))
 
 
@@ -57,7 +57,7 @@ class Density(Protocol):
         """The chances of the numbers of nonzero words in a tile of a tensor."""
         ...
 
-    def words(self, tile: Shape, tensor: Shape) -> Words:
+    def words(self, tile: Shape, tensor: Shape) -> TileWords:
         """The same in brief, for tiles of any size."""
         ...
 
@@ -89,7 +89,7 @@ class Uniform:
         words = math.prod(tensor)
         return hypergeometric(words, self._nonzeros(words), math.prod(tile))
 
-    def words(self, tile: Shape, tensor: Shape) -> Words:
+    def words(self, tile: Shape, tensor: Shape) -> TileWords:
         inside, every = math.prod(tile), math.prod(tensor)
         there = self._nonzeros(every)
         none = 0.0
@@ -97,7 +97,7 @@ class Uniform:
             none = math.comb(every - there, inside) / math.comb(every, inside)
         elif inside <= every - there:
             none = math.exp(_log_choose(every - there, inside) - _log_choose(every, inside))
-        return Words(inside * there / every, none, max(0, inside + there - every), min(inside, there))
+        return TileWords(inside * there / every, none, max(0, inside + there - every), min(inside, there))
 
     def _nonzeros(self, words: int) -> int:
         return math.ceil(self.fraction * words - 1e-9)
@@ -121,8 +121,8 @@ class Even:
         below = math.floor(share)
         return {below: 1.0 - (share - below)} | ({below + 1: share - below} if share > below else {})
 
-    def words(self, tile: Shape, tensor: Shape) -> Words:
-        return Words.of(self.nonzeros(tile, tensor))
+    def words(self, tile: Shape, tensor: Shape) -> TileWords:
+        return TileWords.of(self.nonzeros(tile, tensor))
 
     def within(self, words: int, nonzeros: int) -> Density:
         return Even(nonzeros / words)
@@ -154,11 +154,11 @@ class Structured:
                 total[count] = total.get(count, 0.0) + chance / len(starts)
         return total
 
-    def words(self, tile: Shape, tensor: Shape) -> Words:
+    def words(self, tile: Shape, tensor: Shape) -> TileWords:
         extent, along = tile[self.rank], tensor[self.rank]
         lines = math.prod(tile) // extent
-        every = [Words.of(self._along(s, min(s + extent, along), along)) for s in self._starts(extent, along)]
-        return Words(
+        every = [TileWords.of(self._along(s, min(s + extent, along), along)) for s in self._starts(extent, along)]
+        return TileWords(
             mean=lines * math.fsum(line.mean for line in every) / len(every),
             empty=math.fsum(line.empty**lines for line in every) / len(every),
             least=lines * min(line.least for line in every),
@@ -198,8 +198,8 @@ class Banded:
     def nonzeros(self, tile: Shape, tensor: Shape) -> Occupancy:
         return Measured(self.mask(tensor)).nonzeros(tile, tensor)
 
-    def words(self, tile: Shape, tensor: Shape) -> Words:
-        return Words.of(self.nonzeros(tile, tensor))
+    def words(self, tile: Shape, tensor: Shape) -> TileWords:
+        return TileWords.of(self.nonzeros(tile, tensor))
 
     def mask(self, tensor: Shape) -> npt.NDArray[np.bool_]:
         """Where the nonzero words are."""
@@ -233,8 +233,8 @@ class Measured:
         found, times = np.unique(counts, return_counts=True)
         return {int(count): float(time) / counts.size for count, time in zip(found, times, strict=True)}
 
-    def words(self, tile: Shape, tensor: Shape) -> Words:
-        return Words.of(self.nonzeros(tile, tensor))
+    def words(self, tile: Shape, tensor: Shape) -> TileWords:
+        return TileWords.of(self.nonzeros(tile, tensor))
 
     def within(self, words: int, nonzeros: int) -> Density:
         return Uniform(nonzeros / words)

@@ -9,8 +9,8 @@ A tile of n words, k of them nonzero (`most` at most, `least` at least), in rows
                 + k * ceil(log2 r)                              the place of each word in its row
     blocks      k * ceil(log2 M)                                the place of each word in its block of M (N:M)
 
-The formats are those of Sparseloop (MICRO 2022, section 3.1.1); two bits for each of 2:4 are NVIDIA's (Mishra et al.,
-"Accelerating Sparse Deep Neural Networks", 2021, section 3.2).
+The formats are those of Sparseloop (MICRO 2022); two bits for each of 2:4 are NVIDIA's (Mishra et al.,
+"Accelerating Sparse Deep Neural Networks", 2021).
 """
 
 from __future__ import annotations

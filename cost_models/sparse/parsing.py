@@ -119,7 +119,7 @@ def _rank(dim: str | None, tensor: Tensor, problem: Problem, where: str) -> int:
     return plain[dim]
 
 
-def _array(path: Path, where: str) -> np.ndarray:  # type: ignore[type-arg]
+def _array(path: Path, where: str) -> npt.NDArray[np.generic]:
     try:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError, EOFError) as error:

@@ -1,8 +1,8 @@
 """Formats as ranks of a fibertree, and the units of metadata that they take on average: Sparseloop's rules.
 
 Of a rank, `fibers` is how many fibers it can have (the coordinates of all ranks outside it), `shape` the coordinates of
-one. `unfilled` is the chance that a fiber is empty, `missing` that a coordinate is. Sources: Sparseloop (MICRO 2022),
-section 5.3.3, and its `FormatModel::GetOccupancy`.
+one. `unfilled` is the chance that a fiber is empty, `missing` that a coordinate is. Sources: Sparseloop (MICRO 2022)
+and its `FormatModel::GetOccupancy`.
 """
 
 from __future__ import annotations

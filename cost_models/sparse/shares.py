@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...arch import Architecture, Mac, Memory
-from ...ir import Loop, Mapping, MappingError, Problem, Tensor, TilewrightError
+from ...ir import Loop, Mapping, MappingError, Problem, Role, Tensor, TilewrightError
 from ..boundaries import Boundary, boundaries_of
-from .densities import Density, Structured, Words
+from .densities import Density, Structured, TileWords
 from .savings import Kind, box, extents_of, stay
 
 
@@ -82,7 +82,7 @@ class SparseMapping:
         """The same, of a node's tile."""
         return box(tensor, extents_of(self.mapping, range(position, len(self.mapping.nest))), self.arch.footprint)
 
-    def nonzeros(self, tensor: Tensor, tile: tuple[int, ...]) -> Words:
+    def nonzeros(self, tensor: Tensor, tile: tuple[int, ...]) -> TileWords:
         """What is known of the nonzero words of a tile; the tensor has a density."""
         return self.densities[tensor.name].words(tile, self.shape(tensor))
 
@@ -106,11 +106,13 @@ class SparseMapping:
         gating and skipping, and skipping of equals."""
         memory, role = boundary.outer, boundary.tensor.role
         found: list[tuple[float, Kind]] = []
-        for kind, by_role in (("gating", memory.gates), ("skipping", memory.skips)):
+        pairs: tuple[tuple[Kind, dict[Role, tuple[Role, ...]]], ...]
+        pairs = (("gating", memory.gates), ("skipping", memory.skips))
+        for kind, by_role in pairs:
             if role in by_role:
-                found.append((self._useless(boundary, by_role[role]), kind))  # type: ignore[arg-type]
-        chance, kind = max(found, default=(0.0, "gating"), key=lambda each: (each[0], each[1] == "skipping"))
-        return (kind, chance) if chance else None  # type: ignore[return-value]
+                found.append((self._useless(boundary, by_role[role]), kind))
+        best = max(found, default=None, key=lambda each: (each[0], each[1] == "skipping"))
+        return (best[1], best[0]) if best is not None and best[0] else None
 
     def _useless(self, boundary: Boundary, roles: tuple[str, ...]) -> float:
         useful = 1.0

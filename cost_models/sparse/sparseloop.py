@@ -27,7 +27,7 @@ Moves = dict[str, int]
 
 
 @dataclass
-class SparseTraffic:
+class SparseloopTraffic:
     """One tensor at one memory, per instance.
 
     tile_words       of the box that it keeps
@@ -62,10 +62,10 @@ class SparseTraffic:
 
 
 @dataclass(frozen=True)
-class SparseCounts:
+class SparseloopCounts:
     """All traffic, and the multiply-accumulates of all instances: done, gated, skipped."""
 
-    traffic: MappingABC[tuple[str, str], SparseTraffic]
+    traffic: MappingABC[tuple[str, str], SparseloopTraffic]
     done: int
     gated: int
     skipped: int
@@ -78,7 +78,7 @@ def count_sparseloop(
     machine: SparseMachine,
     densities: MappingABC[str, Density],
     dense: AccessTable | None = None,
-) -> SparseCounts:
+) -> SparseloopCounts:
     """Traffic and operations; `arch` has the switches under which dense counts are Timeloop's.
 
     dense  what an instance of each memory reads and writes of each tensor without zeros; by default our counts
@@ -94,7 +94,7 @@ class _Model:
     def __init__(self, nest: SparseNest, dense: AccessTable) -> None:
         self.nest, self.dense = nest, dense
         self.savings = {name: own_savings(nest, chain[0].tensor) for name, chain in nest.chains.items()}
-        self.traffic: dict[tuple[str, str], SparseTraffic] = {}
+        self.traffic: dict[tuple[str, str], SparseloopTraffic] = {}
 
     def count(self, tensor: Tensor) -> None:
         """The traffic of a tensor at all memories that keep it, from the outside in."""
@@ -124,7 +124,7 @@ class _Model:
             self.traffic[memory, tensor.name] = traffic
             above = boundary
 
-    def _tile_traffic(self, tensor: Tensor, index: int, above: Boundary | None) -> tuple[SparseTraffic, float]:
+    def _tile_traffic(self, tensor: Tensor, index: int, above: Boundary | None) -> tuple[SparseloopTraffic, float]:
         boundary = self.nest.chains[tensor.name][index]
         tile = self.nest.tile(tensor, boundary.outer_position)
         words = math.prod(tile)
@@ -141,7 +141,9 @@ class _Model:
             instances *= 1.0 - never
             known = {k: p / (1.0 - never) for k, p in known.items() if k}
         has = self.nest.has_format(boundary.outer.name, tensor.name)
-        traffic = SparseTraffic(words, mean(known), max(k for k, p in known.items() if p) if has else words, instances)
+        traffic = SparseloopTraffic(
+            words, mean(known), max(k for k, p in known.items() if p) if has else words, instances
+        )
         if has:
             shapes, ranks = self.nest.shapes(tensor, index)
             density = self.nest.densities.get(tensor.name)
@@ -160,7 +162,7 @@ class _Model:
         return traffic, mean(known) / words
 
     def _format_traffic(
-        self, traffic: SparseTraffic, dense: Moves, own: Useless | None, useless: float, index: int, tensor: Tensor
+        self, traffic: SparseloopTraffic, dense: Moves, own: Useless | None, useless: float, index: int, tensor: Tensor
     ) -> None:
         chain = self.nest.chains[tensor.name]
         child = math.prod(self.nest.tile(tensor, chain[index].inner_position))
@@ -179,7 +181,7 @@ class _Model:
                 which = traffic.format_gated if own.kind == "gating" else traffic.format_skipped
                 which[move] = [(a, b) for a, b in left]
 
-    def finish(self) -> SparseCounts:
+    def finish(self) -> SparseloopCounts:
         """All tensors, and the operations that are left."""
         problem = self.nest.mapping.problem
         for tensor in problem.tensors:
@@ -190,7 +192,7 @@ class _Model:
             done -= _floor(done * last)
         operations = self._states(done)
         instances = math.prod(loop.trips for loop in self.nest.mapping.nest.loops if loop.is_spatial)
-        return SparseCounts(
+        return SparseloopCounts(
             traffic=self.traffic,
             done=operations["done"],
             gated=operations["gated"],

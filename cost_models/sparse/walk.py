@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -110,6 +111,13 @@ def _tile(tensor: Tensor, places: Mapping[str, list[int]]) -> tuple[npt.NDArray[
     return np.ix_(*ranks)
 
 
+def _flags(masks: Flags, index: tuple[npt.NDArray[np.int64], ...]) -> Flags:
+    """Of some words, whether each is nonzero: a row for each mask."""
+    every: tuple[Any, ...] = (slice(None), *index)
+    found: Flags = masks[every]
+    return found.reshape(len(found), -1)
+
+
 def _words(
     sparse: SparseMapping, boundary: Boundary, tensor: Tensor, fixed: Mapping[int, int], masks: Masks
 ) -> tuple[int, Counts]:
@@ -118,8 +126,7 @@ def _words(
     index = _tile(tensor, _places(sparse, fixed, inside))
     words = math.prod(part.size for part in index)
     if tensor.name in masks:
-        found = masks[tensor.name][(slice(None), *index)]
-        return words, found.reshape(len(found), -1).sum(axis=1)
+        return words, _flags(masks[tensor.name], index).sum(axis=1)
     return words, np.full(_many(masks), words)
 
 
@@ -134,8 +141,7 @@ def _left_out(sparse: SparseMapping, masks: Masks, boundary: Boundary, fixed: Ma
     for condition in sparse.mapping.problem.operands:
         deciding = condition.role in by_role[boundary.tensor.role] and condition is not boundary.tensor
         if deciding and condition.name in masks:
-            tile = masks[condition.name][(slice(None), *_tile(condition, _places(sparse, fixed, free)))]
-            found |= ~tile.reshape(len(tile), -1).any(axis=1)
+            found |= ~_flags(masks[condition.name], _tile(condition, _places(sparse, fixed, free))).any(axis=1)
     return found
 
 
@@ -147,10 +153,10 @@ def walk_operations(sparse: SparseMapping, masks: Masks) -> tuple[Counts, Counts
         fixed = dict(zip((i for i, _ in loops), values, strict=True))
         gated, skipped = (np.zeros(_many(masks), dtype=bool) for _ in range(2))
         for operand in sparse.mapping.problem.operands:
-            zero = np.zeros(_many(masks), dtype=bool)
+            zero: Flags = np.zeros(_many(masks), dtype=bool)
             if operand.name in masks:
-                index = _tile(operand, _places(sparse, fixed, set()))
-                zero = ~masks[operand.name][(slice(None), *index)].reshape(len(zero), -1).any(axis=1)
+                words = _flags(masks[operand.name], _tile(operand, _places(sparse, fixed, set())))
+                zero = np.logical_not(words.any(axis=1))
             gated |= zero & (operand.role in sparse.arch.mac.gates)
             skipped |= zero & (operand.role in sparse.arch.mac.skips)
             for boundary in sparse.chains[operand.name]:

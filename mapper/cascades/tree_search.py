@@ -175,6 +175,8 @@ class TreeSearch:
         every = self.loops.choices(part, cutoff) if self.shares_loops else ()
         if not is_root:
             return self._best_of(part, every, Outcome(cutoff))
+        if self.flat:
+            return self._best_of(part, itertools.chain(((least, ()),), every), Outcome(cutoff))
         # Without loops at the top, most of all trees are open still: a good one helps to leave them aside.
         close = max(least, self.bounds.close(part))
         best = self._best_of(part, every, Outcome(cutoff), close)

@@ -230,4 +230,8 @@ def _value(field: Field) -> Number | None:
 
 
 def _name(node: Field) -> str:
-    return node.mapping("a node")["name"].text("a name such as GlobalBuffer")
+    expected = "a name such as GlobalBuffer"
+    name = node.mapping("a node").get("name")
+    if name is None:
+        raise node.error(f"missing, expected {expected}", key="name")
+    return name.text(expected)

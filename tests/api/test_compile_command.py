@@ -6,14 +6,19 @@ import inspect
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 import tilewright as tw
+from make_schema import network_plan_schema_file
 from pages import run
 from tilewright.cli.compile import compile_network
 from tilewright.ir import TilewrightError
+from tilewright.report.mapping_schema import network_plan_schema_path
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "fused"
 
@@ -70,6 +75,51 @@ def test_files_programs_and_the_store(table: str, tmp_path: Path) -> None:
     for one in (document, again):
         del one["summary"]["seconds"]
     assert again == document
+
+
+def test_the_plan_is_read_back_and_a_changed_one_is_refused(table: str, tmp_path: Path) -> None:
+    """By an independent validator too; whatever is changed gives one message."""
+    assert run(["compile", table, *MACHINE, "--group", "1", "--out", "out"]).exit_code == 0
+    path = tmp_path / "out" / "plan.json"
+    text = path.read_text(encoding="utf-8")
+    schema = json.loads(network_plan_schema_path(1).read_text(encoding="utf-8"))
+    Draft202012Validator(schema).validate(json.loads(text))
+    plan = tw.load_network_plan(path)
+    assert [group.operations for group in plan.groups if group.counted] == [
+        ("a.up",),
+        ("a.down",),
+        ("b.up",),
+        ("b.down",),
+    ]
+
+    def refused(change: Callable[[Any], object]) -> str:
+        data = json.loads(text)
+        change(data)
+        path.write_text(json.dumps(data), encoding="utf-8")
+        with pytest.raises(TilewrightError) as caught:
+            tw.load_network_plan(path)
+        return str(caught.value)
+
+    arena = json.loads(text)["groups"][0]["memories"][0]
+    assert len(arena["buffers"]) > 1
+    assert "energy_pj is 1 in all" in refused(lambda data: data["summary"].update(energy_pj=1.0))
+    assert "gropus: unknown key" in refused(lambda data: data.update(gropus=1))
+    assert "groups[0].counted: missing" in refused(lambda data: data["groups"][0].pop("counted"))
+    moved = refused(lambda data: data["groups"][0]["memories"][0]["buffers"][0].update(offsets=[arena["height_bytes"]]))
+    assert "group 1, GLB" in moved
+    assert "it was changed after it was written" in moved
+
+    def stack(data: Any) -> None:
+        for buffer in data["groups"][0]["memories"][0]["buffers"]:
+            buffer["offsets"] = [0]
+
+    assert "group 1, GLB" in refused(stack)
+
+
+def test_the_schema_of_plans_is_that_of_the_models() -> None:
+    found = network_plan_schema_path(1).read_text(encoding="utf-8")
+    assert found == network_plan_schema_file(), "run python docs/make_schema.py"
+    Draft202012Validator.check_schema(json.loads(found))
 
 
 def test_one_program_for_the_network(table: str, tmp_path: Path) -> None:

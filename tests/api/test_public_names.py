@@ -24,6 +24,7 @@ NAMES = """
     Architecture Cascade CascadeResult CompiledNetwork FusedMapping LoopNest Mapping Problem SearchResult
     TilewrightError __version__ batched_gemm cascade cascade_of compare compile conv2d einsum evaluate explain
     explore gemm list_archs list_networks load_arch load_fused_mapping load_layer load_mapping load_network
+    load_network_plan
     plan_memory search search_many search_pareto search_top simulate
 """
 HEAVY = {"networkx", "numpy", "onnx", "pydantic", "yaml", "rich", "typer"}

@@ -29,6 +29,7 @@ MACS = {
     "nvdla_small": (64, 1e9),
     "shidiannao": (64, 1e9),
     "simba": (1_024, 2e9),
+    "sparse_tensor_core": (1024, 1.41e9),
     "systolic": (256, 1e9),
     "tesla_npu_like": (4_096, 1e9),
     "three_level": (256, 1e9),

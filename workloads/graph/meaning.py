@@ -36,7 +36,7 @@ class FinishParameter:
 
 
 @dataclass(frozen=True)
-class Finish:
+class WordFinish:
     """What is done with every word of a tensor as it is written.
 
     expression  of the word, WORD, and of parameters
@@ -70,7 +70,7 @@ class NetworkMeaning:
     values    reads the parameters
     """
 
-    finishes: Mapping[str, Finish]
+    finishes: Mapping[str, WordFinish]
     stored: Mapping[tuple[str, str], StoredOperand]
     outputs: tuple[str, ...]
     unknown: tuple[str, ...]

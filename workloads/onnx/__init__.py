@@ -4,6 +4,8 @@ files.py         reading, symbolic dimensions
 shapes.py        shapes and types of all tensors
 graph.py         nodes, their names, producers and consumers
 edges.py         which layer reads which, for cascades
+words.py         what is done word by word, as expressions
+values.py        stored parameters
 nodes.py         what an operator sees, and what it returns
 convolutions.py  Conv, ConvInteger, QLinearConv
 transposed.py    ConvTranspose

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from ...ir import Call, Expression, Number, Operand, Problem, ProblemError, Rank
 from ..graph.between import EPSILON
-from ..graph.meaning import WORD, Finish, FinishParameter, NetworkMeaning, StoredOperand, Values
+from ..graph.meaning import WORD, FinishParameter, NetworkMeaning, StoredOperand, Values, WordFinish
 from ..graph.occurrences import LAYER, OUTSIDE, DimPart, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
 from .convolutions import auto_pad_of, pads_of
@@ -36,7 +36,7 @@ class TensorView:
 
     source: str
     axes: tuple[tuple[Run, ...], ...]
-    finish: Finish | None = field(default=Finish(Operand(WORD)), compare=False)
+    finish: WordFinish | None = field(default=WordFinish(Operand(WORD)), compare=False)
 
     @property
     def runs(self) -> list[Run]:
@@ -93,7 +93,7 @@ class _NodeReader:
         self.shapes: set[str] = set()
         self.found: list[Occurrence] = []
         self.stored: dict[tuple[str, str], StoredOperand] = {}
-        self.finished: dict[str, dict[Finish, None]] = {}
+        self.finished: dict[str, dict[WordFinish, None]] = {}
         self.unknown: list[str] = []
 
     def read(self, node: OnnxNode) -> None:
@@ -201,7 +201,7 @@ class _NodeReader:
         if view.finish is not None:
             self.finished.setdefault(view.source, {})[view.finish] = None
 
-    def _changed(self, node: OnnxNode, view: TensorView) -> Finish | None:
+    def _changed(self, node: OnnxNode, view: TensorView) -> WordFinish | None:
         """What has been done with words behind a node; None, and noted, where there is no program for it."""
         parameters: dict[str, FinishParameter] = {}
         given: list[Expression] = []
@@ -218,7 +218,7 @@ class _NodeReader:
                 along = _channels(node, value) if node.op == "BatchNormalization" else None
                 given.append(self._parameter(value, view, parameters, f"{node.name}.{position}", along))
         try:
-            return Finish(word_of(node, given), tuple(parameters.items()))
+            return WordFinish(word_of(node, given), tuple(parameters.items()))
         except ProblemError as error:
             self.unknown.append(str(error))
             return None
@@ -238,7 +238,7 @@ class _NodeReader:
         parameters[name] = FinishParameter(value.name, tuple(own), tuple(sizes), tuple(runs))
         return Operand(name)
 
-    def _own_finish(self, node: OnnxNode, occurrence: Occurrence, view: TensorView) -> Finish | None:
+    def _own_finish(self, node: OnnxNode, occurrence: Occurrence, view: TensorView) -> WordFinish | None:
         """What a node does with the words that its multiplications or sums make."""
         parameters: dict[str, FinishParameter] = {}
         word: Expression = Operand(WORD)
@@ -263,7 +263,7 @@ class _NodeReader:
                 reason = "its windows reach beyond the image, and words may be negative: a program reads zeros there"
         if reason:
             self.unknown.append(f"{node.where}: {reason}")
-        return Finish(word, tuple(parameters.items()))
+        return WordFinish(word, tuple(parameters.items()))
 
     def meaning(self, results: Sequence[str], values: Values) -> NetworkMeaning:
         """What the nodes that were read compute beyond their operations."""

@@ -30,7 +30,7 @@ from .program import (
     GroupProgram,
     NetworkProgram,
     Reading,
-    Stored,
+    StoredWords,
     Weight,
     padded_buffer,
     scratch_buffer,
@@ -148,12 +148,12 @@ class _Assembly:
         stored = None if self.meaning is None else self._stored(parameter)
         return self._new_weight(f"{'+'.join(segment.names)}: {tensor}", cascade.extents(tensor), terms, stored)
 
-    def _new_weight(self, name: str, shape: tuple[int, ...], terms: int, stored: Stored | None) -> Weight:
+    def _new_weight(self, name: str, shape: tuple[int, ...], terms: int, stored: StoredWords | None) -> Weight:
         last = self.weights[-1] if self.weights else None
         self.weights.append(Weight(name, shape, last.offset + last.words if last else 0, terms, stored))
         return self.weights[-1]
 
-    def _stored(self, parameter: CascadeParameter) -> Stored:
+    def _stored(self, parameter: CascadeParameter) -> StoredWords:
         """The words of an operand that a model states: a row in the order of the operand's ranks."""
         assert self.meaning is not None
         problem = self.graph.by_name[parameter.occurrence].problem
@@ -162,7 +162,7 @@ class _Assembly:
         letters = [rank[0][0].lower() for rank in problem.tensor(parameter.operand).ranks]
         sizes = {dim.lower(): size for dim, size in problem.dims}
         lies = np.arange(math.prod(sizes[letter] for letter in letters)).reshape([sizes[one] for one in found.order])
-        return Stored(found.value, lies.transpose([found.order.index(letter) for letter in letters]).ravel())
+        return StoredWords(found.value, lies.transpose([found.order.index(letter) for letter in letters]).ravel())
 
     def _finished(self, key: str, segment: Segment, extents: tuple[int, ...]) -> Finished | None:
         """What is done with the words of a tensor, if anything."""

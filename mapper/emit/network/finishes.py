@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ....ir import Call, Expression, Operand
-from ....workloads.graph import WORD, Finish, FinishParameter
+from ....workloads.graph import WORD, FinishParameter, WordFinish
 from ..loop_program import TensorFinish
-from .program import Stored
+from .program import StoredWords
 
 
-def placed_finish(finish: Finish, extents: Sequence[int]) -> tuple[TensorFinish, tuple[Stored, ...]]:
+def placed_finish(finish: WordFinish, extents: Sequence[int]) -> tuple[TensorFinish, tuple[StoredWords, ...]]:
     """A finish of a tensor with these extents, and the words that its parameters need.
 
     Parameters are renamed by their place, so that equal finishes of different tensors are equal.
@@ -26,7 +26,7 @@ def placed_finish(finish: Finish, extents: Sequence[int]) -> tuple[TensorFinish,
         kept = places[tuple(slice(None) if i in axes else 0 for i in range(places.ndim))]
         names[name] = f"P{number}"
         shown.append((names[name], axes, kept.shape))
-        placed.append(Stored(parameter.value, kept.ravel()))
+        placed.append(StoredWords(parameter.value, kept.ravel()))
     return TensorFinish(_renamed(finish.expression, names), WORD, tuple(shown)), tuple(placed)
 
 

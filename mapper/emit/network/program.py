@@ -56,7 +56,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredWords:
     """Words of a parameter that a model states.
 
     value  its name there
@@ -82,7 +82,7 @@ class Weight:
     shape: tuple[int, ...]
     offset: int
     terms: int
-    stored: Stored | None = None
+    stored: StoredWords | None = None
 
     @property
     def words(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....ir import MappingError
 from .exact import exact_magnitude
-from .program import NetworkProgram, Stored
+from .program import NetworkProgram, StoredWords
 
 Row = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -42,7 +42,7 @@ def _stored(program: NetworkProgram) -> Row:
     return np.concatenate(parts)
 
 
-def _taken(row: np.ndarray[Any, Any], stored: Stored, where: str) -> Row:
+def _taken(row: np.ndarray[Any, Any], stored: StoredWords, where: str) -> Row:
     if stored.take.size and stored.take.max() >= row.size:
         raise MappingError(f"{stored.value} has {row.size} words, expected more than {stored.take.max()}", where=where)
     return np.asarray(row[stored.take], np.float64)

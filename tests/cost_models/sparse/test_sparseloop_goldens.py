@@ -20,7 +20,7 @@ from tilewright.cost_models import Accesses, AccessTable, count_words
 from tilewright.cost_models.sparse.densities import Density, Even, Uniform
 from tilewright.cost_models.sparse.ranks import RankFormat
 from tilewright.cost_models.sparse.savings import Saving
-from tilewright.cost_models.sparse.sparseloop import SparseCounts, count_sparseloop
+from tilewright.cost_models.sparse.sparseloop import SparseloopCounts, count_sparseloop
 from tilewright.cost_models.sparse.sparseloop_nest import SparseMachine
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, TilewrightError
 
@@ -128,7 +128,7 @@ def traffic_of(run: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]
 
 
 @cache
-def counts_of(name: str) -> SparseCounts:
+def counts_of(name: str) -> SparseloopCounts:
     run = RUNS[name]
     dense = dense_counts(run) if name in OTHER_DENSE_COUNTS else None
     return count_sparseloop(mapping_of(run), machine_of(run), features_of(run), densities_of(run), dense)

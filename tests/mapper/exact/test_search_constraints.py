@@ -12,8 +12,8 @@ import brute_force
 from generators import random_architecture, random_problem
 from longer import blocks
 from tilewright.arch import Architecture, load_arch
-from tilewright.cost_models import EDP, Objective, evaluate
-from tilewright.ir import ConstraintError, InfeasibleError, Mapping, MappingError, Problem
+from tilewright.cost_models import EDP, Objective
+from tilewright.ir import ConstraintError, InfeasibleError, Mapping, Problem
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.constraints.files import list_dataflows, load_constraints
 from tilewright.mapper.constraints.violations import violations
@@ -87,14 +87,7 @@ def listed(problem: Problem, arch: Architecture, tiling: Tiling, space: Space) -
 
 def expected(case: Case, objective: Objective) -> float:
     problem, arch, tiling, space, constraints = case
-    best = float("inf")
-    for mapping in listed(problem, arch, tiling, space):
-        try:
-            if not violations(mapping, arch, constraints):
-                best = min(best, evaluate(mapping, arch).objective(objective))
-        except MappingError:
-            continue
-    return best
+    return brute_force.best_of(listed(problem, arch, tiling, space), arch, (objective,), constraints)[objective]
 
 
 def searched(case: Case, objective: Objective) -> float:

@@ -94,6 +94,13 @@ def test_accelforge(tmp_path: Path) -> None:
             "found 'inputs', expected input",
         ),
         (read_accelforge, ACCELFORGE, "name: Buffer", "name: Main", "two levels are named Main"),
+        (
+            read_accelforge,
+            ACCELFORGE,
+            "nodes:",
+            "nodes:\n  - !Compute {area: 1}",
+            "name: missing, expected a name such as",
+        ),
         (read_accelforge, ACCELFORGE, "arch:", "machine:", "arch: missing, expected nodes from the outside in"),
     ],
 )
