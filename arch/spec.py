@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -27,6 +27,11 @@ from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
 from ..ir.display import Shown
 from ..ir.errors import shown
 
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)  # it has no public name
+
 Keep = Literal["must", "may", "never"]
 Halo = Literal["none", "innermost", "exact"]
 Reuse = Literal["across_levels", "at_node"]
@@ -42,7 +47,7 @@ ESTIMATES = "estimates: "
 """What the source of an architecture says before the figures of it that are estimates."""
 
 
-class _Called(type(BaseModel)):
+class _Called(ModelMetaclass):
     """What a call is given is checked as everything that is public: wrong values are an ArchitectureError. Readers of
     documents validate instead (`model_validate`), for they know the place in the file of what pydantic names."""
 
