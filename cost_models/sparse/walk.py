@@ -118,6 +118,12 @@ def _flags(masks: Flags, index: tuple[npt.NDArray[np.int64], ...]) -> Flags:
     return found.reshape(len(found), -1)
 
 
+def _are_zero(masks: Flags, index: tuple[npt.NDArray[np.int64], ...]) -> Flags:
+    """Whether all of some words are zero, by mask."""
+    found: Flags = _flags(masks, index).sum(axis=1) == 0
+    return found
+
+
 def _words(
     sparse: SparseMapping, boundary: Boundary, tensor: Tensor, fixed: Mapping[int, int], masks: Masks
 ) -> tuple[int, Counts]:
@@ -141,7 +147,7 @@ def _left_out(sparse: SparseMapping, masks: Masks, boundary: Boundary, fixed: Ma
     for condition in sparse.mapping.problem.operands:
         deciding = condition.role in by_role[boundary.tensor.role] and condition is not boundary.tensor
         if deciding and condition.name in masks:
-            found |= ~_flags(masks[condition.name], _tile(condition, _places(sparse, fixed, free))).any(axis=1)
+            found |= _are_zero(masks[condition.name], _tile(condition, _places(sparse, fixed, free)))
     return found
 
 
@@ -155,8 +161,7 @@ def walk_operations(sparse: SparseMapping, masks: Masks) -> tuple[Counts, Counts
         for operand in sparse.mapping.problem.operands:
             zero: Flags = np.zeros(_many(masks), dtype=bool)
             if operand.name in masks:
-                words = _flags(masks[operand.name], _tile(operand, _places(sparse, fixed, set())))
-                zero = np.logical_not(words.any(axis=1))
+                zero = _are_zero(masks[operand.name], _tile(operand, _places(sparse, fixed, set())))
             gated |= zero & (operand.role in sparse.arch.mac.gates)
             skipped |= zero & (operand.role in sparse.arch.mac.skips)
             for boundary in sparse.chains[operand.name]:

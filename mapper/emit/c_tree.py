@@ -9,11 +9,11 @@ from ...arch import Architecture
 from ...ir import Cascade, FusedMapping
 from .c_direct import added, direct_lines, lying, point_text
 from .c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
-from .c_schedule import CSchedule, plus
+from .c_schedule import SHORTEST_VECTOR, CSchedule, plus
 from .c_text import c_comment, c_names
 from .c_tree_runtime import FUNCTIONS, TREE_MAIN
 from .exactness import largest_exact
-from .loop_program import Compute, Drain, Fill, Lowest, Statement, Variable
+from .loop_program import Compute, Drain, Fill, For, Lowest, Statement, Variable
 from .tree_lowering import TreeProgram, buffers_of, loops_of, lower_tree
 
 
@@ -83,14 +83,40 @@ class CTree(CSchedule):
             else:
                 yield from super().body_lines((statement,), indent)
 
+    def loop_lines(self, loop: For, indent: str) -> Iterator[str]:
+        """A loop; the innermost one of a sum as one that compilers turn into vector instructions."""
+        statement = loop.body[0]
+        if not isinstance(statement, Compute) or statement.operation.output.name in self.maxima:
+            yield from super().loop_lines(loop, indent)
+            return
+        if loop.axis:
+            yield from c_comment(f"parallel on {loop.axis}", indent)
+        hint = loop.trips >= SHORTEST_VECTOR
+        if any(v == loop.variable for part in statement.target.index for v, _ in part.terms):
+            if hint:
+                yield f"{indent}#pragma omp simd"
+            yield f"{indent}{self.head(loop)}"
+            yield f"{indent}    {self.combined(statement)}"
+            return
+        yield f"{indent}{{"
+        yield f"{indent}    element sum = 0;"
+        if hint:
+            yield f"{indent}    #pragma omp simd reduction(+ : sum)"
+        yield f"{indent}    {self.head(loop)}"
+        yield f"{indent}        sum += {self.value(statement)};"
+        yield f"{indent}    {self.access(statement.target)} += sum;"
+        yield f"{indent}}}"
+
     def combined(self, statement: Compute) -> str:
         """One point of an operation."""
-        operation, target = statement.operation, self.access(statement.target)
-        words = {
-            t.name: self.access(access)
-            for t, access in zip(operation.problem.operands, statement.operands, strict=True)
-        }
-        return added(target, point_text(operation.expression, words), operation.output.name in self.maxima)
+        is_maximum = statement.operation.output.name in self.maxima
+        return added(self.access(statement.target), self.value(statement), is_maximum)
+
+    def value(self, statement: Compute) -> str:
+        """What an operation makes of its operands at a point."""
+        operands = zip(statement.operation.problem.operands, statement.operands, strict=True)
+        words = {tensor.name: self.access(access) for tensor, access in operands}
+        return point_text(statement.operation.expression, words)
 
     def lowest_lines(self, statement: Lowest, indent: str) -> Iterator[str]:
         """Loops over words where maxima begin."""
