@@ -216,7 +216,10 @@ def prepare_folder(folder: str | os.PathLike[str], names: Collection[str] | None
 
     Raises TilewrightError when they cannot: better before a search than after it.
     """
-    place = Path(checks.path(folder, "the folder", "the path of a folder"))
+    given = checks.path(folder, "the folder", "the path of a folder")
+    if not given:
+        raise TilewrightError("the folder is '', expected the path of a folder", hint="'.' is the one you are in")
+    place = Path(given)
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):

@@ -498,7 +498,7 @@ def _flag(members: Mapping[str, Field], key: str, default: bool) -> bool:
 def _build(model: type[Model], field: Field, **values: Any) -> Model:
     """A part of the specification; what pydantic refuses becomes an error at the place in the file."""
     try:
-        return model(**values)
+        return model.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = next((_KEY_OF_SPEC.get(str(part), str(part)) for part in first["loc"]), None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -18,12 +18,19 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     SerializerFunctionWrapHandler,
+    ValidationError,
     model_serializer,
     model_validator,
 )
 
 from ..ir import ArchitectureError, Problem, Role, Tensor, did_you_mean
 from ..ir.display import Shown
+from ..ir.errors import shown
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)  # it has no public name
 
 Keep = Literal["must", "may", "never"]
 Halo = Literal["none", "innermost", "exact"]
@@ -34,12 +41,41 @@ Overlap = Literal["within_operations", "across_operations"]
 SparseFormat = Literal["bitmask", "coordinate", "runs", "csr", "blocks"]
 SPARSE_FORMATS: tuple[SparseFormat, ...] = ("bitmask", "coordinate", "runs", "csr", "blocks")
 
+_NAMED = "write every field with its name, such as name='mine'; load_arch reads a file"
+
 ESTIMATES = "estimates: "
 """What the source of an architecture says before the figures of it that are estimates."""
 
 
-class Spec(BaseModel):
-    """Base of all specification records: frozen, unknown keys refused."""
+class _Called(ModelMetaclass):
+    """What a call is given is checked as everything that is public: wrong values are an ArchitectureError. Readers of
+    documents validate instead (`model_validate`), for they know the place in the file of what pydantic names."""
+
+    def __call__(cls, *values: Any, **fields: Any) -> Any:
+        if values:
+            raise ArchitectureError(f"found {shown(values[0])} without a name", where=cls.__name__, hint=_NAMED)
+        try:
+            return super().__call__(**fields)
+        except ValidationError as error:
+            raise _refused(cls.__name__, error) from None
+
+
+def _refused(name: str, error: ValidationError) -> ArchitectureError:
+    """The first thing that is wrong with a record; a name that it does not have may be why another one is missing."""
+    found = error.errors(include_url=False)
+    first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
+    place = ".".join(map(str, (name, *first["loc"])))
+    expected = first["msg"].replace("Input should be", "expected")
+    messages = {
+        "missing": "missing",
+        "extra_forbidden": "unknown field",
+        "value_error": first["msg"].removeprefix("Value error, "),
+    }
+    return ArchitectureError(messages.get(first["type"], f"found {shown(first['input'])}, {expected}"), where=place)
+
+
+class Spec(BaseModel, metaclass=_Called):
+    """Base of all specification records: frozen, unknown keys refused. Made from wrong values, an ArchitectureError."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from .comparison_files import write_tables
 from .comparison_tables import energy_table, latency_table, layer_table
 from .exploration import Exploration
 from .exploration_points import Point
-from .figures import save_figure
+from .figures import save_figure, svg_of
 from .files import write_bytes
 from .fused import FusedComparison
 from .fused.tables import fused_tables
+from .html.parts import document, picture, to_html
 from .measures import Budget
 from .tables import Table
 from .text import columns, pairs, plain_text, section
@@ -53,6 +55,16 @@ def exploration_page(exploration: Exploration, files: Iterable[object] = ()) -> 
     return Group(*parts)
 
 
+def exploration_html(exploration: Exploration) -> str:
+    """The page as one HTML file, complete in itself: the picture of the points and the front, then the tables.
+
+    Raises TilewrightError when matplotlib is not installed.
+    """
+    seen = picture(svg_of(exploration.figure()), "Points and front of the exploration")
+    title = f"{exploration.comparison.networks[0]} on machines over {exploration.sweep}"
+    return document(title, f"<h1>{escape(title)}</h1>{seen}{to_html(exploration_page(exploration))}")
+
+
 def exploration_data(exploration: Exploration) -> dict[str, Any]:
     """The points and the layers at each of them, for programs."""
     best, comparison = exploration.best, exploration.comparison
@@ -64,13 +76,14 @@ def exploration_data(exploration: Exploration) -> dict[str, Any]:
 
 
 def write_exploration(exploration: Exploration, folder: Path, formats: Sequence[str], picture: bool) -> list[Path]:
-    """Write the table of the points, those of all layers, the page as a text, and the picture if asked for; return the
-    paths."""
+    """Write the table of the points, those of all layers, the page as a text, and if a picture is asked for, it and
+    the page with it, index.html; return the paths."""
     paths = list(write_tables((exploration.table(), *_detail_tables(exploration)), folder, formats))
     paths.append(write_bytes(folder / "page.txt", plain_text(exploration_page(exploration)).encode()))
     if picture:
         figure = exploration.figure()
         paths += [save_figure(figure, folder / f"front.{form}") for form in ("svg", "png")]
+        paths.append(write_bytes(folder / "index.html", exploration_html(exploration).encode()))
     return paths
 
 

@@ -92,7 +92,7 @@ def explore(
     store: StoreOption = None,
     no_cache: NoCacheOption = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the tables and a picture of the front there.")
+        Path | None, typer.Option(metavar="DIR", help="Write index.html, the tables and a picture of the front there.")
     ] = None,
     formats: FormatsOption = "csv,json",
     json: JsonOption = False,

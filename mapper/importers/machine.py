@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from pydantic import ValidationError
-
 from ...arch import Architecture
 from ...ir import ArchitectureError
 
@@ -28,8 +26,5 @@ def checked(build: Callable[[], T], where: str) -> T:
     ArchitectureError that names the file."""
     try:
         return build()
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
-        raise ArchitectureError(f"{place}: {message}" if place else message, where=where) from None
+    except ArchitectureError as error:
+        raise error.located(where) from None

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from ...arch import Architecture
 from ...arch.document import Field, read_document, read_text
 from ...ir import Mapping, MappingError, Problem, TilewrightError
@@ -86,11 +84,6 @@ def read_parts(paths: Iterable[str | os.PathLike[str]] = (), texts: Iterable[tup
         return Parts(frozenset(parts), problem, arch, mapping, constraints)
     except TilewrightError as error:
         raise MappingError(error.message, where=error.where, hint=error.hint) from None
-    except ValidationError as error:  # of the machine as a whole, such as two levels of one name
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
-        raise MappingError(f"{place}: {message}" if place else message, where="Timeloop files: architecture") from None
 
 
 def _parts(files: Iterable[tuple[str, str]]) -> dict[str, Field]:

@@ -136,3 +136,33 @@ def test_a_share_may_have_many_decimals(share: str) -> None:
             tw.gemm(16, 16, 16), ARCH, constraints={"fanouts": {"array": {"utilization": float(share)}}}
         ).certificate.constraints
     )
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"name": 3}, r"Architecture\.name: found 3, expected a valid string"),
+        ({"name": "mine", "clok_hz": 1}, r"Architecture\.clok_hz: unknown field"),
+        ({"name": "mine"}, r"Architecture\.clock_hz: missing"),
+        (
+            {"name": "mine", "clock_hz": 1, "word_bits": 8, "levels": (), "mac": {"energy_pj": 1}},
+            "Architecture: the outermost level must be a memory",
+        ),
+    ],
+)
+def test_an_architecture_made_by_hand_says_what_is_wrong(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(tw.TilewrightError, match=f"^{message}$"):
+        tw.Architecture(**fields)  # type: ignore[arg-type]
+
+
+def test_an_architecture_is_made_of_named_fields() -> None:
+    with pytest.raises(tw.TilewrightError, match="found 'eyeriss' without a name"):
+        tw.Architecture("eyeriss")  # type: ignore[call-arg]
+
+
+def test_nothing_is_saved_where_no_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = tw.search(tw.gemm(4, 4, 4), ARCH)
+    with pytest.raises(tw.TilewrightError, match="the folder is '', expected the path of a folder"):
+        result.save("")
+    assert not list(tmp_path.iterdir())
