@@ -209,9 +209,12 @@ class _NodeReader:
             if value is None:
                 continue
             if not value.constant:
-                read = self.views[value.name].finish
-                if read is None:
+                known = self.views.get(value.name)
+                if known is None:
+                    self.unknown.append(f"{node.where}: no program works out {value.name}")
+                if known is None or known.finish is None:
                     return None
+                read = known.finish
                 parameters |= dict(read.parameters)
                 given.append(read.expression)
             elif node.op != "Dropout":
