@@ -232,7 +232,8 @@ class Store:
         try:
             yield
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # where the disk is full, SQLite may have rolled back by itself
+                self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
 
