@@ -37,3 +37,33 @@ def test_parts_that_are_not_proven_are_searched_again() -> None:
     found = search.whole(["T", "O"]).found
     assert found is not None
     assert search.branches > 0
+
+
+def test_a_first_mapping_is_found_below_any_cutoff() -> None:
+    arch = load_arch("three_level")
+    solver = ExactBranches(WHOLE, arch, "even", "perfect", Means(), proves=False)
+    homes = tuple((t.name, "GLB") for t in WHOLE.operation("T").problem.tensors)
+    question = BranchQuestion("T", WHOLE.operation("T").problem.dims, homes, UpperMemories(arch).room)
+    best = solver.least(question, ENERGY_ALONE).bound
+    for times in (1.01, 5, 1000):
+        again = ExactBranches(WHOLE, arch, "even", "perfect", Means(), proves=False)
+        assert again.least(question, ENERGY_ALONE, times * best).mapping is not None
+
+
+def test_a_single_split_keeps_the_rows_of_a_softmax_on_chip() -> None:
+    """They fit only if loops are shared over what all five operations have: bounds lead there at once."""
+    operations = [
+        "S[b,m,n] += Q[b,m,k] * K[b,n,k]",
+        "H[b,m] max= S[b,m,n]",
+        "E[b,m,n] = exp(S[b,m,n] - H[b,m])",
+        "D[b,m] += E[b,m,n]",
+        "P[b,m,n] = E[b,m,n] / D[b,m]",
+    ]
+    softmax = cascade(operations, b=2, m=16, n=32, k=8)
+    arch = load_arch("three_level", {"GLB.size": "768 B"})
+    solver = ExactBranches(softmax, arch, "even", "perfect", Means(), proves=False)
+    search = TreeSearch(softmax, UpperMemories(arch), "even", "perfect", ENERGY_ALONE, solver, Means(), flat=True)
+    found = search.whole([operation.name for operation in softmax]).found
+    assert found is not None
+    assert not found.stored
+    assert solver.searches < 100
