@@ -149,7 +149,7 @@ class WeightedSums:
             self.question.cascade, self.question.arch, self.question.space, "perfect", means, proves=False
         )
         best: FoundPart | None = None
-        for flat in (True, False):
+        for flat in (True, False) if len(self.question.cascade.operations) > 2 else (True,):
             first: TreeSearch = self.tree_search(
                 search.weights, search.wide_sums, search.fuse, solver=solver, flat=flat
             )
