@@ -329,9 +329,14 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 def test_where_the_database_has_rolled_back_by_itself_its_own_error_is_told(path: Path) -> None:
     """As it may where it cannot write any more."""
     with Store(path) as store:
-        with pytest.raises(sqlite3.OperationalError, match="disk I/O error"), store._transaction():
-            store._connection.execute("ROLLBACK")
-            raise sqlite3.OperationalError("disk I/O error")
+
+        def fail() -> None:
+            with store._transaction():
+                store._connection.execute("ROLLBACK")
+                raise sqlite3.OperationalError("disk I/O error")
+
+        with pytest.raises(sqlite3.OperationalError, match="disk I/O error"):
+            fail()
         store.keep(question(), solution())
         assert [record.key for record in store.records()] == [stored_key(question())]
 
