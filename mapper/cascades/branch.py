@@ -83,8 +83,8 @@ class BranchSolver(Protocol):
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff."""
 
-    def lower(self, question: BranchQuestion, weights: Weights) -> float:
-        """What the mapping weighs at least: the same, unless that takes long."""
+    def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
+        """What the mapping weighs at least, or the cutoff if that is less: the same, unless that takes long."""
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """What the mapping weighs at least, as far as that can be said at once."""

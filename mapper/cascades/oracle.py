@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from ...arch import Architecture, Memory
 from ...cost_models import ENERGY, LATENCY, Objective, parse_objective
 from ...cost_models.cascades import taken_bits
 from ...cost_models.formula import number_text
-from ...ir import Cascade, Problem
+from ...ir import Cascade, Loop, Node, Operation, Problem, plain_rank
 from ..exact.search import ExactSearch
 from ..exact.surroundings import Surroundings
 from ..means import Means, OutOfMeans
@@ -45,6 +46,7 @@ class ExactBranches:
 
     def __post_init__(self) -> None:
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
+        self._has_blocks = any(memory.block_bits for memory in self.arch.memories)
         self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in self.cascade}
         self._larger: dict[
             tuple[str, tuple[tuple[str, str], ...], bool, Weights],
@@ -56,43 +58,80 @@ class ExactBranches:
 
         Raises OutOfMeans when time or memory run out first."""
         question = self._relevant(question, weights)
-        known = self._known.setdefault((question.roomless(), weights), [])
-        found = _that_fits(known, question.room, cutoff)
+        found = self._without_search(question, weights, cutoff)
         if found is not None:
             return found
         answer = self._best(question, weights, cutoff)
-        known.append((question.room, answer))
+        self._answers(question, weights).append((question.room, answer))
         self._remember(question, weights, answer)
         return answer
 
+    def _answers(self, question: BranchQuestion, weights: Weights) -> list[tuple[Room, BranchAnswer]]:
+        """What is known of a question, by the room that there was."""
+        return self._known.setdefault((question.roomless(), weights), [])
+
+    def _without_search(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer | None:
+        """The answer, if it is known, or follows from what is known of a larger tile."""
+        known = self._answers(question, weights)
+        found = _that_fits(known, question.room, cutoff)
+        if found is None:
+            smaller = self._with_fewer_steps(question, weights)
+            if smaller is not None:
+                known.append((question.room, smaller))
+                found = _that_fits(known, question.room, cutoff)
+        return found
+
+    def _with_fewer_steps(self, question: BranchQuestion, weights: Weights) -> BranchAnswer | None:
+        """The best mapping of a larger tile with fewer steps, where the tile is smaller along dimensions that move every
+        tensor: no step there finds anything that another one has left. So it costs its part of what the larger one
+        costs, and nothing costs less (`bound`)."""
+        operation = self.cascade.operation(question.operation)
+        if question.busy or self._has_blocks:
+            return None
+        for known, room, answer in self._alike(question, weights):
+            mapping = answer.mapping
+            if mapping is None or known.busy or known.again != question.again or not _holds(room, question.room):
+                continue
+            ratios = {d: whole // n for (d, n), (_, whole) in zip(question.sizes, known.sizes, strict=True) if whole != n}
+            part = _part_of(question, known, self._sums[question.operation])
+            if part is None or not _holds(question.room, mapping.used) or not _move_all(operation, ratios):
+                continue
+            items = _fewer_steps(mapping.items, dict(known.sizes), ratios)
+            if items is not None:
+                fewer = BranchMapping(part * mapping.energy_pj, part * mapping.latency_cycles, mapping.used, items)
+                return BranchAnswer(part * answer.bound, fewer)
+        return None
+
+    def _alike(self, question: BranchQuestion, weights: Weights) -> list[tuple[BranchQuestion, Room, BranchAnswer]]:
+        """What is known of tiles of an operation whose tensors come from the same memories."""
+        return self._larger.setdefault((question.operation, question.homes, question.divides, weights), [])
+
     def _remember(self, question: BranchQuestion, weights: Weights, answer: BranchAnswer) -> None:
         """Keep what is known of a tile, for smaller ones."""
-        around = question.operation, question.homes, question.divides, weights
-        self._larger.setdefault(around, []).append((question, question.room, answer))
+        self._alike(question, weights).append((question, question.room, answer))
 
-    def lower(self, question: BranchQuestion, weights: Weights) -> float:
-        """What the mapping weighs at least: by a search that ends when a part of the time is over."""
+    def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
+        """What the mapping weighs at least, or the cutoff if that is less: by a search that ends when a part of the time
+        is over."""
         question = self._relevant(question, weights)
-        known = self._known.setdefault((question.roomless(), weights), [])
-        found = _that_fits(known, question.room, math.inf)
+        found = self._without_search(question, weights, cutoff)
         if found is not None:
-            return found.bound
+            return min(found.bound, cutoff)
         if (question, weights) in self._lowest:
-            return self._lowest[question, weights]
+            return min(self._lowest[question, weights], cutoff)
         if not self.proves:
-            return self.least(question, weights).bound
-        search = self._solved(
-            question, objective_of(weights), math.inf, self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
-        )
-        cut_short = search.out_of_time
-        best = search.found[0].value if search.found else math.inf
-        bound = _scale(weights) * (min(best, search.open_bound) if cut_short else best)
-        if not cut_short:
-            mapping = self._taken(question, search) if search.found else None
-            known.append((question.room, BranchAnswer(bound, mapping)))
-        self._lowest[question, weights] = bound
-        self._remember(question, weights, BranchAnswer(bound))
-        return bound
+            return self.least(question, weights, cutoff).bound
+        means, scale = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS), _scale(weights)
+        search = self._solved(question, objective_of(weights), cutoff / scale, means)
+        best = scale * search.found[0].value if search.found else cutoff
+        answer = BranchAnswer(best, self._taken(question, search) if search.found else None)
+        if search.out_of_time:
+            answer = BranchAnswer(min(best, scale * search.open_bound))
+            self._lowest[question, weights] = answer.bound
+        else:
+            self._answers(question, weights).append((question.room, answer))
+        self._remember(question, weights, answer)
+        return answer.bound
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """What the mapping weighs at least, by what is known of larger tiles with as much room.
@@ -102,8 +141,7 @@ class ExactBranches:
         """
         question = self._relevant(question, weights)
         best = 0.0
-        alike = question.operation, question.homes, question.divides, weights
-        for known, room, answer in self._larger.get(alike, ()):
+        for known, room, answer in self._alike(question, weights):
             part = _part_of(question, known, self._sums[question.operation])
             if part is not None and part * answer.bound > best and _holds(room, question.room):
                 best = part * answer.bound
@@ -214,6 +252,29 @@ def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[s
     if larger.again * adding > question.again or (larger.busy and larger.busy != question.busy):
         return None
     return 1 / visits
+
+
+def _move_all(operation: Operation, dims: Iterable[str]) -> bool:
+    """Whether every tensor has a rank of its own for each of some dimensions."""
+    tensors = operation.problem.tensors
+    return all(plain_rank(operation, tensor.name, dim) is not None for dim in dims for tensor in tensors)
+
+
+def _fewer_steps(
+    items: tuple[Loop | Node, ...], sizes: Mapping[str, int], ratios: Mapping[str, int]
+) -> tuple[Loop | Node, ...] | None:
+    """A mapping with fewer steps in time, outer loops first; None if it has not enough, or the last ones do less."""
+    found, left = list(items), dict(ratios)
+    for dim in left:
+        if math.prod(item.trips for item in items if isinstance(item, Loop) and item.dim == dim) != sizes[dim]:
+            return None
+    for place, item in enumerate(items):
+        if isinstance(item, Loop) and not item.is_spatial and left.get(item.dim, 1) > 1:
+            fewer = math.gcd(item.trips, left[item.dim])
+            found[place], left[item.dim] = replace(item, trips=item.trips // fewer), left[item.dim] // fewer
+    if any(ratio > 1 for ratio in left.values()):
+        return None
+    return tuple(item for item in found if not (isinstance(item, Loop) and item.trips == 1))
 
 
 def _that_fits(known: list[tuple[Room, BranchAnswer]], room: Room, cutoff: float) -> BranchAnswer | None:

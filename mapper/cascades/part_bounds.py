@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,6 +23,9 @@ from .placing import Placing
 from .upper_memories import Floats, UpperMemories
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from .windowed import Windowed, windowed_dims
+
+Homes = tuple[tuple[str, str], ...]
+"""By tensor, the memory that it comes from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,7 @@ class PartBounds:
     placing: Placing
     may_be_uneven: bool = False
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
-    _asked: set[tuple[str, tuple[tuple[str, str], ...], bool]] = field(default_factory=set)
+    _asked: set[tuple[str, Homes, bool]] = field(default_factory=set)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -120,7 +123,7 @@ class PartBounds:
             self._windows[name] = list(found)
         return self._windows[name]
 
-    def _as_a_whole(self, name: str, homes: tuple[tuple[str, str], ...], steps: bool) -> None:
+    def _as_a_whole(self, name: str, homes: Homes, steps: bool) -> None:
         """Ask once for a whole operation with all the room that there is: a bound for all its visits."""
         if (name, homes, steps) not in self._asked:
             self._asked.add((name, homes, steps))
@@ -159,14 +162,19 @@ class PartBounds:
         energy, latency = 0.0, 0.0
         if self.weights.energy:
             nearest = self.memories.nearer_is_cheaper and not self.memories.arch.total_leakage_pj_per_cycle
-            energy = min(
-                self._with_homes(operation, dims, homes, ENERGY_ALONE) for homes in self._homes(operation, nearest)
-            )
+            energy = self._least_with(operation, dims, self._homes(operation, nearest), ENERGY_ALONE)
         if self.timed:
-            latency = min(self._with_homes(operation, dims, homes, LATENCY_ALONE) for homes in self._homes(operation))
+            latency = self._least_with(operation, dims, self._homes(operation), LATENCY_ALONE)
         return energy, latency
 
-    def _homes(self, operation: Operation, nearest: bool = False) -> Iterator[tuple[tuple[str, str], ...]]:
+    def _least_with(self, operation: Operation, dims: Sizes, choices: Iterable[Homes], weights: Weights) -> float:
+        """The least energy, or latency, of a tile of an operation with endless room, by any of some homes."""
+        least = math.inf
+        for homes in choices:
+            least = self._with_homes(operation, dims, homes, weights, least)
+        return least
+
+    def _homes(self, operation: Operation, nearest: bool = False) -> Iterator[Homes]:
         """All choices of homes for an operation's tensors that one of least weight may be among; or where the nearest
         memory is best, that alone."""
         tensors = sorted(operation.problem.tensors, key=lambda t: t.name)
@@ -183,12 +191,13 @@ class PartBounds:
         return [memory.name for memory in reversed(upper)]
 
     def _with_homes(
-        self, operation: Operation, dims: Sizes, homes: tuple[tuple[str, str], ...], weights: Weights
+        self, operation: Operation, dims: Sizes, homes: Homes, weights: Weights, cutoff: float = math.inf
     ) -> float:
-        """The least energy, or latency, of a tile of an operation with endless room, tensors from homes."""
+        """The least energy, or latency, of a tile of an operation with endless room, tensors from homes; or the cutoff
+        if that is less."""
         room = self.memories.endless_room
         whole = VisitedPart((operation.name,), (dims,), homes, (1,), (room,), ((),), steps=False)
-        return self.solver.lower(whole.question(), weights)
+        return self.solver.lower(whole.question(), weights, cutoff)
 
     def far(self, operation: Operation, tensor: str, sizes: Sizes, home: str) -> tuple[float, Floats]:
         """pJ, and cycles of every port, that a tile of a tensor takes more at least, since its home is further out."""

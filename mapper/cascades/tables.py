@@ -82,12 +82,14 @@ class TableBranches:
         weight = float(values[best])
         return BranchAnswer(weight, self._mapping(asked, question, best) if weight < cutoff else None)
 
-    def lower(self, question: BranchQuestion, weights: Weights) -> float:
-        """What the mapping of least weight weighs; infinite if nothing fits."""
+    def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
+        """What the mapping of least weight weighs, or the cutoff if that is less; infinite if nothing fits."""
         _, values = self._values(question, weights)
-        return float(values.min(initial=math.inf))
+        return float(values.min(initial=cutoff))
 
-    bound = lower
+    def bound(self, question: BranchQuestion, weights: Weights) -> float:
+        """The same."""
+        return self.lower(question, weights)
 
     def step_function(self, question: BranchQuestion) -> StepFunction:
         """The least energy for every room, with leakage; the question's own room is not looked at."""

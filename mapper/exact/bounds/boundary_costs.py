@@ -113,7 +113,8 @@ class BoundaryBounds:
             # all visits, less one to as many instances as there may be.
             at_one = once * self._parts(boundary.inner, passed)
             first = np.minimum(at_one * self._parts_inside(boundary, passed), filled - np.maximum(words - at_one, 0.0))
-            read, written = sum_bits_at_inner(arch, tensor, filled, first, finished)
+            is_next_to_macs = self.hierarchy.fullest_placement[boundary.tensor][0] == boundary.inner
+            read, written = sum_bits_at_inner(arch, tensor, filled, first, nothing if is_next_to_macs else finished)
             self.cost_columns.book(costs, inner, read, written, inner_instances)
         return found
 
