@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, Reuse
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keep, Keeps, Mac, Memory, Reuse
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, Tensor, ceil_div
 
 
@@ -149,6 +149,19 @@ def random_architecture(
         levels.insert(rng.randint(1, len(levels)), fanout)
     mac = Mac(energy_pj=float(rng.randint(0, 3)))
     return Architecture(name="random", clock_hz=1e9, word_bits=8, reuse=reuse, levels=tuple(levels), mac=mac)
+
+
+def with_wide_sums(arch: Architecture, next_to_macs: Keep | None = None) -> Architecture:
+    """The machine with partial sums of twice the width.
+
+    next_to_macs  whether the innermost memory keeps them; None: as before
+    """
+    innermost = arch.memories[-1]
+    keeps = innermost.keeps.model_copy(update={"output": next_to_macs or innermost.keeps.output})
+    levels = tuple(
+        level.model_copy(update={"keeps": keeps}) if level is innermost else level for level in arch.levels
+    )
+    return arch.model_copy(update={"partial_sum_bits": 2 * arch.word_bits, "levels": levels})
 
 
 def windows_below_arrays(rng: random.Random, most: int = 9) -> tuple[Problem, Architecture]:

@@ -100,37 +100,49 @@ class BoundaryBounds:
                 self.cost_columns.book(costs, inner, nothing, filled * bits, inner_instances)
             return found
         arch, once = self.cost_columns.arch, distinct * self.cost_columns.once_of
-        # Every word is finished once, if it ever is, and none in the memory next to the MAC: fewer bits leave then,
-        # unless finished words are the wider ones.
-        narrower = arch.width_bits(tensor) < arch.partial_width_bits(tensor)
-        finished = np.array(once if narrower else 0.0)
-        first = np.minimum(once * self._parts(boundary.outer, passed), served)
-        read, written = sum_bits_at_outer(arch, tensor, served, first, finished if inner else nothing)
+        # Instances outside both holders that the charge has waited for hold parts of the same sums, too.
+        parts_outside, copies_outside = self._outside(boundary, passed)
+        first = np.minimum(once * parts_outside * self._parts(boundary.outer, passed), served)
+        finished = self._finished(boundary.tensor, boundary.outer, once) if inner else nothing
+        read, written = sum_bits_at_outer(arch, tensor, served, first, finished)
         self.cost_columns.book(costs, outer, read, written, outer_instances)
         if inner:
             # A word's first visit brings no sum, once per instance that holds a part of its sum. Instances inside the
-            # charge repeat visits alike, so the visits after the first are at least those at one of them; and at least
-            # all visits, less one to as many instances as there may be.
+            # charge repeat visits alike, so the visits after the first are at least those at one of them, and those at
+            # one in each of the instances outside; and at least all visits, less one to as many instances as there may
+            # be.
             at_one = once * self._parts(boundary.inner, passed)
-            first = np.minimum(at_one * self._parts_inside(boundary, passed), filled - np.maximum(words - at_one, 0.0))
-            is_next_to_macs = self.hierarchy.fullest_placement[boundary.tensor][0] == boundary.inner
-            read, written = sum_bits_at_inner(arch, tensor, filled, first, nothing if is_next_to_macs else finished)
+            later = np.maximum(words - at_one, words * copies_outside - at_one * parts_outside)
+            at_all = at_one * parts_outside * self._parts_inside(boundary, passed)
+            first = np.minimum(at_all, filled - np.maximum(later, 0.0))
+            finished = self._finished(boundary.tensor, boundary.inner, once)
+            read, written = sum_bits_at_inner(arch, tensor, filled, first, finished)
             self.cost_columns.book(costs, inner, read, written, inner_instances)
+        return found
+
+    def _finished(self, tensor: int, memory: int, once: float) -> Floats:
+        """Words of an output that may be finished when they leave a memory, or come to it, where that takes fewer bits
+        than a sum: each once, but not in the memory next to the MACs, nor where several instances surely hold parts of
+        the same sum."""
+        arch, output = self.cost_columns.arch, self.tensors[tensor]
+        is_no_wider = arch.partial_width_bits(output) <= arch.width_bits(output)
+        if is_no_wider or memory == self.hierarchy.fullest_placement[tensor][0]:
+            return np.zeros(1)
+        found = np.array(once)
+        for fanout, inside in enumerate(self.hierarchy.inside):
+            if inside > memory:
+                found = np.where(np.asarray(self.arrays.copies[fanout][tensor]) > 1, 0.0, found)
         return found
 
     def _copies(self, boundary: MemoryBoundary, passed: int) -> tuple[Limit, Limit, Limit]:
         """Over the fanouts between the holders: below the charge, how many instances want a word, and how many times
         it is served to them; above the charge, how many may share a serving."""
-        copies: Limit = 1.0
-        apart: Limit = 1.0
         shared: Limit = 1.0
-        output = self.tensors[boundary.tensor].is_output
+        # A charge that has waited until above a fanout outside both holders is one in each of its instances.
+        _, copies = self._outside(boundary, passed)
+        apart = copies
         for fanout in range(len(self.hierarchy.fanouts)):
             if not self.hierarchy.between(fanout, boundary):
-                # A charge that has waited until above a fanout outside both holders is one in each of its instances.
-                if fanout < passed and self.hierarchy.inside[fanout] > boundary.outer and not output:
-                    copies = copies * self.arrays.copies[fanout][boundary.tensor]
-                    apart = apart * self.arrays.copies[fanout][boundary.tensor]
                 continue
             joins = self.hierarchy.joins(fanout, boundary)
             if fanout >= passed:
@@ -139,6 +151,13 @@ class BoundaryBounds:
                 copies = copies * self.arrays.copies[fanout][boundary.tensor]
                 apart = apart * (1.0 if joins else self.arrays.copies[fanout][boundary.tensor])
         return copies, apart, shared
+
+    def _outside(self, boundary: MemoryBoundary, passed: int) -> tuple[Limit, Limit]:
+        """Over the fanouts outside both holders and below the charge: most instances that hold parts of the same sums,
+        and how many instances want a word."""
+        fanouts = [f for f in range(passed) if self.hierarchy.inside[f] > boundary.outer]
+        parts = math.prod(self.arrays.parts[f] for f in fanouts)
+        return parts, math.prod(self.arrays.copies[f][boundary.tensor] for f in fanouts)
 
     def _most_instances(self, memory: int) -> Limit:
         outside = (f for f, inside in enumerate(self.hierarchy.inside) if inside > memory)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import brute_force
-from generators import random_architecture, random_problem, windows_below_arrays
+from generators import random_architecture, random_problem, windows_below_arrays, with_wide_sums
 from longer import TIMES, blocks
 from paths import Step, context_of, random_uneven, steps_to
 from tilewright.arch import Architecture
@@ -164,6 +164,7 @@ def test_every_mapping_of_small_spaces(seeds: range) -> None:
         rng = random.Random(seed)
         original, machine = random_problem(rng, 3), random_architecture(rng, rng.randint(0, 2), capacity=24)
         ragged, space, rate = rng.random() < 0.5, rng.choice(SPACES), rng.choice([None, 0.3, 3.0, 30.0])
+        machine = with_wide_sums(machine) if seed % 3 else machine
         reduction = canonical_problem(original, machine, TILINGS[ragged])
         problem, arch = reduction.problem, reduction.arch
         if brute_force.count_uneven(problem, arch, TILINGS[ragged], MOST_MAPPINGS) >= MOST_MAPPINGS:
@@ -181,7 +182,7 @@ def test_every_mapping_of_small_spaces(seeds: range) -> None:
             assert listed or ragged or steps[0].state.blocks, "perfect arrays are all planned"
             found["plain"] += not steps[0].state.blocks
             found["planned"] += listed and not steps[0].state.blocks
-    assert found["mappings"] > 40
+    assert found["mappings"] > 15
     assert found["planned"] > 0.7 * found["plain"]
 
 
@@ -232,6 +233,7 @@ def test_random_mappings_of_larger_spaces(seeds: range, most_cells: int) -> None
             problem, arch = random_problem(rng, 16), random_architecture(rng)
         problem = Problem("larger", tuple((d, n * rng.randint(1, 3)) for d, n in problem.dims), problem.tensors)
         ragged, rate = rng.random() < 0.7, rng.choice([None, 0.3, 3.0, 30.0])
+        arch = with_wide_sums(arch) if seed % 2 else arch
         context = context_of(problem, arch, TILINGS[ragged], "uneven", rate, most_cells=most_cells, effort=effort)
         lattice = context.bounds.lattice
         coarse += any(len(axis) > n for axis, n in zip(lattice.tiles, lattice.shape, strict=True))
