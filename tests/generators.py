@@ -158,9 +158,7 @@ def with_wide_sums(arch: Architecture, next_to_macs: Keep | None = None) -> Arch
     """
     innermost = arch.memories[-1]
     keeps = innermost.keeps.model_copy(update={"output": next_to_macs or innermost.keeps.output})
-    levels = tuple(
-        level.model_copy(update={"keeps": keeps}) if level is innermost else level for level in arch.levels
-    )
+    levels = tuple(level.model_copy(update={"keeps": keeps}) if level is innermost else level for level in arch.levels)
     return arch.model_copy(update={"partial_sum_bits": 2 * arch.word_bits, "levels": levels})
 
 

@@ -92,7 +92,9 @@ class ExactBranches:
             mapping = answer.mapping
             if mapping is None or known.busy or known.again != question.again or not _holds(room, question.room):
                 continue
-            ratios = {d: whole // n for (d, n), (_, whole) in zip(question.sizes, known.sizes, strict=True) if whole != n}
+            ratios = {
+                d: whole // n for (d, n), (_, whole) in zip(question.sizes, known.sizes, strict=True) if whole != n
+            }
             part = _part_of(question, known, self._sums[question.operation])
             if part is None or not _holds(question.room, mapping.used) or not _move_all(operation, ratios):
                 continue
