@@ -21,6 +21,7 @@ upper_memories.py the memories outside all arrays
 branch.py         what a branch of one operation is asked
 loop_bounds.py    what a part weighs at least, for all trips of its loops at once
 oracle.py         branches answered by the exact search of one operation
+known_branches.py answers, and what follows from them
 tables.py         branches answered by tables, where these are exact:
 table_machine.py  which machines and operations; what they are in tables
 table_form.py     an operation without names: equal ones share tables

@@ -14,6 +14,12 @@ from typing import Protocol
 from ...ir import Loop, Node
 from .weights import Weights
 
+Sizes = tuple[tuple[str, int], ...]
+"""Dimensions of one operation and their elements, as far as one visit goes."""
+
+Homes = tuple[tuple[str, str], ...]
+"""By tensor, the memory that it comes from."""
+
 Room = tuple[tuple[str, str, int], ...]
 """Bits that are left in one instance of a memory: (memory, role or "" for the part that roles share, bits)."""
 
@@ -34,8 +40,8 @@ class BranchQuestion:
     """
 
     operation: str
-    sizes: tuple[tuple[str, int], ...]
-    homes: tuple[tuple[str, str], ...]
+    sizes: Sizes
+    homes: Homes
     room: Room
     again: int = 1
     busy: tuple[tuple[str, float, float], ...] = ()

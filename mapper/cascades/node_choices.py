@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...ir import Operation
-from .branch import Room
+from .branch import Room, Sizes
 from .part_bounds import PartBounds
-from .parts import Busy, Sizes, VisitedPart, less_rooms
+from .parts import Busy, VisitedPart, less_rooms
 from .shared_loops import Loops, inner_sizes, uneven_below
 from .upper_memories import Floats
 from .upper_nodes import Chain, UpperNodes

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from ...arch import Architecture, Memory
 from ...cost_models import ENERGY, LATENCY, Objective, parse_objective
 from ...cost_models.cascades import taken_bits
 from ...cost_models.formula import number_text
-from ...ir import Cascade, Loop, Node, Operation, Problem, plain_rank
+from ...ir import Cascade, Problem
 from ..exact.search import ExactSearch
 from ..exact.surroundings import Surroundings
 from ..means import Means, OutOfMeans
@@ -18,6 +17,7 @@ from ..several import STEP
 from ..space import Space
 from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room
+from .known_branches import KnownBranches
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
 LOWER_SHARE, LOWER_SECONDS = 0.02, 2.0
@@ -40,83 +40,28 @@ class ExactBranches:
     means: Means
     proves: bool = True
     searches: int = 0
-    _known: dict[tuple[BranchQuestion, Weights], list[tuple[Room, BranchAnswer]]] = field(
-        init=False, default_factory=dict
-    )
 
     def __post_init__(self) -> None:
+        self._known = KnownBranches(self.cascade, self.arch)
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
-        self._has_blocks = any(memory.block_bits for memory in self.arch.memories)
-        self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in self.cascade}
-        self._larger: dict[
-            tuple[str, tuple[tuple[str, str], ...], bool, Weights],
-            list[tuple[BranchQuestion, Room, BranchAnswer]],
-        ] = {}
 
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff.
 
         Raises OutOfMeans when time or memory run out first."""
         question = self._relevant(question, weights)
-        found = self._without_search(question, weights, cutoff)
+        found = self._known.answer(question, weights, cutoff)
         if found is not None:
             return found
         answer = self._best(question, weights, cutoff)
-        self._answers(question, weights).append((question.room, answer))
-        self._remember(question, weights, answer)
+        self._known.learn(question, weights, answer)
         return answer
 
-    def _answers(self, question: BranchQuestion, weights: Weights) -> list[tuple[Room, BranchAnswer]]:
-        """What is known of a question, by the room that there was."""
-        return self._known.setdefault((question.roomless(), weights), [])
-
-    def _without_search(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer | None:
-        """The answer, if it is known, or follows from what is known of a larger tile."""
-        known = self._answers(question, weights)
-        found = _that_fits(known, question.room, cutoff)
-        if found is None:
-            smaller = self._with_fewer_steps(question, weights)
-            if smaller is not None:
-                known.append((question.room, smaller))
-                found = _that_fits(known, question.room, cutoff)
-        return found
-
-    def _with_fewer_steps(self, question: BranchQuestion, weights: Weights) -> BranchAnswer | None:
-        """The best mapping of a larger tile with fewer steps, where the tile is smaller along dimensions that move every
-        tensor: no step there finds anything that another one has left. So it costs its part of what the larger one
-        costs, and nothing costs less (`bound`)."""
-        operation = self.cascade.operation(question.operation)
-        if question.busy or self._has_blocks:
-            return None
-        for known, room, answer in self._alike(question, weights):
-            mapping = answer.mapping
-            if mapping is None or known.busy or known.again != question.again or not _holds(room, question.room):
-                continue
-            ratios = {
-                d: whole // n for (d, n), (_, whole) in zip(question.sizes, known.sizes, strict=True) if whole != n
-            }
-            part = _part_of(question, known, self._sums[question.operation])
-            if part is None or not _holds(question.room, mapping.used) or not _move_all(operation, ratios):
-                continue
-            items = _fewer_steps(mapping.items, dict(known.sizes), ratios)
-            if items is not None:
-                fewer = BranchMapping(part * mapping.energy_pj, part * mapping.latency_cycles, mapping.used, items)
-                return BranchAnswer(part * answer.bound, fewer)
-        return None
-
-    def _alike(self, question: BranchQuestion, weights: Weights) -> list[tuple[BranchQuestion, Room, BranchAnswer]]:
-        """What is known of tiles of an operation whose tensors come from the same memories."""
-        return self._larger.setdefault((question.operation, question.homes, question.divides, weights), [])
-
-    def _remember(self, question: BranchQuestion, weights: Weights, answer: BranchAnswer) -> None:
-        """Keep what is known of a tile, for smaller ones."""
-        self._alike(question, weights).append((question, question.room, answer))
-
     def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
-        """What the mapping weighs at least, or the cutoff if that is less: by a search that ends when a part of the time
-        is over."""
+        """What the mapping weighs at least, or the cutoff if that is less: by a search that ends when a part of the
+        time is over."""
         question = self._relevant(question, weights)
-        found = self._without_search(question, weights, cutoff)
+        found = self._known.answer(question, weights, cutoff)
         if found is not None:
             return min(found.bound, cutoff)
         if (question, weights) in self._lowest:
@@ -126,28 +71,17 @@ class ExactBranches:
         means, scale = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS), _scale(weights)
         search = self._solved(question, objective_of(weights), cutoff / scale, means)
         best = scale * search.found[0].value if search.found else cutoff
-        answer = BranchAnswer(best, self._taken(question, search) if search.found else None)
-        if search.out_of_time:
-            answer = BranchAnswer(min(best, scale * search.open_bound))
-            self._lowest[question, weights] = answer.bound
-        else:
-            self._answers(question, weights).append((question.room, answer))
-        self._remember(question, weights, answer)
-        return answer.bound
+        if not search.out_of_time:
+            mapping = self._taken(question, search) if search.found else None
+            self._known.learn(question, weights, BranchAnswer(best, mapping))
+            return best
+        bound = self._lowest[question, weights] = min(best, scale * search.open_bound)
+        self._known.learn(question, weights, BranchAnswer(bound))
+        return bound
 
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
-        """What the mapping weighs at least, by what is known of larger tiles with as much room.
-
-        All visits that one of a larger tile stands for can be done in it, one after the other: its loops around theirs.
-        So each of them costs in the mean no less than its part of the larger one.
-        """
-        question = self._relevant(question, weights)
-        best = 0.0
-        for known, room, answer in self._alike(question, weights):
-            part = _part_of(question, known, self._sums[question.operation])
-            if part is not None and part * answer.bound > best and _holds(room, question.room):
-                best = part * answer.bound
-        return best
+        """What the mapping weighs at least, by what is known of larger tiles with as much room."""
+        return self._known.part_of_larger(self._relevant(question, weights), weights)
 
     def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
         """Mappings that weigh less than the cutoff, of which no other one has as little energy and latency: one after
@@ -176,10 +110,14 @@ class ExactBranches:
         return question.idle() if weights.energy_only and not self.arch.total_leakage_pj_per_cycle else question
 
     def _best(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
+        """The answer by a search: only for what is better than the best mapping that is known for other weights."""
+        known = self._known.mapping(question, weights)
+        if known is not None and known.bound < cutoff:
+            cutoff = known.bound
         mapping = self._mapping(question, objective_of(weights), cutoff / _scale(weights))
-        if mapping is None:
-            return BranchAnswer(cutoff)
-        return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
+        if mapping is not None:
+            return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
+        return known if known is not None and known.bound <= cutoff else BranchAnswer(cutoff)
 
     def _mapping(self, question: BranchQuestion, objective: Objective, ceiling: float) -> BranchMapping | None:
         """The best mapping for an objective; None where all are at the ceiling or above, or nothing fits."""
@@ -240,61 +178,6 @@ def _scale(weights: Weights) -> float:
 
 def _finite(limit: float) -> float | None:
     return limit if limit < math.inf else None
-
-
-def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[str]) -> float | None:
-    """Which part of the visits of a larger tile one visit is; None if it is no part of them, or other things are at the
-    ports."""
-    visits, adding = 1, 1
-    for (dim, size), (_, whole) in zip(question.sizes, larger.sizes, strict=True):
-        if whole % size:
-            return None
-        visits *= whole // size
-        adding *= whole // size if dim in sums else 1
-    if larger.again * adding > question.again or (larger.busy and larger.busy != question.busy):
-        return None
-    return 1 / visits
-
-
-def _move_all(operation: Operation, dims: Iterable[str]) -> bool:
-    """Whether every tensor has a rank of its own for each of some dimensions."""
-    tensors = operation.problem.tensors
-    return all(plain_rank(operation, tensor.name, dim) is not None for dim in dims for tensor in tensors)
-
-
-def _fewer_steps(
-    items: tuple[Loop | Node, ...], sizes: Mapping[str, int], ratios: Mapping[str, int]
-) -> tuple[Loop | Node, ...] | None:
-    """A mapping with fewer steps in time, outer loops first; None if it has not enough, or the last ones do less."""
-    found, left = list(items), dict(ratios)
-    for dim in left:
-        if math.prod(item.trips for item in items if isinstance(item, Loop) and item.dim == dim) != sizes[dim]:
-            return None
-    for place, item in enumerate(items):
-        if isinstance(item, Loop) and not item.is_spatial and left.get(item.dim, 1) > 1:
-            fewer = math.gcd(item.trips, left[item.dim])
-            found[place], left[item.dim] = replace(item, trips=item.trips // fewer), left[item.dim] // fewer
-    if any(ratio > 1 for ratio in left.values()):
-        return None
-    return tuple(item for item in found if not (isinstance(item, Loop) and item.trips == 1))
-
-
-def _that_fits(known: list[tuple[Room, BranchAnswer]], room: Room, cutoff: float) -> BranchAnswer | None:
-    """What is known already: a mapping that was best with more room, and still fits; or that with as much room or more,
-    none weighs less than the cutoff."""
-    for had, answer in known:
-        if answer.mapping is None or answer.bound >= cutoff:
-            if answer.bound >= cutoff and _holds(had, room):
-                return BranchAnswer(answer.bound)
-        elif _holds(had, room) and _holds(room, answer.mapping.used):
-            return answer
-    return None
-
-
-def _holds(room: Room, used: Room) -> bool:
-    """Whether all parts of some room have as many bits as of another."""
-    left = {(memory, role): bits for memory, role, bits in room}
-    return all(bits <= left[memory, role] for memory, role, bits in used if (memory, role) in left)
 
 
 def objective_of(weights: Weights) -> Objective:

@@ -17,15 +17,12 @@ import numpy as np
 from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Operation, Role
 from ..space import Space
-from .branch import BranchSolver
-from .parts import Sizes, VisitedPart, some_of
+from .branch import BranchSolver, Homes, Sizes
+from .parts import VisitedPart, some_of
 from .placing import Placing
 from .upper_memories import Floats, UpperMemories
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from .windowed import Windowed, windowed_dims
-
-Homes = tuple[tuple[str, str], ...]
-"""By tensor, the memory that it comes from."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 from ...ir import Tree
-from .branch import BranchQuestion, Room
+from .branch import BranchQuestion, Homes, Room, Sizes
 from .windowed import Uneven
-
-Sizes = tuple[tuple[str, int], ...]
-"""Dimensions of one operation and their elements, as far as one visit goes."""
 
 Busy = tuple[tuple[str, float, float], ...]
 """Bits that a memory reads and writes, by memory."""
@@ -33,7 +30,7 @@ class VisitedPart:
 
     names: tuple[str, ...]
     sizes: tuple[Sizes, ...]
-    homes: tuple[tuple[str, str], ...]
+    homes: Homes
     again: tuple[int, ...]
     room: tuple[Room, ...]
     busy: tuple[Busy, ...]

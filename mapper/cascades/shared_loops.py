@@ -12,9 +12,10 @@ import numpy as np
 from ...ir import Cascade, Loop, SharedLoop
 from ..means import Means
 from ..tilings import factors
+from .branch import Sizes
 from .loop_bounds import LoopBounds, grid
 from .part_bounds import OwnLeast, PartBounds
-from .parts import Sizes, VisitedPart
+from .parts import VisitedPart
 from .sharing import LoopAbove, SharedDim, shared_dims
 from .tree_constraints import TreeConstraints
 from .upper_memories import Floats

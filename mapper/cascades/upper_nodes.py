@@ -15,7 +15,8 @@ from ...cost_models.cost import Cost, tensor_tile_words
 from ...cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ...cost_models.sets import is_plain
 from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem, Tensor
-from .parts import Busy, Sizes
+from .branch import Sizes
+from .parts import Busy
 
 Loops = tuple[tuple[str, int], ...]
 """Dimension and trips of loops, outermost first."""
