@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...arch import Architecture, Memory
 from ...cost_models import ENERGY, LATENCY, Objective, parse_objective
@@ -59,13 +59,15 @@ class ExactBranches:
 
     def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
         """What the mapping weighs at least, or the cutoff if that is less: by a search that ends when a part of the
-        time is over."""
+        time is over; nothing, when all of it is."""
         question = self._relevant(question, weights)
         found = self._known.answer(question, weights, cutoff)
         if found is not None:
             return min(found.bound, cutoff)
         if (question, weights) in self._lowest:
             return min(self._lowest[question, weights], cutoff)
+        if self.means.expired:
+            return 0.0
         if not self.proves:
             return self.least(question, weights, cutoff).bound
         means, scale = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS), _scale(weights)
@@ -107,6 +109,8 @@ class ExactBranches:
 
     def _relevant(self, question: BranchQuestion, weights: Weights) -> BranchQuestion:
         """The question without what its answer does not depend on."""
+        if self.tiling == "perfect" and not question.divides:
+            question = replace(question, divides=True)
         return question.idle() if weights.energy_only and not self.arch.total_leakage_pj_per_cycle else question
 
     def _best(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:

@@ -27,8 +27,8 @@ Kind = TypeVar("Kind", bound=TreeSearch)
 MOST_ORDERS = 1_000
 """Orders of independent operations that are looked at."""
 
-FIRST_SHARE, FIRST_SECONDS = 0.5, 3.0
-"""Of the time that is left, and at most, for a first tree."""
+FIRST_SHARE, LOOK_SHARE, FIRST_SECONDS = 0.5, 0.35, 3.0
+"""Of the time that is left, and at most, for a first tree: of a search for one weighted sum, and of one of several."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class WeightedSums:
         if not isinstance(self.solver, ExactBranches):
             return None
         self._looked.add(weights)
-        found = self._first_tree(self.tree_search(weights), self._least_known(weights))
+        found = self._first_tree(self.tree_search(weights), self._least_known(weights), LOOK_SHARE)
         corner = None if found is None else self.evaluated(found)
         if corner is not None:
             self.corners.append(corner)
@@ -158,7 +158,7 @@ class WeightedSums:
         self.pruned.update(search.pruned)
         return min(cutoff, bound), search.incumbent or best
 
-    def _first_tree(self, search: TreeSearch, cutoff: float) -> FoundPart | None:
+    def _first_tree(self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
         that come to hand for its branches, with perfect tiles, and first of trees with one split alone: there are fewer
         of them. It leaves less to look at, and is there when time runs out.
@@ -166,7 +166,7 @@ class WeightedSums:
         if not isinstance(self.solver, ExactBranches):
             return None
         solver = self._quick
-        solver.means = self.means.share(FIRST_SHARE).at_most(FIRST_SECONDS)
+        solver.means = self.means.share(share).at_most(FIRST_SECONDS)
         best: FoundPart | None = None
         for flat in (True, False) if len(self.question.cascade.operations) > 2 else (True,):
             first: TreeSearch = self.tree_search(
