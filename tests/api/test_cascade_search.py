@@ -109,6 +109,10 @@ def test_a_mapping_json_is_evaluated_verified_emitted_and_explained() -> None:
     assert "T in GLB from T to O" in told
     assert Path("tree.svg").read_text().startswith("<svg")
     assert "data:image/svg+xml" in Path("tree.html").read_text()
+    apart = run("explain", "chain.yaml", *ON, "--constraint", "T apart")[1]
+    assert "T passes through the outermost memory" in apart
+    assert run("explain", "chain.yaml", *ON, "--fuse", "none")[1] == apart
+    assert "the tree is given" in run("explain", "mapping.json", "--fuse", "none")[1]
     facts = json.loads(run("explain", "chain.yaml", *ON, "--json")[1])
     assert [operation["name"] for operation in facts["operations"]] == ["T", "O"]
 
