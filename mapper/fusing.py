@@ -142,11 +142,13 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     except (InfeasibleError, UndecidedError):
         return answer_alone(with_time_left(question, started))
     if apart.certificate.interrupted:
+        if question.constraints != ANY_TREE:  # it may be none of the trees that are asked for
+            raise KeyboardInterrupt
         return _not_compared(question, apart, apart.certificate.interrupted)
     try:
         answer = answer_alone(with_time_left(question, started))
     except (UndecidedError, KeyboardInterrupt) as error:
-        if question.constraints != ANY_TREE:  # what is not fused may be none of the trees that are asked for
+        if question.constraints != ANY_TREE:
             raise
         answer = _not_compared(question, apart, isinstance(error, KeyboardInterrupt))
     proof = answer.certificate

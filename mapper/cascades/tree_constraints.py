@@ -3,6 +3,7 @@
     T in GLB            intermediate T passes from its producer to its readers in memory GLB
     T not in GLB        it passes in another memory
     T apart             it passes through the outermost memory: these operations are not fused
+    only S, P fused     all that these operations do not pass to each other passes through the outermost memory
     T <= 4 KiB          on chip, no more of it is held at a time, counted as finished words
     T along M           a shared loop over M stands above its passing, so it passes in parts
     T not along M       none does
@@ -26,8 +27,8 @@ from .sharing import SharedDim
 from .upper_memories import UpperMemories
 
 _FORMS = (
-    "'T in GLB', 'T not in GLB', 'T apart', 'T <= 4 KiB', 'T along M', 'T not along M', 'loops over M, N' or "
-    "'no loops over K'"
+    "'T in GLB', 'T not in GLB', 'T apart', 'only S, P fused', 'T <= 4 KiB', 'T along M', 'T not along M', "
+    "'loops over M, N' or 'no loops over K'"
 )
 
 
@@ -112,12 +113,9 @@ def _with_line(known: TreeConstraints, line: str, cascade: Cascade, memories: Up
     if found := re.fullmatch(r"(\S+) (?:apart|in (\S+))", line):
         tensor = _tensor(line, found[1], cascade)
         memory = memories.outermost if found[2] is None else _memory(line, found[2], memories)
-        other = dict(known.homes).get(tensor, memory)
-        if other != memory:
-            raise ConstraintError(
-                f"{tensor} is to pass in {other} and in {memory}", where=line, hint="drop one of them"
-            )
-        return replace(both, homes=(*known.homes, (tensor, memory)))
+        return _at_home(both, line, tensor, memory)
+    if found := re.fullmatch(r"only (.+) fused", line):
+        return _only_fused(both, line, re.split(", ?", found[1]), cascade, memories.outermost)
     if found := re.fullmatch(r"(\S+) not in (\S+)", line):
         tensor, memory = _tensor(line, found[1], cascade), _memory(line, found[2], memories)
         return replace(both, barred=(*known.barred, (tensor, memory)))
@@ -131,6 +129,36 @@ def _with_line(known: TreeConstraints, line: str, cascade: Cascade, memories: Up
         tensor = _tensor(line, found[1], cascade)
         return replace(both, most=(*known.most, (tensor, _bits(line, found[2], memories.arch))))
     raise ConstraintError("cannot be understood as a constraint on trees", where=line, hint=f"write {_FORMS}")
+
+
+def _only_fused(
+    known: TreeConstraints, line: str, names: list[str], cascade: Cascade, outermost: str
+) -> TreeConstraints:
+    """And what some operations do not pass to each other passes through the outermost memory."""
+    fused = {one for name in names for one in _operations(line, name, cascade)}
+    for tensor in cascade.intermediates:
+        users = {cascade.producers[tensor].name, *(reader.name for reader in cascade.consumers[tensor])}
+        if not users <= fused:
+            known = _at_home(known, line, tensor, outermost)
+    return known
+
+
+def _at_home(known: TreeConstraints, line: str, tensor: str, memory: str) -> TreeConstraints:
+    """And an intermediate passes in a memory."""
+    other = dict(known.homes).get(tensor, memory)
+    if other != memory:
+        raise ConstraintError(f"{tensor} is to pass in {other} and in {memory}", where=line, hint="drop one of them")
+    return replace(known, homes=(*known.homes, (tensor, memory)))
+
+
+def _operations(line: str, name: str, cascade: Cascade) -> list[str]:
+    """The operation of a name, or those that a layer of that name consists of, as softmax of softmax.max."""
+    known = [operation.name for operation in cascade]
+    found = [one for one in known if one == name or one.startswith(f"{name}.")]
+    if not found:
+        hint = did_you_mean(name, known)
+        raise ConstraintError(f"{name} is no operation of {cascade.name}", where=line, hint=hint)
+    return found
 
 
 def _tensor(line: str, name: str, cascade: Cascade) -> str:

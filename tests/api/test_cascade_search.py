@@ -202,6 +202,12 @@ def test_a_shared_loop_is_asked_for_and_barred(
     assert not apart.answer.is_fused
 
 
+def test_operations_that_may_fuse_are_named(chain: tw.Cascade) -> None:
+    every = tw.search(chain, F2, "energy", "perfect", constraints="only T, O fused")
+    assert every.answer.is_fused
+    assert not tw.search(chain, F2, "energy", "perfect", constraints="only O fused").answer.is_fused
+
+
 @pytest.mark.usefixtures("folder")
 def test_the_best_few_are_fused_in_different_ways() -> None:
     code, page = run("search", "chain.yaml", *ON, "--top", "2", "--out", "few")
@@ -243,6 +249,11 @@ def test_bounds_and_spaces() -> None:
         (["search", "chain.yaml", *ON, "--constraint", "T in RF"], "RF is no memory outside all arrays"),
         (["search", "chain.yaml", *ON, "--constraint", "no loops over Z"], "Z is no dimension of chain"),
         (["search", "chain.yaml", *ON, "--constraint", "T <= 3 parsecs"], "T <= 3 parsecs: "),
+        (["search", "chain.yaml", *ON, "--constraint", "only T, X fused"], "X is no operation of chain"),
+        (
+            ["search", "chain.yaml", *ON, "--constraint", "T in GLB", "--constraint", "only O fused"],
+            "only O fused: T is to pass in GLB and in DRAM",
+        ),
         (["search", "chain.yaml", *ON, "--constraint", "T along K"], "T along K: K is no dimension of T"),
         (
             ["search", "chain.yaml", *ON, "--fuse", "none", "--constraint", "T in GLB"],
