@@ -20,7 +20,7 @@ from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room
 from .known_branches import KnownBranches
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
-LOWER_SHARE, LOWER_SECONDS = 0.02, 2.0
+LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 """Of the time that is left, and at most, for what a whole operation costs at least."""
 
 

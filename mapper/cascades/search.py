@@ -104,18 +104,31 @@ class CascadeSearch(WeightedSums):
             if alone is not None:
                 self.solve(alone)
                 return
+        fast = self._look_along_front()
         self.bounds.append((LATENCY_ALONE, self.least_of(LATENCY_ALONE)))
         least = self._solve_within(ENERGY_SHARE, ENERGY_ALONE)
         if least is None or not self._matters(least.energy, 0.0):
             self._end()
             return
-        fast = Weights(1.0, FAST * least.energy / max(least.latency, 1.0))
-        fastest = self._solve_within(FAST_SHARE, fast)
+        fastest = self._solve_within(FAST_SHARE, fast or _fast(least))
         if fastest is not None:
             self._between(least, fastest)
         self._end()
         if fastest is not None and not self._is_on_hull:
             self._above_hull(fastest)
+
+    def _look_along_front(self) -> Weights | None:
+        """Good mappings at the ends of the front, and between them, before anything is proven; the weights that stand
+        for the fastest one, if any mapping is known."""
+        least = self.look(ENERGY_ALONE)
+        if least is None:
+            return None
+        fast = _fast(least)
+        fastest = self.look(fast) or least
+        between = weights_between((least.energy, least.latency), (fastest.energy, fastest.latency))
+        if between is not None:
+            self.look(between)
+        return fast
 
     def _solve_within(self, share: float, weights: Weights) -> Corner | None:
         """The least of one weighted sum; or, where a part of the time does not do, the best that is known by then."""
@@ -275,6 +288,11 @@ class CascadeSearch(WeightedSums):
             where=self.question.cascade.name,
             hint="raise the time limit or the memory limit",
         )
+
+
+def _fast(corner: Corner) -> Weights:
+    """The weighted sum that is least for the fastest mapping."""
+    return Weights(1.0, FAST * corner.energy / max(corner.latency, 1.0))
 
 
 def search_cascade(question: CascadeQuestion) -> CascadeAnswer:

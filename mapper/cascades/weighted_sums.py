@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 from ...cost_models.cascades import FusedCost, evaluate_tree
@@ -26,7 +27,7 @@ Kind = TypeVar("Kind", bound=TreeSearch)
 MOST_ORDERS = 1_000
 """Orders of independent operations that are looked at."""
 
-FIRST_SHARE, FIRST_SECONDS = 0.25, 3.0
+FIRST_SHARE, FIRST_SECONDS = 0.5, 3.0
 """Of the time that is left, and at most, for a first tree."""
 
 
@@ -62,6 +63,7 @@ class WeightedSums:
     def __post_init__(self) -> None:
         self.memories = UpperMemories(self.question.arch)
         self.solver = self._solver()
+        self._looked: set[Weights] = set()
 
     def _solver(self) -> TableBranches | ExactBranches:
         """Tables where they are exact, else a search for every question."""
@@ -90,12 +92,8 @@ class WeightedSums:
 
     def solve(self, weights: Weights) -> Corner | None:
         """The least of one weighted sum."""
-        if not self.corners and self.question.fuse != "none":
-            apart = self._apart(weights)
-            corner = None if apart is None else self.evaluated(apart)
-            if corner is not None:
-                self.corners.append(corner)
-        known = min((weights.of(c.energy, c.latency) for c in self.corners), default=math.inf)
+        self._fall_back(weights)
+        known = self._least_known(weights)
         bound, found = self._least(weights, known)
         self.bounds.append((weights, min(bound, known)))
         if found is not None:
@@ -109,6 +107,29 @@ class WeightedSums:
             raise OutOfMeans
         return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
 
+    def look(self, weights: Weights) -> Corner | None:
+        """A good mapping for one weighted sum, soon and without a proof; None where no quick way is known."""
+        self._fall_back(weights)
+        if not isinstance(self.solver, ExactBranches):
+            return None
+        self._looked.add(weights)
+        found = self._first_tree(self.tree_search(weights), self._least_known(weights))
+        corner = None if found is None else self.evaluated(found)
+        if corner is not None:
+            self.corners.append(corner)
+        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+
+    def _least_known(self, weights: Weights) -> float:
+        return min((weights.of(c.energy, c.latency) for c in self.corners), default=math.inf)
+
+    def _fall_back(self, weights: Weights) -> None:
+        """Know some mapping, where any fits."""
+        if not self.corners and self.question.fuse != "none":
+            apart = self._apart(weights)
+            corner = None if apart is None else self.evaluated(apart)
+            if corner is not None:
+                self.corners.append(corner)
+
     def _apart(self, weights: Weights) -> FoundPart | None:
         """A tree with nothing fused, to fall back on: the best one where that takes no time."""
         if isinstance(self.solver, ExactBranches):
@@ -120,7 +141,7 @@ class WeightedSums:
     ) -> tuple[float, FoundPart | None]:
         """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
         search: TreeSearch = self.tree_search(weights, wide_sums, fuse)
-        best = self._first_tree(search, cutoff)
+        best = None if weights in self._looked else self._first_tree(search, cutoff)
         if best is not None:
             cutoff = weights.of(best.energy_pj, best.latency_cycles)
         bound, done = math.inf, 0
@@ -144,10 +165,8 @@ class WeightedSums:
         What it learns of parts and branches stays its own: these are no proven answers."""
         if not isinstance(self.solver, ExactBranches):
             return None
-        means = self.means.share(FIRST_SHARE).at_most(FIRST_SECONDS)
-        solver = ExactBranches(
-            self.question.cascade, self.question.arch, self.question.space, "perfect", means, proves=False
-        )
+        solver = self._quick
+        solver.means = self.means.share(FIRST_SHARE).at_most(FIRST_SECONDS)
         best: FoundPart | None = None
         for flat in (True, False) if len(self.question.cascade.operations) > 2 else (True,):
             first: TreeSearch = self.tree_search(
@@ -161,6 +180,12 @@ class WeightedSums:
                 best = first.incumbent or best
                 break
         return best if best is not None and self.evaluated(best) is not None else None
+
+    @cached_property
+    def _quick(self) -> ExactBranches:
+        """The first mappings that come to hand, for branches of first trees."""
+        question = self.question
+        return ExactBranches(question.cascade, question.arch, question.space, "perfect", self.means, proves=False)
 
     def tree_search(
         self,

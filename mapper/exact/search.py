@@ -132,7 +132,7 @@ class ExactSearch:
         try:
             self._start_from_smaller_space()
             exploring = self._prepared()
-            if len(self.found) < self.count:
+            if len(self.found) < self.count and not (proof and self.ceiling < math.inf):
                 exploring.dive_first()
             if proof:
                 self._explore(exploring)
