@@ -79,7 +79,8 @@ def constrained(question: CascadeQuestion, constraints: object) -> CascadeQuesti
 
     lines = [constraints] if isinstance(constraints, str) else checks.items(constraints or (), "constraints", "a list")
     known = [checks.text(line, "constraints", "a line such as 'T in GLB'") for line in lines]
-    return replace(question, constraints=read_tree_constraints(known, question.cascade, question.arch))
+    found = read_tree_constraints(known, question.cascade, question.arch, question.fuse)
+    return replace(question, constraints=found)
 
 
 def as_problem(problem: Problem | str) -> Problem:

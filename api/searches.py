@@ -19,7 +19,7 @@ from .arguments import (
     question_of,
     tiling_or_default,
 )
-from .cost_models import EDP, ENERGY, ObjectiveLike
+from .cost_models import EDP, ENERGY, Objective, ObjectiveLike
 from .inputs import checks
 from .ir import Cascade, Problem, TilewrightError
 from .mapper.means import DEFAULT_MEMORY_LIMIT
@@ -125,6 +125,21 @@ def search(
     return search_stored(question, store, warn).result
 
 
+@overload
+def search_top(
+    problem: Cascade,
+    arch: ArchitectureLike,
+    count: int,
+    objective: ObjectiveLike = "edp",
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    constraints: str | Sequence[str] | None = None,
+    time_limit: float | None = None,
+    *,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    fuse: Fuse = "all",
+) -> list[CascadeResult]: ...
+@overload
 def search_top(
     problem: Problem | str,
     arch: ArchitectureLike,
@@ -136,26 +151,59 @@ def search_top(
     time_limit: float | None = None,
     *,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-) -> list[SearchResult]:
+) -> list[SearchResult]: ...
+def search_top(
+    problem: Problem | Cascade | str,
+    arch: ArchitectureLike,
+    count: int,
+    objective: ObjectiveLike = "edp",
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    constraints: ConstraintsLike = None,
+    time_limit: float | None = None,
+    *,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    fuse: Fuse = "all",
+) -> list[SearchResult] | list[CascadeResult]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof; arguments as those
     of `search`. Fewer where there are no more.
+
+    Of a cascade, the best trees that are fused in different ways: an intermediate passes in another memory, or in parts
+    that are cut along other dimensions. The time limit is for all of them.
 
     Raises TilewrightError as `search` does, for a count below 1, and for a lexicographic objective.
     """
     kind, limits = tiling_or_default(tiling), limits_of(time_limit, memory_limit)
+    if isinstance(problem, Cascade):
+        every_tree = cascade_question_of(problem, arch, objective, tiling, space, fuse, limits)
+        return best_fusings(constrained(every_tree, constraints), count)
+    if fuse != "all":
+        raise TilewrightError("one layer has nothing to fuse", where="fuse", hint="give a cascade: tw.cascade([...])")
     return best_few(question_of(problem, arch, objective, kind, space, constraints, limits), count)
+
+
+def best_fusings(question: CascadeQuestion, count: int) -> list[CascadeResult]:
+    """As `search_top`, of a question about a cascade."""
+    from .cascade_results import CascadeResult
+    from .mapper.fusings import answer_fusings
+
+    number = _number_of_few(question.objective, count)
+    return [CascadeResult.of(question.cascade, question.arch, one) for one in answer_fusings(question, number)]
 
 
 def best_few(question: Question, count: int) -> list[SearchResult]:
     """As `search_top`, of a question."""
-    number = checks.whole(count, "the number of mappings")
-    if question.objective.is_lexicographic:
-        hint, where = (
-            'give one value, such as "latency", or ask for the Pareto front',
-            f"objective {question.objective}",
-        )
-        raise TilewrightError("the best few need one value each", where=where, hint=hint)
+    number = _number_of_few(question.objective, count)
     return [SearchResult.of(question, answer) for answer in search_best(question, number)]
+
+
+def _number_of_few(objective: Objective, count: int) -> int:
+    """How many mappings are asked for; both checked."""
+    number = checks.whole(count, "the number of mappings")
+    if objective.is_lexicographic:
+        hint = 'give one value, such as "latency", or ask for the Pareto front'
+        raise TilewrightError("the best few need one value each", where=f"objective {objective}", hint=hint)
+    return number
 
 
 @overload

@@ -3,6 +3,7 @@
 exact/           the exact search; `exact/search.py` describes the algorithm
 cascades/        the exact search over trees of several operations
 fusing.py        the best tree beside the best one with nothing fused
+fusings.py       the best few trees that are fused in different ways
 fusing_reasons.py why fusing wins nothing
 fused_slope.py   the least traffic of a cascade to one buffer, against its size
 cpsat/           the same space as a model that knows nothing of the search

@@ -7,13 +7,17 @@ answer depends on. Names of operations and tensors are part of it, since trees a
 from __future__ import annotations
 
 import hashlib
+import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..arch import Architecture, Memory
+from ..arch.units import size_text
 from ..cost_models import ENERGY, Capped
 from ..cost_models.cascades import FusedCost
+from ..cost_models.cost import capacity_parts
 from ..ir import Cascade, FusedMapping, InfeasibleError, UndecidedError
 from .cascades import CascadeAnswer, CascadeQuestion, Fuse, search_cascade, search_cascade_front
 from .cascades.tree_constraints import ANY_TREE, read_tree_constraints
@@ -129,20 +133,22 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     UndecidedError when time or memory run out before anything is found; TilewrightError for what cannot be searched.
     """
     if question.fuse == "none" or not question.cascade.intermediates:
-        return _searched(question)
+        return answer_alone(question)
     started = time.perf_counter()
     limit = question.limits.time_s
     limits = replace(question.limits, time_s=None if limit is None else limit / 2)
     try:
-        apart = _searched(replace(question, fuse="none", limits=limits, constraints=ANY_TREE))
+        apart = answer_alone(replace(question, fuse="none", limits=limits, constraints=ANY_TREE))
     except (InfeasibleError, UndecidedError):
-        return _searched(with_time_left(question, started))
+        return answer_alone(with_time_left(question, started))
     if apart.certificate.interrupted:
+        if question.constraints != ANY_TREE:  # it may be none of the trees that are asked for
+            raise KeyboardInterrupt
         return _not_compared(question, apart, apart.certificate.interrupted)
     try:
-        answer = _searched(with_time_left(question, started))
+        answer = answer_alone(with_time_left(question, started))
     except (UndecidedError, KeyboardInterrupt) as error:
-        if question.constraints != ANY_TREE:  # what is not fused may be none of the trees that are asked for
+        if question.constraints != ANY_TREE:
             raise
         answer = _not_compared(question, apart, isinstance(error, KeyboardInterrupt))
     proof = answer.certificate
@@ -172,16 +178,25 @@ def answer_front(question: CascadeQuestion) -> list[FusedAnswer]:
         raise
 
 
-def _searched(question: CascadeQuestion) -> FusedAnswer:
+def answer_alone(question: CascadeQuestion) -> FusedAnswer:
+    """The best tree, with nothing to compare it with.
+
+    Raises TilewrightError as `answer_cascade` does.
+    """
     if question.objective.is_lexicographic:
-        return search_in_turn(question, _searched)
+        return search_in_turn(question, answer_alone)
     try:
-        return _of(question, search_cascade(question))
+        return answer_undiagnosed(question)
     except InfeasibleError:
         _check_constraints(question)
         if not isinstance(question.objective, Capped):
             _diagnose(question)
         raise
+
+
+def answer_undiagnosed(question: CascadeQuestion) -> FusedAnswer:
+    """As `answer_alone`, of an objective that is one value; an InfeasibleError does not say why."""
+    return _of(question, search_cascade(question))
 
 
 def _check_constraints(question: CascadeQuestion) -> None:
@@ -196,11 +211,23 @@ def _check_constraints(question: CascadeQuestion) -> None:
         fewer = tuple(one for one in kept if one != line)
         if not _has_mapping(free, fewer):
             kept = fewer
+    todo = "drop one of them" if len(kept) > 1 else "without it there are trees"
     raise InfeasibleError(
         f"no tree satisfies {' and '.join(repr(line) for line in kept)}",
         where=question.cascade.name,
-        hint="drop one of them" if len(kept) > 1 else "without it there are trees",
+        hint="; ".join([*_without_room(question, kept), todo]),
     )
+
+
+def _without_room(question: CascadeQuestion, lines: tuple[str, ...]) -> Iterator[str]:
+    """Intermediates that some constraints want in a memory that has no room for them whole, with both sizes."""
+    cascade, arch = question.cascade, question.arch
+    memories = {memory.name: memory for memory in memories_outside(arch)}
+    for tensor, memory in read_tree_constraints(lines, cascade, arch).homes:
+        bits = math.prod(cascade.extents(tensor)) * arch.width_bits(cascade.producers[tensor].output)
+        parts = [part.bits for part in capacity_parts(memories[memory])]
+        if parts and bits > max(parts):
+            yield f"{tensor} takes {size_text(bits)} as a whole, {memory} has {size_text(max(parts))}"
 
 
 def _has_mapping(question: CascadeQuestion, lines: tuple[str, ...]) -> bool:

@@ -17,6 +17,7 @@ from ..ir import FusedMapping
 from ..mapper.certificate import Certificate
 from ..mapper.fusing import ALONG_WINDOWS, FusedAnswer, on_chip, outer_words
 from ..mapper.fusing_reasons import Reason
+from ..mapper.fusings import fusing_of
 from .cascade_page import cascade_rows
 from .text import architecture_rows, columns, exact, pairs, section, wrapped
 from .tree import tree_lines
@@ -67,18 +68,43 @@ def _sections(fused: FusedMapping, arch: Architecture, cost: FusedCost) -> list[
 
 def front_page(answers: Sequence[FusedAnswer], arch: Architecture, out: object | None = None) -> Group:
     """A line for each mapping of the front, and where its files are."""
+    told = "The front: no mapping of the space costs as little energy and latency as one of these, but they themselves."
+    if not all(answer.certificate.proven for answer in answers):
+        told = "Not all of the front is proven: a gap is how much faster a mapping of as little energy could be."
+    return _several_page(answers, arch, told, (), out)
+
+
+def best_few_page(answers: Sequence[FusedAnswer], arch: Architecture, out: object | None = None) -> Group:
+    """A line for each of the best trees that are fused in different ways, how they are, and where their files are."""
+    told = (
+        f"By {answers[0].certificate.objective}, the best trees that are fused in different ways: of each way the best."
+    )
+    if not all(answer.certificate.proven for answer in answers):
+        told += " A gap is how much better a tree could be that is fused otherwise than those before."
+    rows = [
+        (str(number), "; ".join(str(passing) for passing in fusing_of(answer.mapping)) or "nothing to fuse")
+        for number, answer in enumerate(answers, 1)
+    ]
+    return _several_page(answers, arch, told, [section("How intermediates pass", pairs(rows))], out)
+
+
+def _several_page(
+    answers: Sequence[FusedAnswer],
+    arch: Architecture,
+    told: str,
+    more: Iterable[RenderableType],
+    out: object | None,
+) -> Group:
     table = columns(["#"], ["energy", "cycles", "EDP (pJ x cycles)", "utilization", "proof"])
     for number, answer in enumerate(answers, 1):
         cost, proof = answer.cost, answer.certificate
         verdict = "proven" if proof.proven else f"gap {percent(proof.gap, 1)}"
         figures = energy(cost.energy_pj), count(cost.latency_cycles), significant(cost.edp, 6)
         table.add_row(str(number), *figures, percent(cost.utilization, 1), verdict)
-    told = "The front: no mapping of the space costs as little energy and latency as one of these, but they themselves."
-    if not all(answer.certificate.proven for answer in answers):
-        told = "Not all of the front is proven: a gap is how much faster a mapping of as little energy could be."
     parts: list[RenderableType] = [
         pairs([*cascade_rows(answers[0].mapping.cascade), *architecture_rows(arch)]),
         section("Mappings", Group(table, Text(""), Text(told))),
+        *more,
     ]
     if out is not None:
         parts.append(section("Files", f"{out}/1 to {out}/{len(answers)}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from ..ir import TilewrightError
 from .cascades import FusedToShow, cascade_named, fused_named
@@ -15,6 +15,7 @@ from .terminal import noting_interrupts, say, show_document, show_line, show_pag
 
 if TYPE_CHECKING:
     from ..cascade_results import CascadeResult
+    from ..mapper.cascades import Fuse
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class TreeQuestion:
     objective: str | None
     tiling: str | None
     space: str | None
+    fuse: str
+    constraint: tuple[str, ...]
     time_limit: float
     memory_limit: str
     store: Path | None
@@ -91,7 +94,7 @@ def write_explanation(explanation: Pictured, written: Written) -> None:
 def _searched(
     source: MappingSource, op: list[str] | None, arch: str | None, set_fields: list[str] | None, asked: TreeQuestion
 ) -> CascadeResult:
-    from ..arguments import cascade_question_of, limits_of
+    from ..arguments import cascade_question_of, constrained, limits_of
     from ..cascade_results import CascadeResult
     from ..mapper.fusing import answer_cascade
     from ..stored import cascade_stored
@@ -101,7 +104,9 @@ def _searched(
     cascade, machine = cascade_named(source.given, op), architecture_named(arch, set_fields)
     tiling, space = tiling_and_space(asked.tiling, asked.space or "even")
     limits = limits_of(asked.time_limit, asked.memory_limit)
-    question = cascade_question_of(cascade, machine, asked.objective or "edp", tiling, space, "all", limits)
+    fuse = cast("Fuse", asked.fuse)
+    every_tree = cascade_question_of(cascade, machine, asked.objective or "edp", tiling, space, fuse, limits)
+    question = constrained(every_tree, asked.constraint)
     what = f"searching the best mapping of {cascade.name} on {machine.name}"
     with noting_interrupts(), status(what):
         if asked.no_cache:

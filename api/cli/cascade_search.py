@@ -30,6 +30,7 @@ class CascadeOptions:
     tiling: str | None
     space: str
     fuse: str
+    top: int | None
     pareto: str | None
     time_limit: float | None
     memory_limit: str
@@ -49,7 +50,7 @@ def search_cascade_named(
     from ..forms import check_knows_trees
     from ..results import prepare_folder
 
-    refuse_of_cascades(context, "strategy", "seed", "top", "dataflow", "constraints")
+    refuse_of_cascades(context, "strategy", "seed", "dataflow", "constraints")
     if options.form is not None:
         check_knows_trees(options.form)
     if options.pareto is not None:
@@ -59,15 +60,16 @@ def search_cascade_named(
     wanted = "edp" if options.pareto is not None else options.objective
     every_tree = cascade_question_of(cascade, machine, wanted, tiling, space, cast("Fuse", options.fuse), limits)
     question = constrained(every_tree, options.constraint)
+    is_several = options.top is not None or options.pareto is not None
     if options.out is not None:
         prepare_folder(options.out)
     what = f"searching the best mapping of {cascade.name} on {machine.name}"
     with noting_interrupts() as interrupts, status(what):
-        results, origin = _front(question) if options.pareto is not None else _best(question, options)
+        results, origin = _several(question, options) if is_several else _best(question, options)
     if interrupts:
         say("interrupted: this is the best found so far; the same command searches to the end")
-    if options.pareto is not None:
-        _show_front(results, options)
+    if is_several:
+        _show_several(results, options)
     else:
         _show(results[0], question, options, origin)
     for result in results if options.verify else ():
@@ -84,10 +86,11 @@ def refuse_of_cascades(context: typer.Context, *options: str) -> None:
         raise TilewrightError(error.message, where=error.where, hint="leave it out, or give a single layer") from None
 
 
-def _front(question: CascadeQuestion) -> tuple[list[CascadeResult], str]:
-    from ..searches import cascade_front
+def _several(question: CascadeQuestion, options: CascadeOptions) -> tuple[list[CascadeResult], str]:
+    """The best few, or the front."""
+    from ..searches import best_fusings, cascade_front
 
-    return cascade_front(question), ""
+    return cascade_front(question) if options.top is None else best_fusings(question, options.top), ""
 
 
 def _best(question: CascadeQuestion, options: CascadeOptions) -> tuple[list[CascadeResult], str]:
@@ -123,9 +126,9 @@ def _show(result: CascadeResult, question: CascadeQuestion, options: CascadeOpti
     show_page(fused_result_page(result.answer, result.arch, files, origin, reason))
 
 
-def _show_front(results: Sequence[CascadeResult], options: CascadeOptions) -> None:
+def _show_several(results: Sequence[CascadeResult], options: CascadeOptions) -> None:
     """One line for each result, or one document for each as a JSON list; files go to folders 1, 2, ... of `out`."""
-    from ..report.fused_page import front_page
+    from ..report.fused_page import best_few_page, front_page
 
     for number, result in enumerate(results, 1):
         _saved(result, options.out and options.out / str(number))
@@ -133,7 +136,8 @@ def _show_front(results: Sequence[CascadeResult], options: CascadeOptions) -> No
         documents = ",\n".join(result.emit("json").rstrip() for result in results)
         show_document(f"[\n{documents}\n]")
     else:
-        show_page(front_page([result.answer for result in results], results[0].arch, options.out))
+        page = front_page if options.top is None else best_few_page
+        show_page(page([result.answer for result in results], results[0].arch, options.out))
 
 
 def _saved(result: CascadeResult, out: Path | None) -> tuple[Path, ...]:

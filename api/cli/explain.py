@@ -21,6 +21,7 @@ from .options import (
     ConvOption,
     DataflowOption,
     EinsumOption,
+    FuseOption,
     GemmOption,
     MemoryLimitOption,
     NoCacheOption,
@@ -65,6 +66,7 @@ def explain(
     einsum: EinsumOption = None,
     op: OpOption = None,
     tree: TreeOption = None,
+    fuse: FuseOption = "all",
     set_fields: SetOption = None,
     objective: Annotated[
         str | None,
@@ -111,10 +113,14 @@ def explain(
     work = layer if mapping is None else mapping
     if op or tree or (source is not None and source.is_fused) or (einsum is None and _is_cascade(work)):
         named = read_source(work or "") if source is None else source
-        refuse_of_cascades(context, "dataflow", "constraints", "constraint", "conv", "gemm", "einsum")
-        asked = TreeQuestion(objective, tiling, space, time_limit, memory_limit, store, no_cache)
+        refuse_of_cascades(context, "dataflow", "constraints", "conv", "gemm", "einsum")
+        if tree is not None or named.is_fused:
+            refuse_given(context, "it is for searches, and the tree is given", "constraint", "fuse")
+        lines = tuple(constraint or ())
+        asked = TreeQuestion(objective, tiling, space, fuse, lines, time_limit, memory_limit, store, no_cache)
         explain_cascade(named, op, tree, arch, set_fields, asked, Written(svg, html, as_json))
         return
+    refuse_given(context, "one layer has nothing to fuse", "fuse")
     if mapping is not None and no_changes:
         why = "it is for searches, and with --no-changes there is none"
         rules = ("dataflow", "constraints", "constraint", "time_limit", "memory_limit")

@@ -76,7 +76,10 @@ def search(
         int | None, typer.Option(metavar="NUMBER", help="Of the strategies that draw lots; 0, if not given.")
     ] = None,
     top: Annotated[
-        int | None, typer.Option(metavar="N", help="The N best mappings that differ in energy or latency.")
+        int | None,
+        typer.Option(
+            metavar="N", help="The N best mappings that differ in energy or latency; of a cascade, in how it is fused."
+        ),
     ] = None,
     pareto: Annotated[
         str | None,
@@ -140,7 +143,7 @@ def search(
             no_cache,
             tuple(constraint or ()),
         )
-        options = CascadeOptions(objective, tiling, space, fuse, pareto, *limits_given)
+        options = CascadeOptions(objective, tiling, space, fuse, top, pareto, *limits_given)
         search_cascade_named(
             context, cascade_named(layer, op, dim, widths), architecture_named(arch, set_fields), options
         )

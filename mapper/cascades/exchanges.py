@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from ...cost_models.cascades import reads_all, words_exchanged
 from ...ir import Cascade, Operation
 from .branch import Room
-from .parts import VisitedPart, less_room
+from .parts import VisitedPart, less_room, stepped_dims
 from .placing import Placing
 from .tree_constraints import TreeConstraints
 from .upper_memories import UpperMemories
@@ -50,8 +51,9 @@ class Exchanges:
                 for memory in self.memories.upper
                 if self._may_exchange(memory.name, operation, readers)
             }
-            allowed = self.constraints.allow_exchange
-            options.append([(tensor, m, room) for m, room in rooms.items() if allowed(tensor, m, _most_bits(room))])
+            stepped = stepped_dims(operation, inside.sizes[place])
+            allowed = partial(self.constraints.allow_exchange, tensor, stepped=stepped)
+            options.append([(tensor, m, room) for m, room in rooms.items() if allowed(m, _most_bits(room))])
         for chosen in itertools.product(*options):
             yield (*live, *chosen)
 

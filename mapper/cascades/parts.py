@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from ...ir import Tree
+from ...ir import Operation, Tree
 from .branch import BranchQuestion, Homes, Room, Sizes
 from .windowed import Uneven
 
@@ -92,6 +92,12 @@ def some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
         uneven=part.uneven[used],
         alone=part.alone & set(part.names[used]),
     )
+
+
+def stepped_dims(operation: Operation, sizes: Sizes) -> set[str]:
+    """The dimensions of an operation that loops outside a visit of some sizes step over."""
+    whole = operation.problem.sizes
+    return {dim for dim, size in sizes if size < whole[dim]}
 
 
 def less_rooms(room: tuple[Room, ...], taken: tuple[Room, ...]) -> tuple[Room, ...] | None:

@@ -1,8 +1,12 @@
 """What users ask of the trees of a cascade, one line for each:
 
     T in GLB            intermediate T passes from its producer to its readers in memory GLB
+    T not in GLB        it passes in another memory
     T apart             it passes through the outermost memory: these operations are not fused
+    only S, P fused     all that these operations do not pass to each other passes through the outermost memory
     T <= 4 KiB          on chip, no more of it is held at a time, counted as finished words
+    T along M           a shared loop over M stands above its passing, so it passes in parts
+    T not along M       none does
     loops over M, N     shared loops step over these dimensions alone
     no loops over K     no shared loop steps over these
 
@@ -12,7 +16,7 @@ Lines hold together. A dimension is named as in any of the operations; where the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -22,7 +26,10 @@ from ...ir import ArchitectureError, Cascade, ConstraintError, Operation, did_yo
 from .sharing import SharedDim
 from .upper_memories import UpperMemories
 
-_FORMS = "'T in GLB', 'T apart', 'T <= 4 KiB', 'loops over M, N' or 'no loops over K'"
+_FORMS = (
+    "'T in GLB', 'T not in GLB', 'T apart', 'only S, P fused', 'T <= 4 KiB', 'T along M', 'T not along M', "
+    "'loops over M, N' or 'no loops over K'"
+)
 
 
 @dataclass(frozen=True)
@@ -31,21 +38,34 @@ class TreeConstraints:
 
     lines    in words, as they were written
     homes    by intermediate, the memory in which it passes
+    barred   (intermediate, memory) in which it does not
     most     by intermediate, bits on chip at a time
+    along    (intermediate, dimension of its producer) of shared loops that stand above its passing
+    across   the same, of those that do not
     only     dimensions that shared loops step over; None: any
     without  dimensions that none steps over
     """
 
     lines: tuple[str, ...] = ()
     homes: tuple[tuple[str, str], ...] = ()
+    barred: tuple[tuple[str, str], ...] = ()
     most: tuple[tuple[str, int], ...] = ()
+    along: tuple[tuple[str, str], ...] = ()
+    across: tuple[tuple[str, str], ...] = ()
     only: frozenset[str] | None = None
     without: frozenset[str] = frozenset()
 
-    def allow_exchange(self, tensor: str, memory: str, bits: int) -> bool:
-        """Whether an intermediate may pass in a memory, of which it takes some bits; 0 in the outermost one."""
-        limits = [most for name, most in self.most if name == tensor]
-        return dict(self.homes).get(tensor, memory) == memory and all(bits <= most for most in limits)
+    def allow_exchange(self, tensor: str, memory: str, bits: int, stepped: Set[str]) -> bool:
+        """Whether an intermediate may pass in a memory, of which it takes some bits; 0 in the outermost one.
+
+        stepped  dimensions of its producer that shared loops above step over
+        """
+        if dict(self.homes).get(tensor, memory) != memory or (tensor, memory) in self.barred:
+            return False
+        if any(bits > most for name, most in self.most if name == tensor):
+            return False
+        asked = all(dim in stepped for name, dim in self.along if name == tensor)
+        return asked and not any(dim in stepped for name, dim in self.across if name == tensor)
 
     def allow_loop(self, dim: SharedDim) -> bool:
         """Whether a shared loop may step over a dimension."""
@@ -57,16 +77,30 @@ ANY_TREE: Final = TreeConstraints()
 """No constraints."""
 
 
-def read_tree_constraints(lines: Iterable[str], cascade: Cascade, arch: Architecture) -> TreeConstraints:
+def read_tree_constraints(
+    lines: Iterable[str], cascade: Cascade, arch: Architecture, fuse: str = "all"
+) -> TreeConstraints:
     """The constraints that some lines state.
 
+    fuse  what is asked of all trees, as in `CascadeQuestion`
+
     Raises ConstraintError for a line that cannot be understood, names something else than a cascade or a machine has,
-    or contradicts another one.
+    contradicts another one, or asks for fusing that `fuse` leaves out.
     """
-    found = TreeConstraints()
-    for line in lines:
-        found = _with_line(found, " ".join(line.split()), cascade, UpperMemories(arch))
+    found, memories = TreeConstraints(), UpperMemories(arch)
+    for line in (" ".join(line.split()) for line in lines):
+        before, found = found, _with_line(found, line, cascade, memories)
+        passes_on_chip = any(memory != memories.outermost for _, memory in found.homes)
+        if fuse == "none" and passes_on_chip:
+            raise _left_out(line, fuse, f"every intermediate passes through {memories.outermost}")
+        if fuse in ("none", "whole") and found.along != before.along:
+            raise _left_out(line, fuse, "no loop is shared")
     return found
+
+
+def _left_out(line: str, fuse: str, why: str) -> ConstraintError:
+    hint = "drop the constraint, or ask for fuse 'all'"
+    return ConstraintError(f"asks for fusing that fuse '{fuse}' leaves out: {why}", where=line, hint=hint)
 
 
 def _with_line(known: TreeConstraints, line: str, cascade: Cascade, memories: UpperMemories) -> TreeConstraints:
@@ -79,16 +113,52 @@ def _with_line(known: TreeConstraints, line: str, cascade: Cascade, memories: Up
     if found := re.fullmatch(r"(\S+) (?:apart|in (\S+))", line):
         tensor = _tensor(line, found[1], cascade)
         memory = memories.outermost if found[2] is None else _memory(line, found[2], memories)
-        other = dict(known.homes).get(tensor, memory)
-        if other != memory:
-            raise ConstraintError(
-                f"{tensor} is to pass in {other} and in {memory}", where=line, hint="drop one of them"
-            )
-        return replace(both, homes=(*known.homes, (tensor, memory)))
+        return _at_home(both, line, tensor, memory)
+    if found := re.fullmatch(r"only (.+) fused", line):
+        return _only_fused(both, line, re.split(", ?", found[1]), cascade, memories.outermost)
+    if found := re.fullmatch(r"(\S+) not in (\S+)", line):
+        tensor, memory = _tensor(line, found[1], cascade), _memory(line, found[2], memories)
+        return replace(both, barred=(*known.barred, (tensor, memory)))
+    if found := re.fullmatch(r"(\S+) (not )?along (\w+)", line):
+        tensor = _tensor(line, found[1], cascade)
+        asked = (tensor, _stepped_dim(line, tensor, found[3], cascade))
+        if found[2]:
+            return replace(both, across=(*known.across, asked))
+        return replace(both, along=(*known.along, asked))
     if found := re.fullmatch(r"(\S+) ?<= ?(.+)", line):
         tensor = _tensor(line, found[1], cascade)
         return replace(both, most=(*known.most, (tensor, _bits(line, found[2], memories.arch))))
     raise ConstraintError("cannot be understood as a constraint on trees", where=line, hint=f"write {_FORMS}")
+
+
+def _only_fused(
+    known: TreeConstraints, line: str, names: list[str], cascade: Cascade, outermost: str
+) -> TreeConstraints:
+    """And what some operations do not pass to each other passes through the outermost memory."""
+    fused = {one for name in names for one in _operations(line, name, cascade)}
+    for tensor in cascade.intermediates:
+        users = {cascade.producers[tensor].name, *(reader.name for reader in cascade.consumers[tensor])}
+        if not users <= fused:
+            known = _at_home(known, line, tensor, outermost)
+    return known
+
+
+def _at_home(known: TreeConstraints, line: str, tensor: str, memory: str) -> TreeConstraints:
+    """And an intermediate passes in a memory."""
+    other = dict(known.homes).get(tensor, memory)
+    if other != memory:
+        raise ConstraintError(f"{tensor} is to pass in {other} and in {memory}", where=line, hint="drop one of them")
+    return replace(known, homes=(*known.homes, (tensor, memory)))
+
+
+def _operations(line: str, name: str, cascade: Cascade) -> list[str]:
+    """The operation of a name, or those that a layer of that name consists of, as softmax of softmax.max."""
+    known = [operation.name for operation in cascade]
+    found = [one for one in known if one == name or one.startswith(f"{name}.")]
+    if not found:
+        hint = did_you_mean(name, known)
+        raise ConstraintError(f"{name} is no operation of {cascade.name}", where=line, hint=hint)
+    return found
 
 
 def _tensor(line: str, name: str, cascade: Cascade) -> str:
@@ -110,6 +180,20 @@ def _dim(line: str, name: str, cascade: Cascade) -> str:
     if name not in known:
         raise ConstraintError(f"{name} is no dimension of {cascade.name}", where=line, hint=did_you_mean(name, known))
     return name
+
+
+def _stepped_dim(line: str, tensor: str, name: str, cascade: Cascade) -> str:
+    """The producer's dimension of an intermediate's rank that it, or else a reader, calls by a name."""
+    producer = cascade.producers[tensor]
+    if name in producer.output.dims:
+        return name
+    ranks = producer.output.ranks
+    for reader in cascade.consumers[tensor]:
+        for written, read in zip(ranks, reader.problem.tensor(tensor).ranks, strict=True):
+            if name in {dim for dim, _ in read}:
+                return written[0][0]
+    known = sorted(producer.output.dims)
+    raise ConstraintError(f"{name} is no dimension of {tensor}", where=line, hint=did_you_mean(name, known))
 
 
 def _bits(line: str, size: str, arch: Architecture) -> int:

@@ -10,7 +10,7 @@ from ...cost_models.cascades import words_exchanged
 from ...cost_models.cascades.windows import Kept
 from ...ir import Cascade
 from .branch import Room
-from .parts import VisitedPart
+from .parts import VisitedPart, stepped_dims
 from .placing import Placing
 from .sharing import LoopAbove, Passage, SharedDim
 from .tree_constraints import TreeConstraints
@@ -123,7 +123,9 @@ class WindowPassing:
                 words = self._words(part, loops, name, one, {loop.dim.of(name): visits[name].span})
                 taken = self._taken(part, name, one, words)
                 most = max((bits for own in taken for _, _, bits in own), default=0)
-                if not self.constraints.allow_exchange(one.tensor, one.memory, most):
+                stepped = stepped_dims(self.cascade.operation(name), part.sizes[part.names.index(name)])
+                stepped |= {each.dim.of(name) for each in loops}
+                if not self.constraints.allow_exchange(one.tensor, one.memory, most, stepped):
                     return None
                 found = [(*own, *more) for own, more in zip(found, taken, strict=True)]
         return tuple(found)

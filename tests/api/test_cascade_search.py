@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from typer.testing import CliRunner
@@ -108,6 +109,10 @@ def test_a_mapping_json_is_evaluated_verified_emitted_and_explained() -> None:
     assert "T in GLB from T to O" in told
     assert Path("tree.svg").read_text().startswith("<svg")
     assert "data:image/svg+xml" in Path("tree.html").read_text()
+    apart = run("explain", "chain.yaml", *ON, "--constraint", "T apart")[1]
+    assert "T passes through the outermost memory" in apart
+    assert run("explain", "chain.yaml", *ON, "--fuse", "none")[1] == apart
+    assert "the tree is given" in run("explain", "mapping.json", "--fuse", "none")[1]
     facts = json.loads(run("explain", "chain.yaml", *ON, "--json")[1])
     assert [operation["name"] for operation in facts["operations"]] == ["T", "O"]
 
@@ -181,6 +186,38 @@ def test_constraints_are_kept_and_said(chain: tw.Cascade, result: tw.CascadeResu
     assert only.unfused is not None
 
 
+@pytest.mark.parametrize("fuse", ["all", "windows"])
+def test_a_shared_loop_is_asked_for_and_barred(
+    chain: tw.Cascade, result: tw.CascadeResult, fuse: Literal["all", "windows"]
+) -> None:
+    values = []
+    for lines in ("T along M", "T not along M"):
+        found = tw.search(chain, F2, "energy", "perfect", fuse=fuse, constraints=lines)
+        stepped = {loop.dim for loop in found.mapping.paths["T"].shared_loops if loop.trips > 1}
+        assert found.certificate.proven
+        assert ("M" in stepped) == (lines == "T along M")
+        values.append(found.cost.energy_pj)
+    assert min(values) == pytest.approx(result.cost.energy_pj)
+    apart = tw.search(chain, F2, "energy", "perfect", constraints="T not in GLB")
+    assert not apart.answer.is_fused
+
+
+def test_operations_that_may_fuse_are_named(chain: tw.Cascade) -> None:
+    every = tw.search(chain, F2, "energy", "perfect", constraints="only T, O fused")
+    assert every.answer.is_fused
+    assert not tw.search(chain, F2, "energy", "perfect", constraints="only O fused").answer.is_fused
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_best_few_are_fused_in_different_ways() -> None:
+    code, page = run("search", "chain.yaml", *ON, "--top", "2", "--out", "few")
+    assert (code, "How intermediates pass" in page, "1  T in GLB" in page) == (0, True, True)
+    first, second = (tw.load_fused_mapping(f"few/{number}/mapping.json") for number in (1, 2))
+    assert str(first.mapping) != str(second.mapping)
+    documents = json.loads(run("search", "chain.yaml", *ON, "--top", "2", "--json")[1])
+    assert [one["summary"]["proven"] for one in documents] == [True, True]
+
+
 @pytest.mark.usefixtures("folder")
 def test_constraints_are_a_part_of_what_the_store_knows() -> None:
     run("search", "chain.yaml", *ON)
@@ -205,13 +242,31 @@ def test_bounds_and_spaces() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["search", "chain.yaml", *ON, "--top", "3"], "--top: this option does not know cascades yet"),
+        (["search", "chain.yaml", *ON, "--top", "0"], "the number of mappings is 0, expected 1 or more"),
         (["search", "chain.yaml", *ON, "--strategy", "anneal"], "--strategy: this option does not know cascades yet"),
         (["search", "chain.yaml", *ON, "--constraint", "GLB.temporal.M"], "cannot be understood as a constraint on tr"),
         (["search", "chain.yaml", *ON, "--constraint", "X in GLB"], "X in GLB: X is no intermediate of chain"),
         (["search", "chain.yaml", *ON, "--constraint", "T in RF"], "RF is no memory outside all arrays"),
         (["search", "chain.yaml", *ON, "--constraint", "no loops over Z"], "Z is no dimension of chain"),
         (["search", "chain.yaml", *ON, "--constraint", "T <= 3 parsecs"], "T <= 3 parsecs: "),
+        (["search", "chain.yaml", *ON, "--constraint", "only T, X fused"], "X is no operation of chain"),
+        (
+            ["search", "chain.yaml", *ON, "--constraint", "T in GLB", "--constraint", "only O fused"],
+            "only O fused: T is to pass in GLB and in DRAM",
+        ),
+        (["search", "chain.yaml", *ON, "--constraint", "T along K"], "T along K: K is no dimension of T"),
+        (
+            ["search", "chain.yaml", *ON, "--fuse", "none", "--constraint", "T in GLB"],
+            "T in GLB: asks for fusing that fuse 'none' leaves out",
+        ),
+        (
+            ["search", "chain.yaml", *ON, "--fuse", "whole", "--constraint", "T along M"],
+            "T along M: asks for fusing that fuse 'whole' leaves out",
+        ),
+        (
+            ["search", "chain.yaml", *ON, "--constraint", "T along M", "--constraint", "no loops over M"],
+            "no tree satisfies 'T along M' and 'no loops over M'",
+        ),
         (
             ["search", "chain.yaml", *ON, "--constraint", "T in GLB", "--constraint", "T apart"],
             "T apart: T is to pass in GLB and in DRAM",

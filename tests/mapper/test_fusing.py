@@ -13,7 +13,8 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY, LATENCY
 from tilewright.ir import Cascade, UndecidedError
 from tilewright.mapper import fusing
-from tilewright.mapper.cascades import CascadeQuestion
+from tilewright.mapper.cascades import CascadeAnswer, CascadeQuestion, search_cascade
+from tilewright.mapper.cascades.tree_constraints import read_tree_constraints
 from tilewright.mapper.fused_slope import fused_slope
 from tilewright.mapper.fusing import answer_cascade, cascade_key, on_chip
 from tilewright.mapper.fusing_reasons import why_nothing_is_won
@@ -125,3 +126,17 @@ def test_least_traffic_of_chains_is_that_of_the_peer(case: dict[str, int]) -> No
     (point,) = fused_slope(chain_of(case), [case["buffer_bytes"]], "perfect", "uneven")
     assert point.proven
     assert (point.traffic, point.unfused) == (case["fused_dram_bytes"], case["unfused_dram_bytes"])
+
+
+def test_an_interrupt_before_what_is_asked_for_gives_no_other_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = question(machine("256 B"))
+    told = replace(asked, constraints=read_tree_constraints(["T in GLB"], asked.cascade, asked.arch))
+
+    def interrupted(one: CascadeQuestion) -> CascadeAnswer:
+        found = search_cascade(one)
+        return replace(found, certificate=replace(found.certificate, interrupted=True))
+
+    monkeypatch.setattr(fusing, "search_cascade", interrupted)
+    assert answer_cascade(asked).certificate.interrupted
+    with pytest.raises(KeyboardInterrupt):
+        answer_cascade(told)
