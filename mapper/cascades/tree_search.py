@@ -52,6 +52,9 @@ from .windowed import covering
 
 Fuse = Literal["all", "windows", "whole", "none"]
 
+MOST_BRANCHES = 4
+"""Operations of which all ways to part them are bounded before any is searched."""
+
 
 @dataclass
 class TreeSearch:
@@ -114,6 +117,18 @@ class TreeSearch:
         """What the whole cascade weighs at least, its operations done in an order, as far as can be seen without a
         search."""
         return self.bounds.of(self._root(names))
+
+    def bound_without_loops(self, names: Sequence[str], cutoff: float = math.inf) -> float:
+        """What trees of the whole cascade without loops at the top weigh at least, or the cutoff if that is less, by
+        what their branches do; 0 for many operations."""
+        if len(names) > MOST_BRANCHES:
+            return 0.0
+        part, least = self._root(names), cutoff
+        for nodes in self._nodes_with(part, (), cutoff):
+            fixed = self.weights.energy * nodes.energy_pj
+            split = self._least_split(self._inside(part, (), nodes), 0, (), least - fixed)
+            least = min(least, max(nodes.bound, fixed + split))
+        return least
 
     def _root(self, names: Sequence[str]) -> VisitedPart:
         operations = [self.cascade.operation(name) for name in names]
@@ -178,9 +193,25 @@ class TreeSearch:
         if self.flat:
             return self._best_of(part, itertools.chain(((least, ()),), every), Outcome(cutoff))
         # Without loops at the top, most of all trees are open still: a good one helps to leave them aside.
-        close = max(least, self.bounds.close(part))
+        close = self.open_bound = max(least, self.bounds.close(part))
+        close = max(close, self.bound_without_loops(part.names, cutoff))
         best = self._best_of(part, every, Outcome(cutoff), close)
         return self._best_of(part, [(close, ())], best, close)
+
+    def _least_split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> float:
+        """What branches from one operation on weigh at least together, or the cutoff if that is less."""
+        self.means.check()
+        count, least = len(inside.names), cutoff
+        if start == count:
+            return min(0.0, cutoff)
+        for end in (end for end in range(start + 1, count + 1) if self._may_be_branch(inside, start, end)):
+            for exchange in self.exchanges.choices(inside, start, end, live):
+                branch = self._branch_part(inside, start, end, exchange)
+                first = math.inf if branch is None else self.bounds.close(branch)
+                if first < least:
+                    after, still = self._after(inside, end, exchange)
+                    least = min(least, first + self._least_split(after, end, still, least - first))
+        return least
 
     def _best_of(
         self, part: VisitedPart, choices: Iterable[tuple[float, Loops]], best: Outcome, at_root: float | None = None

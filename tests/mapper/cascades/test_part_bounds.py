@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from cascade_cases import random_case
+from longer import blocks
 from tilewright.arch import load_arch
-from tilewright.ir import Cascade
+from tilewright.cost_models import ENERGY
+from tilewright.ir import Cascade, Loop
 from tilewright.mapper.cascades.branch import BranchQuestion
 from tilewright.mapper.cascades.oracle import ExactBranches
 from tilewright.mapper.cascades.part_bounds import PartBounds
 from tilewright.mapper.cascades.parts import VisitedPart
 from tilewright.mapper.cascades.placing import Placing
+from tilewright.mapper.cascades.question import CascadeQuestion
+from tilewright.mapper.cascades.tree_search import TreeSearch
 from tilewright.mapper.cascades.upper_memories import UpperMemories
+from tilewright.mapper.cascades.weighted_sums import WeightedSums
 from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.means import Means
 from tilewright.mapper.space import Space
@@ -41,3 +47,21 @@ def test_one_operation_weighs_its_bounds_or_more(machine: str, space: Space, wei
         least = solver.least(asked, weights).bound
         assert 0 < bounds.of(part) <= least * (1 + 1e-9)
         assert 0 < bounds.close(part) <= least * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seeds", blocks(8, 8))
+def test_trees_without_loops_at_the_top_weigh_their_bound_or_more(seeds: range) -> None:
+    compared = 0
+    for seed in seeds:
+        case = random_case(seed)
+        asked = CascadeQuestion(case.cascade, case.arch, ENERGY, case.tiling, case.space)
+        names = [operation.name for operation in case.cascade]
+        weights = (ENERGY_ALONE, Weights(1.0, 10.0))[seed % 2]
+        bound = WeightedSums(asked, Means()).tree_search(weights).bound_without_loops(names)
+        for fuse in ("none", "whole"):
+            search: TreeSearch = WeightedSums(asked, Means()).tree_search(weights, fuse=fuse)
+            found = search.whole(names).found
+            if found is not None and not any(isinstance(item, Loop) for item in found.tree.items):
+                assert 0 < bound <= weights.of(found.energy_pj, found.latency_cycles) * (1 + 1e-9), seed
+                compared += 1
+    assert compared > 2
