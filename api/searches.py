@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, overload
 
@@ -32,7 +33,9 @@ from .results import SearchResult
 
 if TYPE_CHECKING:
     from .cascade_results import CascadeResult
+    from .cost_models.sparse import DensityLike
     from .mapper.cascades import CascadeQuestion, Fuse
+    from .mapper.sparse_search import SparseAnswer
 
 
 @overload
@@ -63,7 +66,21 @@ def search(
     *,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
+    density: None = None,
 ) -> SearchResult: ...
+@overload
+def search(
+    problem: Problem | str,
+    arch: ArchitectureLike,
+    objective: ObjectiveLike = "edp",
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    constraints: ConstraintsLike = None,
+    *,
+    time_limit: float | None = None,
+    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    density: MappingABC[str, DensityLike],
+) -> SparseAnswer: ...
 def search(
     problem: Problem | Cascade | str,
     arch: ArchitectureLike,
@@ -78,7 +95,8 @@ def search(
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
     fuse: Fuse = "all",
-) -> SearchResult | CascadeResult:
+    density: MappingABC[str, DensityLike] | None = None,
+) -> SearchResult | CascadeResult | SparseAnswer:
     """The mapping with the least energy, latency or other objective, and the proof that none is better.
 
     problem    a problem, or a layer by name: "resnet50:layer1.0.conv2"; or a cascade (docs/cascades.md), whose mapping
@@ -101,17 +119,24 @@ def search(
     store      path of a result store that is asked first, and keeps what is found (strategy "exact"); None: none is
     fuse       of a cascade: "all"; "windows", also shared loops along which readers see windows; "whole", intermediates
                whole on chip and no shared loops; "none", every intermediate in the outermost memory
+    density    of operands that have zeros, by tensor: a fraction, a text such as "2:4@K", or a numpy array whose zeros
+               count (docs/sparse.md). Then the answer has the mapping, its mean cost and the certificate
 
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
     InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.
     """
     if isinstance(problem, Cascade):
-        _refuse_of_cascades(strategy=strategy if strategy != "exact" else None, seed=seed)
+        _refuse_of("cascades", strategy=strategy if strategy != "exact" else None, seed=seed, density=density)
         limits = limits_of(time_limit, memory_limit)
         every_tree = cascade_question_of(problem, arch, objective, tiling, space, fuse, limits)
         return _cascade_result(constrained(every_tree, constraints), store)
     if fuse != "all":
         raise TilewrightError("one layer has nothing to fuse", where="fuse", hint="give a cascade: tw.cascade([...])")
+    if density is not None:
+        _refuse_of("densities", strategy=strategy if strategy != "exact" else None, seed=seed, store=store)
+        limits = limits_of(time_limit, memory_limit)
+        question = question_of(problem, arch, objective, tiling or "perfect", space, constraints, limits)
+        return _sparse_answer(question, density)
     check_choice("strategy", strategy, STRATEGIES)
     chosen = strategy_named(strategy, seed=None if seed is None else checks.whole(seed, "the seed", 0))
     kind, limits = tiling_or_default(tiling, chosen.tilings), limits_of(time_limit, memory_limit)
@@ -252,7 +277,7 @@ def search_pareto(
     """
     limits = limits_of(time_limit, memory_limit)
     if isinstance(problem, Cascade):
-        _refuse_of_cascades(store=store)
+        _refuse_of("cascades", store=store)
         every_tree = cascade_question_of(problem, arch, EDP, tiling, space, fuse, limits)
         return cascade_front(constrained(every_tree, constraints))
     question = question_of(problem, arch, ENERGY, tiling_or_default(tiling), space, constraints, limits)
@@ -282,11 +307,18 @@ def _cascade_result(question: CascadeQuestion, store: StoreLike | None) -> Casca
     return cascade_stored(question, store, warn).result
 
 
-def _refuse_of_cascades(**given: object) -> None:
-    """TilewrightError for the first argument that is given and that cascades do not know."""
+def _sparse_answer(question: Question, density: MappingABC[str, DensityLike]) -> SparseAnswer:
+    from .cost_models.sparse import parse_densities
+    from .mapper.sparse_search import search_sparse
+
+    return search_sparse(question, parse_densities(density, question.problem))
+
+
+def _refuse_of(what: str, **given: object) -> None:
+    """TilewrightError for the first argument that is given and that something does not know."""
     for name, value in given.items():
         if value is not None:
-            raise TilewrightError(f"{name} is not known for cascades yet", where=name, hint="leave it out")
+            raise TilewrightError(f"{name} is not known for {what} yet", where=name, hint="leave it out")
 
 
 def warn(text: str) -> None:

@@ -30,6 +30,9 @@ def parse_densities(given: Iterable[str] | Mapping[str, DensityLike], problem: P
 
     Raises TilewrightError for an unknown tensor, an output, one that is given twice, and what is no density.
     """
+    if not isinstance(given, list | tuple | Mapping):
+        hint = 'write density={"W": "2:4@K"}'
+        raise TilewrightError(f"found {shown(given)}, expected densities by tensor", where="density", hint=hint)
     pairs = list(given.items()) if isinstance(given, Mapping) else [_pair(text) for text in given]
     found: dict[str, Density] = {}
     for name, value in pairs:

@@ -255,3 +255,26 @@ def test_spaces_are_asked_for_as_searches_are() -> None:
         done = run(*words)
         assert (done.exit_code, done.stdout) == (2, "")
         assert expected in done.stderr
+
+
+def test_a_search_with_zeros() -> None:
+    answer = tw.search(tw.gemm(64, 64, 64), "sparse_tensor_core", density={"W": "2:4@K"})
+    dense = tw.search(tw.gemm(64, 64, 64), "sparse_tensor_core", tiling="perfect")
+    assert answer.certificate.proven
+    assert answer.cost == tw.evaluate(answer.mapping, "sparse_tensor_core", density={"W": "2:4@K"})
+    assert answer.certificate.value < dense.certificate.value
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"density": 3}, "expected densities by tensor"),
+        ({"density": {"W": "5:4"}}, "expected N:M with N from 1 to M"),
+        ({"density": {"W": 0.5}, "strategy": "cpsat"}, "strategy is not known for densities"),
+        ({"density": {"W": 0.5}, "store": "results.db"}, "store is not known for densities"),
+        ({"density": {"W": "2:4"}, "tiling": "ragged"}, "ragged tiles are not known to zeros"),
+    ],
+)
+def test_what_zeros_do_not_know(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(tw.TilewrightError, match=message):
+        tw.search(tw.gemm(8, 8, 8), "sparse_tensor_core", **given)
