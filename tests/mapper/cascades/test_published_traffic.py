@@ -1,0 +1,89 @@
+"""Published words between operations, of element-by-element layers and of attention, by search and by hand.
+
+ReLU, batch norm and scale over 1024 x 1024 words of 32 bit: 25,165,824 bytes one after the other, 8,388,608 as one;
+conv, batch norm and ReLU: six traversals of the tensor, then two. FuseMax (Nayak et al., MICRO 2024): keys that stream
+past a block of 32,768 queries move 2LE + 2LE x ceil(L / 32768) words a head.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.arch import Architecture, Mac, Memory
+from tilewright.arch.spec import Keeps
+from tilewright.cost_models import ENERGY
+from tilewright.cost_models.cascades import evaluate_tree
+from tilewright.ir import FusedMapping
+from tilewright.mapper.cascades import CascadeQuestion, Fuse, search_cascade
+from tilewright.workloads import cascade
+
+APART: Fuse = "none"
+FUSED: Fuse = "all"
+
+
+def words_cost(buffer_words: int) -> Architecture:
+    """A machine on which a word of DRAM costs 1 pJ, and nothing else does."""
+    free = {"read_energy_pj": 0.0, "write_energy_pj": 0.0}
+    may = Keeps(input="may", weight="may", output="may")
+    return Architecture(
+        name="words",
+        clock_hz=1e9,
+        word_bits=32,
+        levels=(
+            Memory(name="DRAM", access_bits=32, read_energy_pj=1.0, write_energy_pj=1.0),
+            Memory(name="GLB", size_bits=32 * buffer_words, access_bits=32, keeps=may, **free),
+        ),
+        mac=Mac(energy_pj=0.0),
+    )
+
+
+def least_words(operations: list[str], fuse: Fuse, **sizes: int) -> float:
+    question = CascadeQuestion(cascade(operations, **sizes), words_cost(2**14), ENERGY, "perfect", fuse=fuse)
+    answer = search_cascade(question)
+    assert answer.certificate.proven
+    return answer.cost.energy_pj
+
+
+@pytest.mark.parametrize(("fuse", "traffic"), [(APART, 25_165_824), (FUSED, 8_388_608)])
+def test_relu_batch_norm_and_scale(fuse: Fuse, traffic: int) -> None:
+    operations = ["R[m,n] = max(X[m,n], 0)", "B[m,n] = R[m,n] - 0.5", "S[m,n] = B[m,n] * 2"]
+    assert 4 * least_words(operations, fuse, m=1024, n=1024) == traffic
+
+
+@pytest.mark.parametrize(("fuse", "traversals"), [(APART, 6), (FUSED, 2)])
+def test_convolution_batch_norm_and_relu(fuse: Fuse, traversals: int) -> None:
+    """The weights and the channels' offsets come besides, once each."""
+    operations = [
+        "Y[k,p,q] += X[c,p,q] * W[k,c]",
+        "B[k,p,q] = Y[k,p,q] - M[k]",
+        "R[k,p,q] = max(B[k,p,q], 0)",
+    ]
+    words = least_words(operations, fuse, k=16, c=16, p=16, q=16)
+    assert words - 16 * 16 - 16 == traversals * 16 * 16 * 16
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 4])
+def test_keys_stream_past_blocks_of_queries(blocks: int) -> None:
+    """Q and O above the loop over keys, K and V below: without the corrections of a running maximum, which stay."""
+    rows, features = 32_768, 64
+    length = blocks * rows
+    operations = ["S[m,n] += Q[m,e] * K[n,e]", "P[m,n] = exp(S[m,n])", "O[m,f] += P[m,n] * V[n,f]"]
+    attention = cascade(operations, m=length, n=length, e=features, f=features)
+    tree = f"""
+    DRAM keeps Q K V O
+    for M in {blocks}
+    GLB keeps Q O
+    for N in {length}
+      GLB keeps K V S P
+      branch S
+        for M in {rows}
+          for E in {features}
+      branch P
+        for M in {rows}
+      branch O
+        for M in {rows}
+          for F in {features}
+    """
+    text = "\n".join(line[4:] for line in tree.splitlines() if line.strip() and line.strip() != "for M in 1")
+    cost = evaluate_tree(FusedMapping.parse(attention, text), words_cost(2**24))
+    assert cost.energy_pj == 2 * length * features + 2 * length * features * blocks
