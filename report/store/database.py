@@ -7,6 +7,7 @@ that says how to go on; a record is compared with its checksum whenever it is re
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,6 +30,7 @@ SCHEMA_VERSION: Final = 2
 _APPLICATION_ID: Final = 0x74_69_6C_65  # "tile": tells a store from other SQLite files
 _PATIENCE = 60.0  # seconds to wait for another process that is writing
 _PAUSE = 0.01  # seconds between attempts to prepare a file that others prepare, too
+_JOURNAL_BYTES = 64 * 1024  # less room than that, and a transaction may fail for want of it
 _WHOLE_NUMBERS = {"model_version", "memory_limit_bytes"}
 _TEXTS = {
     "key",
@@ -270,9 +272,17 @@ def _schema() -> str:
     return f"CREATE TABLE results (key TEXT PRIMARY KEY, {columns})"
 
 
+def _is_full(path: Path) -> bool:
+    """Whether the disk of a file has no room for as much as its journal: SQLite may call that an I/O error."""
+    try:
+        return shutil.disk_usage(path.parent).free < _JOURNAL_BYTES
+    except OSError:
+        return False
+
+
 def _unusable(text: str, where: str) -> StoreError:
     """What an operational error of the database means, and how to go on."""
-    if "full" in text:
+    if "full" in text or ("I/O" in text and _is_full(Path(where))):
         hint = "make room, or name a file on another disk with --store PATH; what is stored stays"
         return UnwritableStoreError("there is no room left on the disk for the result store", where=where, hint=hint)
     if "readonly" in text or "unable to open" in text or "I/O" in text:

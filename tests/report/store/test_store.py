@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -357,6 +358,15 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
     with Store(path) as store:
         assert kept
         assert {record.key for record in store.records()} == set(kept)
+
+
+@pytest.mark.parametrize(("free", "told"), [(8_192, "no room left on the disk"), (2**30, "cannot be written")])
+def test_an_error_of_a_full_disk_names_it(path: Path, monkeypatch: pytest.MonkeyPatch, free: int, told: str) -> None:
+    """SQLite calls it an I/O error where not even its journal has room."""
+    usage = shutil.disk_usage(Path.cwd())._replace(free=free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
+    with Store(path) as store, pytest.raises(UnwritableStoreError, match=told), store._explained():
+        raise sqlite3.OperationalError("disk I/O error")
 
 
 # ---- several processes -------------------------------------------------------------------------------------
