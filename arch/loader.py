@@ -35,6 +35,7 @@
         compress: {weight: bitmask}   # tensors with zeros, by role: bitmask, coordinate, runs, csr or blocks (of N:M)
         skip: {weight: [input]}  # reads of weights that meet nothing but zeros of the input; gate: their energy alone
         block: 64 B              # its energies are for whole blocks; for any number of bits, if not given
+        line: 64 B               # what it reads or writes at once of tensors with a layout (docs/layouts.md)
         leakage: 0.5 mW          # of one instance, at work or not
         area: 0.4 mm2            # of one instance
         estimate: {kind: sram, node: 28 nm}     # of figures that are left out (estimate_fields.py)
@@ -132,7 +133,7 @@ _MEMORY = {
     "write": _AN_ENERGY,
 }
 _MEMORY_OPTIONAL = (
-    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "leakage", "area", "estimate",
+    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "line", "leakage", "area", "estimate",
     "compress", "gate", "skip",
 )  # fmt: skip
 _MAC = {"energy": "an energy such as 1 pJ"}
@@ -158,6 +159,7 @@ _KEY_OF_SPEC = {
     "hop_pj_per_bit": "hop",
     "keeps": "keep",
     "leakage_pj_per_cycle": "leakage",
+    "line_bits": "line",
     "partial_sum_bits": "partial_sum",
     "partition_bits": "size",
     "read_energy_pj": "read",
@@ -331,6 +333,7 @@ def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
         double_buffered=_flag(members, "double_buffered", False),
         overlaps=_flag(members, "overlaps", True),
         block_bits=scale.size(members["block"]) if "block" in members else None,
+        line_bits=_line(members["line"], scale) if "line" in members else None,
         formats=formats_of(members["compress"]) if "compress" in members else {},
         gates=savings_of(members["gate"]) if "gate" in members else {},
         skips=savings_of(members["skip"]) if "skip" in members else {},
@@ -339,6 +342,13 @@ def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
         **(_ports(members["bandwidth"], scale) if "bandwidth" in members else {}),
     )
     return _with_estimates(memory, field, scale) if "estimate" in members else memory
+
+
+def _line(field: Field, scale: _Scale) -> int:
+    bits = scale.size(field)
+    if bits < scale.word_bits:
+        raise field.error(f"a line of {bits} bit is smaller than a word, {scale.word_bits} bit")
+    return bits
 
 
 def _with_estimates(memory: Memory, field: Field, scale: _Scale) -> Memory:

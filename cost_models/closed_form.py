@@ -312,9 +312,16 @@ def _count_words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> t
 
 
 def _kinds(nest: Nest, dim: str, steps: Steps, group: Group) -> tuple[Kind, ...]:
+    return kinds_of_move(*dimension_moves(nest, dim, steps, group))
+
+
+def dimension_moves(
+    nest: Nest, dim: str, steps: Steps, group: Group
+) -> tuple[int, tuple[Digit, ...], int, Steps, frozenset[int], Place]:
+    """The moves of one dimension, as `moves.py` is asked for them."""
     digits, tile, positions = nest.above(dim, group.position)
     if not digits:
-        return kinds_of_move(tile, (), tile, EVERY, NOTHING, ALL)
+        return tile, (), tile, EVERY, NOTHING, ALL
     joined = group.joined & positions
     only = frozenset(place for place in group.only if place[0] in positions) if group.only else ALL
-    return kinds_of_move(nest.problem.sizes[dim], digits, tile, relative_steps(digits, steps), joined, only)
+    return nest.problem.sizes[dim], digits, tile, relative_steps(digits, steps), joined, only

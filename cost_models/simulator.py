@@ -120,6 +120,9 @@ class Walk:
         assert boundary.inner is not None
         return self.instance_accesses[boundary.inner.name, boundary.tensor.name, inner]
 
+    def passes(self, memory: str, tensor: Tensor, instance: Coordinates, elements: Set[Element], write: bool) -> None:
+        """Called with all that an instance reads, or writes, at once: for walks that count more than words."""
+
     # ---- the walk ------------------------------------------------------------------------------------------
 
     def run(self) -> Counts:
@@ -210,6 +213,7 @@ class Walk:
     def fill(self, boundary: Boundary, time: dict[int, int]) -> None:
         if not self.is_served(boundary):
             return
+        assert boundary.inner is not None
         holder = self.holders[boundary.inner_position]
         wanted: dict[tuple[Coordinates, Coordinates], set[Element]] = defaultdict(set)
         taken: list[tuple[dict[int, int], Set[Element]]] = []
@@ -223,6 +227,7 @@ class Walk:
             account = self.account_inner(boundary, inner)
             account.writes += len(new)
             account.fills += len(new)
+            self.passes(boundary.inner.name, boundary.tensor, inner, new, write=True)
             outer = self.coordinates(space, boundary.outer_position)
             wanted[outer, self.groups(boundary, boundary.multicast, space)] |= new
             taken.append((space, new))
@@ -230,6 +235,7 @@ class Walk:
         for (outer, _), elements in wanted.items():
             self.check_held(boundary, outer, elements)
             self.account(boundary, outer).reads += len(elements)
+            self.passes(boundary.outer.name, boundary.tensor, outer, elements, write=False)
 
     def tile_at(self, boundary: Boundary, values: dict[int, int]) -> Tile:
         """The tile of a boundary's inner node, given the values of all loops."""
@@ -273,7 +279,9 @@ class Walk:
     def admit(self, boundary: Boundary, time: dict[int, int]) -> None:
         """Give every instance that starts on a new tile its partial sums; nothing on the first visit, where elided."""
         holder, outer_holder = self.holders[boundary.inner_position], self.holders[boundary.outer_position]
+        assert boundary.inner is not None
         returned: dict[Coordinates, set[Element]] = defaultdict(set)
+        together: dict[tuple[Coordinates, Coordinates], set[Element]] = defaultdict(set)
         taken: list[tuple[dict[int, int], Set[Element]]] = []
         for space, offset in self._places(boundary, time):
             inner = self.coordinates(space, boundary.inner_position)
@@ -288,7 +296,9 @@ class Walk:
                 account = self.account_inner(boundary, inner)
                 account.writes += len(tile)
                 account.fills += len(tile)
+                self.passes(boundary.inner.name, boundary.tensor, inner, tile, write=True)
                 taken.append((space, tile))
+                together[outer, self.groups(boundary, boundary.reduced, space)] |= tile - returned[outer]
                 for element in tile - returned[outer]:
                     sums = outer_holder.products[outer]
                     holder.products[inner][element] = sums.get(element, 0)
@@ -298,9 +308,12 @@ class Walk:
         self.travel(boundary, taken)
         for outer, elements in returned.items():
             self.account(boundary, outer).reads += len(elements)
+        for (outer, _), elements in together.items():
+            self.passes(boundary.outer.name, boundary.tensor, outer, elements, write=False)
 
     def drain(self, boundary: Boundary, leaving: list[Coordinates]) -> None:
         """Partial-sum tiles go outwards, together: reduced on the way where the fanout can, accumulated otherwise."""
+        assert boundary.inner is not None
         holder = self.holders[boundary.inner_position]
         loops = [i for i in self.spatial if i < boundary.inner_position]
         given = [(dict(zip(loops, inner, strict=True)), holder.tile[inner]) for inner in leaving]
@@ -310,6 +323,8 @@ class Walk:
             outer = self.coordinates(space, boundary.outer_position)
             group = arriving[outer, self.groups(boundary, boundary.reduced, space)]
             account = self.account_inner(boundary, inner)
+            if self.arch.inner_drain_read:
+                self.passes(boundary.inner.name, boundary.tensor, inner, holder.tile[inner], write=False)
             for element in holder.tile.pop(inner):
                 products = holder.products[inner].pop(element)
                 group[element] += products
@@ -341,6 +356,9 @@ class Walk:
         for (outer, _), sums in arriving.items():
             account = self.account(boundary, outer)
             stored = self.holders[boundary.outer_position].products[outer]
+            again = {element for element in sums if (outer, element) in seen}
+            self.passes(boundary.outer.name, boundary.tensor, outer, again, write=False)
+            self.passes(boundary.outer.name, boundary.tensor, outer, sums.keys(), write=True)
             for element, products in sums.items():
                 if (outer, element) in seen:
                     account.reads += 1
@@ -369,10 +387,15 @@ class Walk:
                 self._update(boundary, outer, elements)
             else:
                 account.reads += len(elements)
+                self.passes(boundary.outer.name, boundary.tensor, outer, elements.keys(), write=False)
 
     def _update(self, boundary: Boundary, outer: Coordinates, elements: dict[Element, int]) -> None:
         account, holder = self.account(boundary, outer), self.holders[boundary.outer_position]
         sums = holder.products[outer]
+        elide = self.arch.first_read_elision
+        again = {each for each in elements if not elide or (outer, each) in holder.updated}
+        self.passes(boundary.outer.name, boundary.tensor, outer, again, write=False)
+        self.passes(boundary.outer.name, boundary.tensor, outer, elements.keys(), write=True)
         for element, products in elements.items():
             account.reads += (outer, element) in holder.updated or not self.arch.first_read_elision
             account.writes += 1
