@@ -136,6 +136,17 @@ class Cost:
         return parse_objective(objective).value(self.energy_pj, self.latency_cycles)
 
 
+@dataclass(frozen=True)
+class PortBits:
+    """Bits that pass the ports of memories, by memory and tensor, where they are not those of the words (`layouts/`).
+
+    total, busiest  of all instances, and of the busiest one
+    """
+
+    total: MappingABC[tuple[str, str], AccessBits]
+    busiest: MappingABC[tuple[str, str], AccessBits]
+
+
 def evaluate(mapping: Mapping, arch: Architecture) -> Cost:
     """The cost of a mapping, by the closed forms.
 
@@ -146,10 +157,13 @@ def evaluate(mapping: Mapping, arch: Architecture) -> Cost:
     return cost_of(mapping, arch, count_words(mapping, arch))
 
 
-def cost_of(mapping: Mapping, arch: Architecture, counts: Counts, points: int | None = None) -> Cost:
+def cost_of(
+    mapping: Mapping, arch: Architecture, counts: Counts, points: int | None = None, lines: PortBits | None = None
+) -> Cost:
     """The cost of a mapping whose words are already counted.
 
     points  multiply-accumulates that are done; by default those of the problem
+    lines   bits of the tensors whose words pass in whole lines
     """
     tensors = {t.name: t for t in mapping.problem.tensors}
     tiles = tile_words(mapping, arch.footprint)
@@ -160,13 +174,13 @@ def cost_of(mapping: Mapping, arch: Architecture, counts: Counts, points: int | 
             tile_words=tiles.get((memory.name, tensor.name), 0),
             reads=accesses.reads,
             writes=accesses.writes,
-            energy_pj=_energy_pj(arch, memory, tensor, accesses, counts.in_use[memory.name, tensor.name]),
+            energy_pj=_energy_pj(arch, memory, tensor, accesses, counts.in_use[memory.name, tensor.name], lines),
         )
         for memory in arch.memories
         for tensor in mapping.problem.tensors
         if (accesses := counts.total.get((memory.name, tensor.name))) is not None
     )
-    memories = tuple(_memory_use(arch, memory, counts, tensors, traffic, tiles) for memory in arch.memories)
+    memories = tuple(_memory_use(arch, memory, counts, tensors, traffic, tiles, lines) for memory in arch.memories)
     macs = mapping.problem.macs if points is None else points
     mac_energy = macs * arch.mac.energy_pj
     compute_cycles = counts.steps / arch.mac.per_cycle
@@ -240,8 +254,10 @@ def _memory_use(
     tensors: dict[str, Tensor],
     traffic: tuple[TensorTraffic, ...],
     tiles: dict[tuple[str, str], int],
+    lines: PortBits | None,
 ) -> MemoryUse:
-    busiest, every = (_bits_through(arch, memory, tensors, table) for table in (counts.busiest, counts.total))
+    busiest = _bits_through(arch, memory, tensors, counts.busiest, lines.busiest if lines else {})
+    every = _bits_through(arch, memory, tensors, counts.total, lines.total if lines else {})
     reading, writing = direction_cycles(memory, busiest.read, busiest.write)
     copies = 2 if memory.double_buffered else 1
     return MemoryUse(
@@ -264,16 +280,30 @@ def _memory_use(
     )
 
 
-def _bits_through(arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable) -> AccessBits:
+def _bits_through(
+    arch: Architecture,
+    memory: Memory,
+    tensors: dict[str, Tensor],
+    table: AccessTable,
+    lines: MappingABC[tuple[str, str], AccessBits],
+) -> AccessBits:
     """Bits of all tensors through one memory's ports."""
-    found = [access_bits(arch, tensors[t], accesses) for (name, t), accesses in table.items() if name == memory.name]
+    found = [
+        lines.get((name, t)) or access_bits(arch, tensors[t], accesses)
+        for (name, t), accesses in table.items()
+        if name == memory.name
+    ]
     return sum(found, AccessBits(0, 0, 0, 0))
 
 
-def _energy_pj(arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses, instances: int) -> float:
-    bits = access_bits(arch, tensor, accesses)
-    if memory.block_bits:
-        bits = bits.in_blocks(memory.block_bits, instances)
+def _energy_pj(
+    arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses, instances: int, lines: PortBits | None
+) -> float:
+    bits = lines.total.get((memory.name, tensor.name)) if lines else None
+    if bits is None:
+        bits = access_bits(arch, tensor, accesses)
+        if memory.block_bits:
+            bits = bits.in_blocks(memory.block_bits, instances)
     per_access = memory.access_bits
     return bits.read / per_access * memory.read_energy_pj + bits.write / per_access * memory.write_energy_pj
 

@@ -21,7 +21,7 @@ from .lines import LineRank
 
 
 @dataclass(frozen=True)
-class Digit:
+class LayoutDigit:
     """One step of a layout.
 
     rank   of the tensor, counted from 0
@@ -40,7 +40,7 @@ class Layout:
     text    as it was written
     """
 
-    digits: tuple[Digit, ...]
+    digits: tuple[LayoutDigit, ...]
     text: str = field(default="", compare=False)
 
     def extents(self, shape: Sequence[int]) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ class Layout:
 
 
 @lru_cache(maxsize=1 << 12)
-def _lines(digits: tuple[Digit, ...], extents: tuple[int, ...], ranks: int, room: int) -> tuple[LineRank, ...]:
+def _lines(digits: tuple[LayoutDigit, ...], extents: tuple[int, ...], ranks: int, room: int) -> tuple[LineRank, ...]:
     whole, parts = [1] * ranks, dict[int, tuple[int, int]]()
     for digit, extent in zip(reversed(digits), reversed(extents), strict=True):
         if extent > room:
@@ -89,6 +89,4 @@ def _lines(digits: tuple[Digit, ...], extents: tuple[int, ...], ranks: int, room
 
 def shape_of(tensor: Tensor, problem: Problem) -> tuple[int, ...]:
     """Words along each rank of a tensor, from the least index that the problem reaches to the largest."""
-    return tuple(
-        hull(tuple(c for _, c in rank), tuple(problem.sizes[dim] for dim, _ in rank)) for rank in tensor.ranks
-    )
+    return tuple(hull(tuple(c for _, c in rank), tuple(problem.sizes[dim] for dim, _ in rank)) for rank in tensor.ranks)

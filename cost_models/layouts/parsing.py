@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from ...arch import Architecture, Memory
 from ...ir import Problem, Tensor, TilewrightError, did_you_mean
 from ...ir.errors import shown
-from .layout import Digit, Layout
+from .layout import Layout, LayoutDigit
 
 LayoutLike = Layout | str
 """A layout, or its text."""
@@ -28,8 +28,8 @@ def parse_layouts(
 ) -> dict[tuple[str, str], Layout]:
     """The layouts of a problem's tensors in the memories of a machine that have lines.
 
-    given  texts `TENSOR=LAYOUT` or `MEMORY.TENSOR=LAYOUT`, or layouts or their texts by tensor or `MEMORY.TENSOR`; those
-           of one memory go before those of all
+    given  texts `TENSOR=LAYOUT` or `MEMORY.TENSOR=LAYOUT`, or layouts or their texts by `TENSOR` or `MEMORY.TENSOR`;
+           those of one memory go before those of all
 
     Raises TilewrightError for unknown tensors, memories and ranks, for memories without lines, and for what is given
     twice.
@@ -60,7 +60,7 @@ def parse_layout(text: str, tensor: Tensor, problem: Problem, where: str) -> Lay
     """
     every = tuple(range(len(tensor.ranks)))
     if text in ("row-major", "column-major"):
-        return Layout(tuple(map(Digit, every if text == "row-major" else every[::-1])), text)
+        return Layout(tuple(map(LayoutDigit, every if text == "row-major" else every[::-1])), text)
     if len(text) > _LONGEST or not text.strip():
         raise TilewrightError(f"found {shown(text)}, expected a layout", where=where, hint=_HINT)
     names = rank_names(tensor, problem)
@@ -79,7 +79,7 @@ def parse_layout(text: str, tensor: Tensor, problem: Problem, where: str) -> Lay
         if digits[first].block is not None:
             message = f"{shown(text)} has a block of {_name(rank, names)} outside of all its blocks"
             raise TilewrightError(message, where=where, hint=_HINT)
-    return Layout((*map(Digit, left), *digits), text)
+    return Layout((*map(LayoutDigit, left), *digits), text)
 
 
 def rank_names(tensor: Tensor, problem: Problem) -> dict[str, int]:
@@ -132,17 +132,17 @@ def _parts(text: str, names: Mapping[str, int], where: str) -> list[tuple[str, s
     return found
 
 
-def _digit(part: tuple[str, str | None], names: Mapping[str, int], tensor: Tensor, where: str) -> Digit:
+def _digit(part: tuple[str, str | None], names: Mapping[str, int], tensor: Tensor, where: str) -> LayoutDigit:
     name, size = part
     if name.upper() not in names:
         hint = did_you_mean(name.upper(), names)
         raise TilewrightError(f"no rank {shown(name)} of {tensor}", where=where, hint=hint)
     if size is None:
-        return Digit(names[name.upper()])
+        return LayoutDigit(names[name.upper()])
     if len(size) > 7 or not 0 < int(size) <= LARGEST_BLOCK:
         message = f"found a block of {shown(size)} words along {name}, expected 1 to {LARGEST_BLOCK:,}"
         raise TilewrightError(message, where=where)
-    return Digit(names[name.upper()], int(size))
+    return LayoutDigit(names[name.upper()], int(size))
 
 
 def _name(rank: int, names: Mapping[str, int]) -> str:

@@ -14,8 +14,8 @@ from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import count_words
 from tilewright.cost_models.layouts import (
-    Digit,
     Layout,
+    LayoutDigit,
     LineAccesses,
     count_lines,
     parse_layouts,
@@ -30,10 +30,12 @@ LineCase = tuple[Mapping, Architecture, dict[tuple[str, str], Layout]]
 
 
 def random_layout(rng: random.Random, of: Tensor) -> Layout:
-    digits = [Digit(rank) for rank in rng.sample(range(len(of.ranks)), len(of.ranks))]
+    digits = [LayoutDigit(rank) for rank in rng.sample(range(len(of.ranks)), len(of.ranks))]
     for _ in range(rng.choice([0, 0, 1, 2])):
         rank = rng.randrange(len(of.ranks))
-        digits.insert(rng.randint(digits.index(Digit(rank)) + 1, len(digits)), Digit(rank, rng.randint(1, 4)))
+        digits.insert(
+            rng.randint(digits.index(LayoutDigit(rank)) + 1, len(digits)), LayoutDigit(rank, rng.randint(1, 4))
+        )
     return Layout(tuple(digits))
 
 
