@@ -40,7 +40,7 @@ _REFERENCE = re.compile(r"\$([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 _NAME = re.compile(r"(?<![\w.$])[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _CALCULATES = re.compile(r"[*()+]|(?<=[^\s(*/+-])\s*-|/\s*[0-9.$]")
 _EXPONENT = re.compile(r"(?<=[0-9.])[eE][+-]?[0-9]+")
-_NUMERIC_LEVEL = ("size", "access", "read", "write", "bandwidth", "block", "leakage", "area", "x", "y", "hop")
+_NUMERIC_LEVEL = ("size", "access", "read", "write", "bandwidth", "block", "line", "leakage", "area", "x", "y", "hop")
 _NUMERIC_TOP = ("clock", "word", "partial_sum", "leakage", "area")
 
 

@@ -100,6 +100,7 @@ def memory_extras(memory: Memory) -> list[str]:
     extras += ["double buffered"] if memory.double_buffered else []
     extras += [] if memory.overlaps else ["does not overlap compute"]
     extras += [f"blocks of {size(memory.block_bits)}"] if memory.block_bits else []
+    extras += [f"lines of {size(memory.line_bits)}"] if memory.line_bits else []
     return extras + _idle(memory)
 
 

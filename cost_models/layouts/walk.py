@@ -1,0 +1,57 @@
+"""The meaning of lines: walk a mapping, and look at the lines in which the words of every transfer lie."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping as MappingABC, Set
+from dataclasses import fields
+
+from ...arch import Architecture, Memory
+from ...ir import Mapping, Tensor
+from ..closed_form import LineBox
+from ..simulator import Coordinates, Element, Walk
+from .layout import Layouts
+from .lines import LineCounts, Lines, line_box
+
+
+class LineWalk(Walk):
+    """One walk over one mapping, that counts lines as well."""
+
+    def __init__(self, mapping: Mapping, arch: Architecture, layouts: Layouts, width: Callable[..., int]) -> None:
+        super().__init__(mapping, arch)
+        self.boxes: MappingABC[tuple[str, str], LineBox] = {
+            (memory.name, tensor.name): line_box(
+                memory, mapping.problem, tensor, layouts.of(memory.name, tensor.name), width(arch, memory, tensor)
+            )
+            for memory in arch.memories
+            if memory.line_bits is not None
+            for tensor in mapping.problem.tensors
+        }
+        self.lines: dict[tuple[str, str, Coordinates], Lines] = defaultdict(Lines)
+
+    def transfer(
+        self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]
+    ) -> None:
+        """Some words pass a port of a memory's instance together."""
+        box = self.boxes.get((memory.name, tensor.name)) if memory is not None else None
+        if memory is not None and box is not None:
+            touched = {tuple(x // b for x, b in zip(word, box, strict=True)) for word in words}
+            lines = self.lines[memory.name, tensor.name, instance]
+            setattr(lines, kind, getattr(lines, kind) + len(touched))
+
+    def line_counts(self) -> LineCounts:
+        """Lines of the whole walk; what tiles lie in is not counted."""
+        counts = LineCounts()
+        for (memory, tensor, _), lines in self.lines.items():
+            counts.total.setdefault((memory, tensor), Lines()).add(lines)
+            busiest = counts.busiest.setdefault((memory, tensor), Lines())
+            for each in fields(busiest):
+                setattr(busiest, each.name, max(getattr(busiest, each.name), getattr(lines, each.name)))
+        return counts
+
+
+def walk_lines(mapping: Mapping, arch: Architecture, layouts: Layouts, width: Callable[..., int]) -> LineCounts:
+    """Walk a mapping, and count the lines that pass the ports of memories that have lines; as `count_lines` does."""
+    walk = LineWalk(mapping, arch, layouts, width)
+    walk.run()
+    return walk.line_counts()
