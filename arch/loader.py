@@ -35,7 +35,7 @@
         compress: {weight: bitmask}   # tensors with zeros, by role: bitmask, coordinate, runs, csr or blocks (of N:M)
         skip: {weight: [input]}  # reads of weights that meet nothing but zeros of the input; gate: their energy alone
         block: 64 B              # its energies are for whole blocks; for any number of bits, if not given
-        line: 64 B               # what it reads or writes at once of tensors with a layout (docs/layouts.md)
+        line: 32 B               # its ports move whole lines; instead of a block (docs/layouts.md)
         leakage: 0.5 mW          # of one instance, at work or not
         area: 0.4 mm2            # of one instance
         estimate: {kind: sram, node: 28 nm}     # of figures that are left out (estimate_fields.py)
@@ -158,6 +158,7 @@ _KEY_OF_SPEC = {
     "energy_pj": "energy",
     "hop_pj_per_bit": "hop",
     "keeps": "keep",
+    "line_bits": "line",
     "leakage_pj_per_cycle": "leakage",
     "line_bits": "line",
     "partial_sum_bits": "partial_sum",
@@ -333,7 +334,7 @@ def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
         double_buffered=_flag(members, "double_buffered", False),
         overlaps=_flag(members, "overlaps", True),
         block_bits=scale.size(members["block"]) if "block" in members else None,
-        line_bits=_line(members["line"], scale) if "line" in members else None,
+        line_bits=scale.size(members["line"]) if "line" in members else None,
         formats=formats_of(members["compress"]) if "compress" in members else {},
         gates=savings_of(members["gate"]) if "gate" in members else {},
         skips=savings_of(members["skip"]) if "skip" in members else {},

@@ -116,7 +116,7 @@ class Memory(Spec):
     double_buffered  two copies of every tile are charged against the capacity
     overlaps         transfers overlap compute; if not, their time adds to the latency
     block_bits       energies are of whole blocks, per instance, tensor and kind of access; None: of any width
-    line_bits        tensors with a layout (docs/layouts.md) are read and written by whole lines; None: by words
+    line_bits        its ports move whole lines of so many bits, whatever is wanted of them (docs/layouts.md); None: words
     leakage_pj_per_cycle, area_mm2  of one instance
     formats          how it holds tensors with zeros, by role (docs/sparse.md); a role without one is not compressed
     gates, skips     by role, what it leaves out reads of, where all that is used with them of one of these other roles
@@ -153,6 +153,12 @@ class Memory(Spec):
     def _one_kind_of_port(self) -> Memory:
         if self.shared_bits_per_cycle and (self.read_bits_per_cycle or self.write_bits_per_cycle):
             raise ValueError("a shared port and separate ports are given; expected one kind")
+        return self
+
+    @model_validator(mode="after")
+    def _lines_or_blocks(self) -> Memory:
+        if self.line_bits and self.block_bits:
+            raise ValueError("line and block are given; expected one: blocks are lines of words packed without a gap")
         return self
 
 

@@ -77,7 +77,7 @@ def _memory(memory: Memory, *, outermost: bool) -> Iterator[str]:
     if memory.block_bits is not None:
         yield f"    block: {memory.block_bits} bit"
     if memory.line_bits is not None:
-        yield f"    line: {size_text(memory.line_bits)}"
+        yield f"    line: {memory.line_bits} bit"
     yield from _zeros(memory)
     yield from _idle(memory, "    ")
 

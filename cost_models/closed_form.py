@@ -23,7 +23,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ..arch import Architecture
-from ..ir import Digit, Loop, Problem, Tensor, digits_by_dimension
+from ..ir import Digit, Loop, Problem, Rank, Tensor, digits_by_dimension
 from ..ir import Mapping as LoopMapping
 from .boundaries import Boundary, boundaries_of
 from .counts import Accesses, AccessTable, Counts, FirstTile
@@ -32,6 +32,11 @@ from .moves import ALL, EVERY, FIRST, Kind, Place, Steps, kinds_of_move, relativ
 from .passing import sums_drained, sums_inwards
 
 NOTHING: frozenset[int] = frozenset()
+
+LineBox = tuple[int, ...]
+"""Neighbouring words along each rank of a tensor that a line of a memory holds."""
+SINGLE_WORDS: LineBox = ()
+"""Instead of lines, words."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Nest:
     accumulator: int
     starts: tuple[int, ...] = (0,)
     split: dict[tuple[str, int], tuple[tuple[Digit, ...], int, frozenset[int]]] = field(default_factory=dict)
-    counted: dict[tuple[str, Steps, Group], tuple[int, int]] = field(default_factory=dict)
+    counted: dict[tuple[str, Steps, Group, LineBox], tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, mapping: LoopMapping, arch: Architecture, starts: tuple[int, ...] = (0,)) -> Nest:
@@ -123,7 +128,7 @@ def count_boundaries(nest: Nest, mapping: LoopMapping, boundaries: Sequence[Boun
     counts = Counts(steps=_steps(nest))
     for boundary in boundaries:
         outer, inner = (
-            _candidates(nest, boundary.tensor, p) for p in (boundary.outer_position, boundary.inner_position)
+            candidates(nest, boundary.tensor, p) for p in (boundary.outer_position, boundary.inner_position)
         )
         count = _count_partial_sums if boundary.tensor.is_output else _count_operand
         count(nest, boundary, counts.total, [ALL], [ALL])
@@ -172,20 +177,35 @@ def _in_use(nest: Nest, position: int) -> int:
     return math.prod(sum(kind.count for kind in _kinds(nest, dim, FIRST, Group(position))) for dim in dims)
 
 
-def _candidates(nest: Nest, tensor: Tensor, position: int) -> list[Place]:
+def candidates(nest: Nest, tensor: Tensor, position: int, line: LineBox = SINGLE_WORDS) -> list[Place]:
     """Instances above `position` among which is the busiest one.
 
     That is the first, all of whose blocks are full; but where a tile's words grow unevenly (2p + 3r), a smaller one
-    at a ragged edge may have less overlap to keep, so then all places along that dimension are looked at.
+    at a ragged edge may have less overlap to keep, so then all places along that dimension are looked at. Of lines,
+    tiles touch the more the further into one they begin: one instance is looked at for every such place.
     """
     above = [i for i in nest.spatial if i < position]
-    ranges = []
+    ranges: list[Sequence[int]] = []
     for i in above:
-        dim = nest.loops[i].dim
+        dim, trips = nest.loops[i].dim, nest.loops[i].trips
         steps = [c for rank in tensor.ranks if any(d == dim for d, _ in rank) for d, c in rank if d != dim]
         ragged = math.prod(d.trips for d in nest.digits[dim]) != nest.problem.sizes[dim]
-        ranges.append(range(nest.loops[i].trips if ragged and any(c > 1 for c in steps) else 1))
+        period = _period(tensor, dim, line)
+        if ragged and (period > 1 or any(c > 1 for c in steps)):
+            ranges.append(range(trips))
+            continue
+        tile = next(digit.tile for digit in nest.digits[dim] if digit.position == i)
+        ranges.append(range(min(trips, period // math.gcd(period, tile))))
     return [frozenset(zip(above, values, strict=True)) for values in itertools.product(*ranges)]
+
+
+def _period(tensor: Tensor, dim: str, line: LineBox) -> int:
+    """Indices of a dimension after which tiles lie in their lines as before."""
+    for rank, per_line in zip(tensor.ranks, line or (1,) * len(tensor.ranks), strict=True):
+        for name, coefficient in rank:
+            if name == dim:
+                return per_line // math.gcd(per_line, coefficient)
+    return 1
 
 
 def _account(table: AccessTable, memory: str, tensor: str) -> Accesses:
@@ -268,12 +288,13 @@ def _distinct(nest: Nest, tensor: Tensor, group: Group) -> int:
     return words
 
 
-def moved_words(nest: Nest, tensor: Tensor, halo: str, group: Group) -> int:
-    """Words given to the instances at a node over the whole run: all that they want, but what they hold already."""
+def moved_words(nest: Nest, tensor: Tensor, halo: str, group: Group, line: LineBox = SINGLE_WORDS) -> int:
+    """Words given to the instances at a node over the whole run: all that they want, but what they hold already; or the
+    lines that these lie in, transfer by transfer."""
     innermost = nest.innermost_serving(tensor, group.position)
-    words, _ = words_in(nest, tensor, Steps(innermost), group)
+    words, _ = words_in(nest, tensor, Steps(innermost), group, line)
     return words - sum(
-        words_in(nest, tensor, Steps(loop, moving=True), group)[1]
+        words_in(nest, tensor, Steps(loop, moving=True), group, line)[1]
         for loop in sliding_loops(nest, tensor, halo, innermost, nest.start(group.position))
     )
 
@@ -287,41 +308,42 @@ def sliding_loops(nest: Nest, tensor: Tensor, halo: str, innermost: int, start: 
     return [innermost] if halo == "innermost" and slides else []
 
 
-def words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> tuple[int, int]:
-    """Words wanted in some steps, and of those the words that are held already."""
-    known = nest.counted.get((tensor.name, steps, group))
+def words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group, line: LineBox = SINGLE_WORDS) -> tuple[int, int]:
+    """Words wanted in some steps, and of those the words that are held already; or the lines that they lie in, and
+    those of which nothing is missing."""
+    known = nest.counted.get((tensor.name, steps, group, line))
     if known is None:
-        known = nest.counted[tensor.name, steps, group] = _count_words_in(nest, tensor, steps, group)
+        known = nest.counted[tensor.name, steps, group, line] = _count_words_in(nest, tensor, steps, group, line)
     return known
 
 
-def _count_words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> tuple[int, int]:
+def _count_words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group, line: LineBox) -> tuple[int, int]:
     wanted = held = 1
-    for rank in tensor.ranks:
+    for rank, per_line in zip(tensor.ranks, line or (1,) * len(tensor.ranks), strict=True):
         coefficients = tuple(c for _, c in rank)
-        kinds = [_kinds(nest, dim, steps, group) for dim, _ in rank]
-        new, kept = words_along_rank(coefficients, kinds, nest.arch.footprint)
+        kinds = kinds_along_rank(nest, rank, steps, group, per_line)
+        new, kept = words_along_rank(coefficients, kinds, nest.arch.footprint, per_line)
         wanted *= new
         held *= kept
-    times = math.prod(
-        sum(kind.count for kind in _kinds(nest, dim, steps, group))
-        for dim in nest.problem.dim_names
-        if dim not in tensor.dims
-    )
+    times = times_moved(nest, tensor, steps, group)
     return wanted * times, held * times
 
 
-def _kinds(nest: Nest, dim: str, steps: Steps, group: Group) -> tuple[Kind, ...]:
-    return kinds_of_move(*dimension_moves(nest, dim, steps, group))
+def kinds_along_rank(nest: Nest, rank: Rank, steps: Steps, group: Group, per_line: int = 1) -> list[tuple[Kind, ...]]:
+    """The moves of every dimension of a rank; of lines, by where in a line they begin."""
+    return [_kinds(nest, dim, steps, group, per_line // math.gcd(per_line, c)) for dim, c in rank]
 
 
-def dimension_moves(
-    nest: Nest, dim: str, steps: Steps, group: Group
-) -> tuple[int, tuple[Digit, ...], int, Steps, frozenset[int], Place]:
-    """The moves of one dimension, as `moves.py` is asked for them."""
+def times_moved(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> int:
+    """Moves of the dimensions that a tensor does not have."""
+    others = (dim for dim in nest.problem.dim_names if dim not in tensor.dims)
+    return math.prod(sum(kind.count for kind in _kinds(nest, dim, steps, group)) for dim in others)
+
+
+def _kinds(nest: Nest, dim: str, steps: Steps, group: Group, period: int = 1) -> tuple[Kind, ...]:
     digits, tile, positions = nest.above(dim, group.position)
     if not digits:
         return tile, (), tile, EVERY, NOTHING, ALL
     joined = group.joined & positions
     only = frozenset(place for place in group.only if place[0] in positions) if group.only else ALL
-    return nest.problem.sizes[dim], digits, tile, relative_steps(digits, steps), joined, only
+    return kinds_of_move(nest.problem.sizes[dim], digits, tile, relative_steps(digits, steps), joined, only, period)

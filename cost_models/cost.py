@@ -17,9 +17,14 @@ from ..ir import Mapping, MappingError, Node, Tensor
 from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
 from .fill import idle_cycles
+from .layouts import Layouts, LineCounts, Lines, LineTable, count_lines, has_lines
 from .objective import ObjectiveLike, parse_objective
 from .ports import AccessBits, access_bits, direction_cycles, run_cycles
 from .sets import distinct_sums
+
+
+ALL_ROW_MAJOR = Layouts()
+NO_LINES = LineCounts()
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,7 @@ class TensorTraffic:
     tile_words    words of its tile in one instance (0: not kept)
     reads, writes words
     energy_pj     of these reads and writes
+    lines         that they touch, where the memory has lines
     """
 
     memory: str
@@ -38,6 +44,7 @@ class TensorTraffic:
     reads: int
     writes: int
     energy_pj: float
+    lines: Lines | None = None
 
 
 @dataclass(frozen=True)
@@ -136,34 +143,35 @@ class Cost:
         return parse_objective(objective).value(self.energy_pj, self.latency_cycles)
 
 
-@dataclass(frozen=True)
-class PortBits:
-    """Bits that pass the ports of memories, by memory and tensor, where they are not those of the words (`layouts/`).
-
-    total, busiest  of all instances, and of the busiest one
-    """
-
-    total: MappingABC[tuple[str, str], AccessBits]
-    busiest: MappingABC[tuple[str, str], AccessBits]
-
-
-def evaluate(mapping: Mapping, arch: Architecture) -> Cost:
+def evaluate(mapping: Mapping, arch: Architecture, layouts: Layouts = ALL_ROW_MAJOR) -> Cost:
     """The cost of a mapping, by the closed forms.
+
+    layouts  of the tensors in memories that have lines
 
     Raises MappingError when the mapping does not fit: a node or loop in the wrong place, an array axis that is too
     short, a dimension that the axis does not allow, tiles larger than a memory.
     """
-    check_fit(mapping, arch)
-    return cost_of(mapping, arch, count_words(mapping, arch))
+    lines = lines_of(mapping, arch, layouts)
+    check_fit(mapping, arch, lines)
+    return cost_of(mapping, arch, count_words(mapping, arch), lines=lines)
+
+
+def lines_of(mapping: Mapping, arch: Architecture, layouts: Layouts = ALL_ROW_MAJOR) -> LineCounts:
+    """Lines that pass the ports of memories that have lines: those of no memory, where none has."""
+    return count_lines(mapping, arch, layouts, held_width_bits) if has_lines(arch) else LineCounts()
 
 
 def cost_of(
-    mapping: Mapping, arch: Architecture, counts: Counts, points: int | None = None, lines: PortBits | None = None
+    mapping: Mapping,
+    arch: Architecture,
+    counts: Counts,
+    points: int | None = None,
+    lines: LineCounts = NO_LINES,
 ) -> Cost:
     """The cost of a mapping whose words are already counted.
 
     points  multiply-accumulates that are done; by default those of the problem
-    lines   bits of the tensors whose words pass in whole lines
+    lines   that pass memories which have lines
     """
     tensors = {t.name: t for t in mapping.problem.tensors}
     tiles = tile_words(mapping, arch.footprint)
@@ -174,7 +182,8 @@ def cost_of(
             tile_words=tiles.get((memory.name, tensor.name), 0),
             reads=accesses.reads,
             writes=accesses.writes,
-            energy_pj=_energy_pj(arch, memory, tensor, accesses, counts.in_use[memory.name, tensor.name], lines),
+            energy_pj=_energy_pj(arch, memory, tensor, accesses, counts.in_use[memory.name, tensor.name], lines.total),
+            lines=lines.total.get((memory.name, tensor.name)),
         )
         for memory in arch.memories
         for tensor in mapping.problem.tensors
@@ -254,10 +263,10 @@ def _memory_use(
     tensors: dict[str, Tensor],
     traffic: tuple[TensorTraffic, ...],
     tiles: dict[tuple[str, str], int],
-    lines: PortBits | None,
+    lines: LineCounts,
 ) -> MemoryUse:
-    busiest = _bits_through(arch, memory, tensors, counts.busiest, lines.busiest if lines else {})
-    every = _bits_through(arch, memory, tensors, counts.total, lines.total if lines else {})
+    busiest = _bits_through(arch, memory, tensors, counts.busiest, lines.busiest)
+    every = _bits_through(arch, memory, tensors, counts.total, lines.total)
     reading, writing = direction_cycles(memory, busiest.read, busiest.write)
     copies = 2 if memory.double_buffered else 1
     return MemoryUse(
@@ -265,7 +274,7 @@ def _memory_use(
         instances=arch.instances(memory.name),
         occupied_bits=copies
         * sum(
-            words * held_width_bits(arch, memory, tensors[tensor])
+            held_bits(arch, memory, tensors[tensor], words, lines)
             for (name, tensor), words in tiles.items()
             if name == memory.name
         ),
@@ -281,29 +290,28 @@ def _memory_use(
 
 
 def _bits_through(
-    arch: Architecture,
-    memory: Memory,
-    tensors: dict[str, Tensor],
-    table: AccessTable,
-    lines: MappingABC[tuple[str, str], AccessBits],
+    arch: Architecture, memory: Memory, tensors: dict[str, Tensor], table: AccessTable, lines: LineTable
 ) -> AccessBits:
     """Bits of all tensors through one memory's ports."""
     found = [
-        lines.get((name, t)) or access_bits(arch, tensors[t], accesses)
-        for (name, t), accesses in table.items()
-        if name == memory.name
+        _bits(arch, memory, tensors[t], accesses, lines) for (name, t), accesses in table.items() if name == memory.name
     ]
     return sum(found, AccessBits(0, 0, 0, 0))
 
 
+def _bits(arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses, lines: LineTable) -> AccessBits:
+    """Bits of a tensor's words, or of the whole lines that they lie in."""
+    if memory.line_bits is not None:
+        return lines[memory.name, tensor.name].bits(memory.line_bits)
+    return access_bits(arch, tensor, accesses)
+
+
 def _energy_pj(
-    arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses, instances: int, lines: PortBits | None
+    arch: Architecture, memory: Memory, tensor: Tensor, accesses: Accesses, instances: int, lines: LineTable
 ) -> float:
-    bits = lines.total.get((memory.name, tensor.name)) if lines else None
-    if bits is None:
-        bits = access_bits(arch, tensor, accesses)
-        if memory.block_bits:
-            bits = bits.in_blocks(memory.block_bits, instances)
+    bits = _bits(arch, memory, tensor, accesses, lines)
+    if memory.block_bits:
+        bits = bits.in_blocks(memory.block_bits, instances)
     per_access = memory.access_bits
     return bits.read / per_access * memory.read_energy_pj + bits.write / per_access * memory.write_energy_pj
 
@@ -311,6 +319,13 @@ def _energy_pj(
 def held_width_bits(arch: Architecture, memory: Memory, tensor: Tensor) -> int:
     """Width of a word while a memory holds it: partial sums everywhere but in the outermost memory."""
     return arch.width_bits(tensor) if memory is arch.memories[0] else arch.partial_width_bits(tensor)
+
+
+def held_bits(arch: Architecture, memory: Memory, tensor: Tensor, words: int, lines: LineCounts) -> int:
+    """Bits that a tile of so many words takes in a memory; of a memory with lines, those of whole lines."""
+    if memory.line_bits is not None and (held := lines.held.get((memory.name, tensor.name))) is not None:
+        return held * memory.line_bits
+    return words * held_width_bits(arch, memory, tensor)
 
 
 @dataclass(frozen=True)
@@ -331,7 +346,7 @@ def capacity_parts(memory: Memory) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def check_fit(mapping: Mapping, arch: Architecture) -> None:
+def check_fit(mapping: Mapping, arch: Architecture, lines: LineCounts = NO_LINES) -> None:
     """Tiles fit their memories and spatial loops their axes; MappingError says what does not, and by how much."""
     check_axes(mapping, arch)
     tiles = tile_words(mapping, arch.footprint)
@@ -339,7 +354,7 @@ def check_fit(mapping: Mapping, arch: Architecture) -> None:
         mapping,
         arch,
         {
-            (memory.name, tensor.name): tiles[memory.name, tensor.name] * held_width_bits(arch, memory, tensor)
+            (memory.name, tensor.name): held_bits(arch, memory, tensor, tiles[memory.name, tensor.name], lines)
             for memory in arch.memories
             for tensor in mapping.problem.tensors
             if (memory.name, tensor.name) in tiles

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arch import Footprint
 from ..ir import Digit
-from .sets import IntArray, Move, moved_along_rank
+from .sets import IntArray, Move, lines_along_rank, moved_along_rank
 
 
 class Steps(NamedTuple):
@@ -42,15 +42,29 @@ ALL: Place = frozenset()
 
 
 def words_along_rank(
-    coefficients: tuple[int, ...], kinds: list[tuple[Kind, ...]], footprint: Footprint
+    coefficients: tuple[int, ...], kinds: list[tuple[Kind, ...]], footprint: Footprint, per_line: int = 1
 ) -> tuple[int, int]:
-    """Words wanted and held along one rank, over all combinations of its dimensions' moves."""
+    """Words wanted and held along one rank, over all combinations of its dimensions' moves; or the lines that these
+    words lie in, of which each has so many neighbouring ones."""
     wanted = held = 0
-    for count, moves in _combinations(kinds):
-        new, kept = moved_along_rank(coefficients, moves, footprint)
+    for count, moves, phase in _combinations(kinds, coefficients):
+        if per_line == 1:
+            new, kept = moved_along_rank(coefficients, moves, footprint)
+        else:
+            new, kept = lines_along_rank(coefficients, moves, footprint, per_line, phase % per_line)
         wanted += count * new
         held += count * kept
     return wanted, held
+
+
+def most_lines_along_rank(
+    coefficients: tuple[int, ...], kinds: list[tuple[Kind, ...]], footprint: Footprint, per_line: int
+) -> int:
+    """Lines that the tiles along one rank lie in, at most."""
+    return max(
+        lines_along_rank(coefficients, moves, footprint, per_line, phase % per_line)[0]
+        for _, moves, phase in _combinations(kinds, coefficients)
+    )
 
 
 def rank_words(
@@ -78,20 +92,26 @@ def rank_words(
 
 @dataclass(frozen=True)
 class Kind:
-    """Moves of one dimension that look alike: how often they happen, and the move of each joined instance."""
+    """Moves of one dimension that look alike: how often they happen, and the move of each joined instance.
+
+    phase  where they begin, modulo some period: they begin there alike
+    """
 
     count: int
     moves: tuple[Move, ...]
+    phase: int = 0
 
 
-def _combinations(kinds: list[tuple[Kind, ...]]) -> Iterator[tuple[int, tuple[tuple[Move, ...], ...]]]:
-    """One kind per dimension of a rank, in all ways."""
+def _combinations(
+    kinds: list[tuple[Kind, ...]], coefficients: tuple[int, ...]
+) -> Iterator[tuple[int, tuple[tuple[Move, ...], ...], int]]:
+    """One kind per dimension of a rank, in all ways; and where along the rank they begin, up to their periods."""
     if not kinds:
-        yield 1, ()
+        yield 1, (), 0
         return
     for head in kinds[0]:
-        for count, moves in _combinations(kinds[1:]):
-            yield head.count * count, (head.moves, *moves)
+        for count, moves, phase in _combinations(kinds[1:], coefficients[1:]):
+            yield head.count * count, (head.moves, *moves), coefficients[0] * head.phase + phase
 
 
 def relative_steps(digits: tuple[Digit, ...], steps: Steps) -> Steps:
@@ -113,8 +133,10 @@ def kinds_of_move(
     steps: Steps,
     joined: frozenset[int],
     only: Place,
+    period: int = 1,
 ) -> tuple[Kind, ...]:
-    """All moves of one dimension in some steps, alike ones together.
+    """All moves of one dimension in some steps, alike ones together; those that do not begin at the same index modulo
+    the period are not alike.
 
     Digits outside the moving loop take all their values, the moving one all but its first, those inside it wrap
     from their last value to 0; spatial digits take all their values, `joined` ones within one move.
@@ -174,13 +196,21 @@ def _walk_of(digits: tuple[Digit, ...], tile: int, steps: Steps, joined: frozens
     wrapping = inside if steps.moving else ()
     counted = [d for d in digits if d not in inside and d.position not in joined]
     values = dict(only)
-    return _Walk(
-        moved,
-        wrapping,
-        counted=[d for d in counted if d.position not in values],
-        fixed=sum(d.tile * values[d.position] for d in counted if d.position in values),
-        instances=_offsets([d for d in digits if d.position in joined], None),
-        reach=tile + sum((d.trips - 1) * d.tile for d in wrapping),
+    fixed = sum(d.tile * values[d.position] for d in counted if d.position in values)
+    counted = [d for d in counted if d.position not in values]
+    instances = _offsets([d for d in digits if d.position in joined], None)
+    reach = tile + sum((d.trips - 1) * d.tile for d in wrapping)
+    if period == 1 and math.prod(d.trips for d in digits) * tile == size:
+        count = math.prod(d.trips - (d is moved) for d in counted)
+        row = np.full(len(instances), reach)
+        return (_kind(count, row, instances, tile, moved, wrapping),) if count else ()
+    starts = _offsets(counted, moved) + fixed
+    starts = starts[starts < size]
+    left = np.clip(size - starts[:, None] - instances[None, :], 0, reach)
+    rows, counts = np.unique(np.column_stack([starts % period, left]), axis=0, return_counts=True)
+    return tuple(
+        replace(_kind(int(count), row[1:], instances, tile, moved, wrapping), phase=int(row[0]))
+        for count, row in zip(counts, rows, strict=True)
     )
 
 

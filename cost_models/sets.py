@@ -125,6 +125,31 @@ def wanted_and_held(
     return wanting > 0, (wanting > 0) & (wanting == holding)
 
 
+@lru_cache(maxsize=1 << 16)
+def lines_along_rank(
+    coefficients: tuple[int, ...],
+    instances: tuple[tuple[Move, ...], ...],
+    footprint: Footprint,
+    per_line: int,
+    phase: int,
+) -> tuple[int, int]:
+    """Lines along a rank that hold what a group of instances wants, and those of which no instance has to be given
+    anything.
+
+    per_line  neighbouring elements that a line holds along the rank
+    phase     how far into a line the group's common base lies
+
+    The second number makes unions exact, as that of `moved_along_rank` does: a line lies in the product over ranks, and
+    has nothing to give if that is so in every rank.
+    """
+    wanting, holding = _wanting_and_holding(coefficients, instances, footprint)
+    wanted = np.flatnonzero(wanting)
+    lines = (wanted + phase) // per_line
+    given = np.flatnonzero(wanting > holding)
+    count = len(np.unique(lines))
+    return count, count - len(np.unique((given + phase) // per_line))
+
+
 def _wanting_and_holding(
     coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...], footprint: Footprint
 ) -> tuple[IntArray, IntArray]:

@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
-from ..arch import Architecture
+from ..arch import Architecture, Memory
 from ..ir import ArchitectureError, Loop, Mapping, MappingError, Tensor
 from ..ir.errors import checked
 from .boundaries import Boundary, boundaries_of
@@ -65,6 +65,7 @@ class Walk:
         self.holders: dict[int, Holder] = {b.outer_position: Holder() for b in self.boundaries}
         self.instance_accesses: dict[tuple[str, str, Coordinates], Accesses] = defaultdict(Accesses)
         self.contributions = {dim: size for dim, size in self.problem.dims if dim not in self.problem.output.dims}
+        self.arrived: set[tuple[int, Coordinates, frozenset[Element]]] = set()
         self.steps = 0
         self.moved_loop = FIRST_STEP
 
@@ -208,6 +209,21 @@ class Walk:
                 passed = hops(leg.instances, entering, leaving) if leg.instances > 1 else 0.0
                 self.hops[leg.fanout.name, boundary.tensor.name] += passed
 
+    # ---- what passes together, for walks that look at more than words ---------------------------------------
+
+    def transfer(
+        self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]
+    ) -> None:
+        """Some words pass a port of a memory's instance together; `kind` as in `AccessBits`."""
+
+    def arrival(self, boundary: Boundary, outer: Coordinates, words: frozenset[Element]) -> None:
+        """Partial sums arrive together at an instance of the outer memory: they are written, and read first unless
+        they arrive for the first time."""
+        if (boundary.outer_position, outer, words) in self.arrived or not self.arch.first_read_elision:
+            self.transfer("supplied", boundary.outer, outer, boundary.tensor, words)
+        self.transfer("collected", boundary.outer, outer, boundary.tensor, words)
+        self.arrived.add((boundary.outer_position, outer, words))
+
     # ---- operands ------------------------------------------------------------------------------------------
 
     def fill(self, boundary: Boundary, time: dict[int, int]) -> None:
@@ -227,7 +243,7 @@ class Walk:
             account = self.account_inner(boundary, inner)
             account.writes += len(new)
             account.fills += len(new)
-            self.passes(boundary.inner.name, boundary.tensor, inner, new, write=True)
+            self.transfer("filled", boundary.inner, inner, boundary.tensor, new)
             outer = self.coordinates(space, boundary.outer_position)
             wanted[outer, self.groups(boundary, boundary.multicast, space)] |= new
             taken.append((space, new))
@@ -235,7 +251,7 @@ class Walk:
         for (outer, _), elements in wanted.items():
             self.check_held(boundary, outer, elements)
             self.account(boundary, outer).reads += len(elements)
-            self.passes(boundary.outer.name, boundary.tensor, outer, elements, write=False)
+            self.transfer("supplied", boundary.outer, outer, boundary.tensor, elements)
 
     def tile_at(self, boundary: Boundary, values: dict[int, int]) -> Tile:
         """The tile of a boundary's inner node, given the values of all loops."""
@@ -296,7 +312,7 @@ class Walk:
                 account = self.account_inner(boundary, inner)
                 account.writes += len(tile)
                 account.fills += len(tile)
-                self.passes(boundary.inner.name, boundary.tensor, inner, tile, write=True)
+                self.transfer("filled", boundary.inner, inner, boundary.tensor, tile)
                 taken.append((space, tile))
                 together[outer, self.groups(boundary, boundary.reduced, space)] |= tile - returned[outer]
                 for element in tile - returned[outer]:
@@ -324,7 +340,7 @@ class Walk:
             group = arriving[outer, self.groups(boundary, boundary.reduced, space)]
             account = self.account_inner(boundary, inner)
             if self.arch.inner_drain_read:
-                self.passes(boundary.inner.name, boundary.tensor, inner, holder.tile[inner], write=False)
+                self.transfer("drained", boundary.inner, inner, boundary.tensor, holder.tile[inner])
             for element in holder.tile.pop(inner):
                 products = holder.products[inner].pop(element)
                 group[element] += products
@@ -356,9 +372,7 @@ class Walk:
         for (outer, _), sums in arriving.items():
             account = self.account(boundary, outer)
             stored = self.holders[boundary.outer_position].products[outer]
-            again = {element for element in sums if (outer, element) in seen}
-            self.passes(boundary.outer.name, boundary.tensor, outer, again, write=False)
-            self.passes(boundary.outer.name, boundary.tensor, outer, sums.keys(), write=True)
+            self.arrival(boundary, outer, frozenset(sums))
             for element, products in sums.items():
                 if (outer, element) in seen:
                     account.reads += 1
@@ -384,10 +398,11 @@ class Walk:
             self.check_held(boundary, outer, set(elements))
             account = self.account(boundary, outer)
             if boundary.tensor.is_output:
+                self.arrival(boundary, outer, frozenset(elements))
                 self._update(boundary, outer, elements)
             else:
                 account.reads += len(elements)
-                self.passes(boundary.outer.name, boundary.tensor, outer, elements.keys(), write=False)
+                self.transfer("supplied", boundary.outer, outer, boundary.tensor, frozenset(elements))
 
     def _update(self, boundary: Boundary, outer: Coordinates, elements: dict[Element, int]) -> None:
         account, holder = self.account(boundary, outer), self.holders[boundary.outer_position]

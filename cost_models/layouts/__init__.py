@@ -1,34 +1,20 @@
-"""Layouts: where words lie in lines, the lines that a mapping touches, what it costs with them (docs/layouts.md).
+"""Where words lie: layouts of tensors, and the lines of a memory that a transfer touches (docs/layouts.md)."""
 
-layout.py   orders of ranks with blocks, and the lines that they fill
-lines.py    lines that a window of words touches along a rank
-parsing.py  layouts as text
-walk.py     the walk that lays words into lines: the definition
-counts.py   the closed form of the same
-cost.py     energy, cycles
-"""
-
-from .cost import LayoutCost, LineTraffic, evaluate_layouts
-from .counts import LineAccesses, LineCounts, count_lines
-from .layout import Layout, LayoutDigit
-from .lines import LineRank, alignments, mean_touched
-from .parsing import LayoutLike, Layouts, parse_layouts
-from .walk import walk_lines
+from .layout import ROW_MAJOR, Layout, Layouts, parse_layout, parse_layouts, rank_names, tensor_extents
+from .lines import LineCounts, Lines, LineTable, count_lines, has_lines, line_box
 
 __all__ = [
+    "ROW_MAJOR",
     "Layout",
-    "LayoutCost",
-    "LayoutDigit",
-    "LayoutLike",
     "Layouts",
-    "LineAccesses",
     "LineCounts",
-    "LineRank",
-    "LineTraffic",
-    "alignments",
+    "LineTable",
+    "Lines",
     "count_lines",
-    "evaluate_layouts",
-    "mean_touched",
+    "has_lines",
+    "line_box",
+    "parse_layout",
     "parse_layouts",
-    "walk_lines",
+    "rank_names",
+    "tensor_extents",
 ]

@@ -1,92 +1,188 @@
-"""Where the words of a tensor lie: an order of its ranks, and the lines that they fill.
+"""The order in which a memory holds the words of a tensor.
 
-A layout is a list of *digits*, outermost first. Each rank has one digit that steps in whole, or in the blocks that
-stand for it further in: `NCHW16c` is N, C in blocks of 16, H, W, and the 16 inside a block. A block that does not
-divide its rank is filled up with words that nobody asks for.
-
-A line holds a box: from the innermost digit on, as much of each as there is room for, and no digit beyond one that it
-does not take whole. So no line goes past the end of what it holds a part of (the rest of the line stays empty), and
-words of two lines differ in the line of some rank: all counts are products over ranks.
+A layout lists ranks, the outermost first: of `NHWC` the channels of one pixel are neighbours. Inner blocks follow them:
+in `NCHW16c`, sixteen channels of one pixel are neighbours, and the other channels come as C. A rank that is left out
+stands outside the others. Ranks are sums of dimensions; every dimension of a rank names it, and those of a convolution
+have the names that frameworks give them: the rank of P is H, that of Q is W, the channels of an output are C.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from ...ir import Problem, Tensor, ceil_div
-from ..sets import hull
-from .lines import LineRank
+from ...ir import Problem, Tensor, TilewrightError
 
-
-@dataclass(frozen=True)
-class LayoutDigit:
-    """One step of a layout.
-
-    rank   of the tensor, counted from 0
-    block  words along it, if it is a block; None: the words, or blocks, of the whole rank
-    """
-
-    rank: int
-    block: int | None = None
+_TOKEN = re.compile(r"([A-Za-z]+?)(\d*)$")
+_COMPACT = re.compile(r"(\d+)([A-Za-z])|([A-Za-z])(\d+)|([A-Za-z])")
+_USUAL_NAMES = {"P": "H", "Q": "W"}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """An order of the words of a tensor.
+    """The order of a tensor's words.
 
-    digits  outermost first; of every rank one without a block, and its blocks further in
-    text    as it was written
+    order   its ranks, as numbers, outermost first; None: as the tensor has them
+    blocks  (rank, words) of inner blocks, outermost first; where one does not divide its rank, the last is padded
     """
 
-    digits: tuple[LayoutDigit, ...]
-    text: str = field(default="", compare=False)
+    order: tuple[int, ...] | None = None
+    blocks: tuple[tuple[int, int], ...] = ()
 
-    def extents(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """How many steps each digit has, for a tensor of so many words along its ranks; blocks are filled up."""
-        inside: dict[int, int] = {}
-        for digit in self.digits:
-            if digit.block is not None:
-                inside[digit.rank] = inside.get(digit.rank, 1) * digit.block
-        return tuple(
-            ceil_div(shape[d.rank], inside.get(d.rank, 1)) if d.block is None else d.block for d in self.digits
-        )
+    def digits(self, tensor: Tensor) -> list[tuple[int, int | None]]:
+        """(rank, words) of what neighbours, outermost first; None: as many as the rank has."""
+        order = range(len(tensor.ranks)) if self.order is None else self.order
+        return [*((rank, None) for rank in order), *self.blocks]
 
-    def strides(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """Words from one step of each digit to the next, where lines leave nothing empty."""
-        strides, below = [], 1
-        for extent in reversed(self.extents(shape)):
-            strides.append(below)
-            below *= extent
-        return tuple(reversed(strides))
+    def address(self, tensor: Tensor, extents: tuple[int, ...], place: tuple[int, ...]) -> int:
+        """Words before the one at a place, indices along the ranks, in a tensor of such extents."""
+        found = 0
+        for rank, words, inside in self._spans(tensor):
+            count = -(-extents[rank] // inside) if words is None else words
+            found = found * count + place[rank] // inside % count
+        return found
 
-    def values(self, index: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
-        """The value of each digit at a word, given its index along every rank."""
-        left, values = list(index), []
-        for digit, extent in zip(reversed(self.digits), reversed(self.extents(shape)), strict=True):
-            left[digit.rank], value = divmod(left[digit.rank], extent)
-            values.append(value)
-        return tuple(reversed(values))
+    def _spans(self, tensor: Tensor) -> list[tuple[int, int | None, int]]:
+        """Digits, and how many indices of their rank one step of each makes."""
+        inside, found = dict.fromkeys(range(len(tensor.ranks)), 1), []
+        for rank, words in reversed(self.digits(tensor)):
+            found.append((rank, words, inside[rank]))
+            inside[rank] *= words or 1
+        return found[::-1]
 
-    def lines(self, shape: Sequence[int], room: int) -> tuple[LineRank, ...]:
-        """How lines with room for so many words divide each rank."""
-        return _lines(self.digits, tuple(self.extents(shape)), len(shape), room)
-
-
-@lru_cache(maxsize=1 << 12)
-def _lines(digits: tuple[LayoutDigit, ...], extents: tuple[int, ...], ranks: int, room: int) -> tuple[LineRank, ...]:
-    whole, parts = [1] * ranks, dict[int, tuple[int, int]]()
-    for digit, extent in zip(reversed(digits), reversed(extents), strict=True):
-        if extent > room:
-            repeats = digit.block is not None and extent % room > 0
-            parts[digit.rank] = room, extent if repeats else room
-            break
-        whole[digit.rank] *= extent
-        room //= extent
-    return tuple(LineRank(words, *parts.get(rank, (1, 1))) for rank, words in enumerate(whole))
+    def text(self, tensor: Tensor) -> str:
+        """As `parse_layout` reads it."""
+        names = [min(rank, key=len) for rank in rank_names(tensor)]
+        order = range(len(tensor.ranks)) if self.order is None else self.order
+        if all(len(name) == 1 for name in names):
+            return "".join([*(names[r] for r in order), *(f"{words}{names[r].lower()}" for r, words in self.blocks)])
+        return ",".join([*(names[r] for r in order), *(f"{names[r]}{words}" for r, words in self.blocks)])
 
 
-def shape_of(tensor: Tensor, problem: Problem) -> tuple[int, ...]:
-    """Words along each rank of a tensor, from the least index that the problem reaches to the largest."""
-    return tuple(hull(tuple(c for _, c in rank), tuple(problem.sizes[dim] for dim, _ in rank)) for rank in tensor.ranks)
+ROW_MAJOR = Layout()
+"""As the tensor has its ranks, the last one innermost."""
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """The layouts of a problem's tensors, by tensor, or by memory and tensor; all others are row-major."""
+
+    by_tensor: tuple[tuple[str, Layout], ...] = ()
+    by_memory: tuple[tuple[tuple[str, str], Layout], ...] = ()
+
+    def of(self, memory: str, tensor: str) -> Layout:
+        """That of one tensor in one memory."""
+        return dict(self.by_memory).get((memory, tensor), dict(self.by_tensor).get(tensor, ROW_MAJOR))
+
+    def __bool__(self) -> bool:
+        return bool(self.by_tensor or self.by_memory)
+
+
+def rank_names(tensor: Tensor) -> list[tuple[str, ...]]:
+    """What each rank of a tensor may be called."""
+    found = []
+    taken = {dim for rank in tensor.ranks for dim, _ in rank}
+    for rank in tensor.ranks:
+        names = [dim for dim, _ in rank]
+        names += [usual for dim, usual in _USUAL_NAMES.items() if dim in names and usual not in taken]
+        if tensor.is_output and "K" in names and "C" not in taken:
+            names.append("C")
+        found.append(tuple(names))
+    return found
+
+
+def tensor_extents(problem: Problem, tensor: Tensor) -> tuple[int, ...]:
+    """Indices along each rank, from the least to the largest that is used."""
+    return tuple(1 + sum(c * (problem.sizes[dim] - 1) for dim, c in rank) for rank in tensor.ranks)
+
+
+def parse_layouts(problem: Problem, texts: Mapping[str, str | Layout], memories: Iterable[str] = ()) -> Layouts:
+    """Layouts of tensors, from texts such as {"O": "NHWC", "GLB.I": "NCHW16c"}.
+
+    Raises TilewrightError for a tensor, a memory or a rank that there is not.
+    """
+    by_tensor, by_memory, known = {}, {}, [*memories]
+    for key, text in texts.items():
+        memory, _, name = key.rpartition(".")
+        if memory and memory not in known:
+            raise TilewrightError(
+                f"unknown memory {memory!r}, expected one of {', '.join(known)}", where=f"layout {key}={text}"
+            )
+        names = [tensor.name for tensor in problem.tensors]
+        if name not in names:
+            raise TilewrightError(
+                f"unknown tensor {name!r}, expected one of {', '.join(names)}", where=f"layout {key}={text}"
+            )
+        found = text if isinstance(text, Layout) else parse_layout(problem.tensor(name), text)
+        if memory:
+            by_memory[memory, name] = found
+        else:
+            by_tensor[name] = found
+    return Layouts(tuple(by_tensor.items()), tuple(by_memory.items()))
+
+
+def parse_layout(tensor: Tensor, text: str) -> Layout:
+    """A layout from text: `row-major`, `column-major`, `NHWC`, `NCHW16c`, `HWC_C4W8`, `K32`, or with commas, where
+    ranks have longer names: `row,column,column8`.
+
+    Raises TilewrightError for a rank that the tensor does not have, or has twice, and for an empty block.
+    """
+    if text == "row-major":
+        return ROW_MAJOR
+    if text == "column-major":
+        return Layout(tuple(reversed(range(len(tensor.ranks)))))
+    order: list[int] = []
+    blocks: list[tuple[int, int]] = []
+    for name, count in _tokens(tensor, text):
+        rank = _rank(tensor, name, text)
+        if count is None:
+            if rank in order:
+                raise _refused(tensor, text, f"{name} stands there twice")
+            order.append(rank)
+        elif count < 1:
+            raise _refused(tensor, text, f"a block of {count} words along {name}")
+        else:
+            blocks.append((rank, count))
+    left_out = [rank for rank in range(len(tensor.ranks)) if rank not in order]
+    return Layout((*left_out, *order) if order else None, tuple(blocks))
+
+
+def _tokens(tensor: Tensor, text: str) -> list[tuple[str, int | None]]:
+    if "," in text:
+        matches = [(_TOKEN.match(part.strip()), part) for part in text.split(",")]
+        wrong = next((part for match, part in matches if match is None), None)
+        if wrong is not None:
+            raise _refused(tensor, text, f"found {wrong!r}")
+        return [(m[1], int(m[2]) if m[2] else None) for m, _ in matches if m]
+    if text and _is_name(tensor, text):
+        return [(text, None)]
+    compact = text.replace("_", "")
+    if not compact or _COMPACT.sub("", compact):
+        raise _refused(tensor, text, f"found {text!r}")
+    found: list[tuple[str, int | None]] = []
+    for before, name, block, after, single in _COMPACT.findall(compact):
+        found.append((name, int(before)) if name else (block, int(after)) if block else (single, None))
+    return found
+
+
+def _is_name(tensor: Tensor, name: str) -> bool:
+    return any(name in names for names in rank_names(tensor))
+
+
+def _rank(tensor: Tensor, name: str, text: str) -> int:
+    """The rank of a name; lower and upper case are told apart only where both are names."""
+    names = rank_names(tensor)
+    for same in (str, str.upper, str.lower):
+        for rank, known in enumerate(names):
+            if name in known if same is str else any(same(name) == same(each) for each in known):
+                return rank
+    raise _refused(tensor, text, f"{tensor.name} has no rank {name}")
+
+
+def _refused(tensor: Tensor, text: str, found: str) -> TilewrightError:
+    ranks = "; ".join(" or ".join(names) for names in rank_names(tensor))
+    return TilewrightError(
+        f"{found}, expected an order of the ranks of {tensor.name} ({ranks}), with inner blocks such as 16c",
+        where=f"layout {tensor.name}={text}",
+    )

@@ -1,64 +1,208 @@
-"""Lines that a window of words along a rank touches: at an alignment, exactly, and on average over alignments.
+"""How many lines of a memory every transfer touches: closed forms, equal to a walk over all of them (`walk.py`).
 
-All words and lines are whole numbers. A box of words touches as many lines as the product over its ranks.
+A line holds neighbouring words: of the innermost ranks of the layout whole ones, as far as they fit, and of the next
+one as many indices as still do. The rest of a line is padding, so no line begins in the middle of one of them. So a
+line is a box of words, at a place that is a multiple of the box along every rank, and a transfer of a box of words
+touches, along each rank on its own, the lines from its first index to its last. Sums over all transfers are products
+over ranks, as those of words are (`closed_form.py`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, field, fields
 
-import numpy as np
+from ...arch import Architecture, Memory
+from ...ir import Mapping, Node, Problem, Tensor, TilewrightError
+from ..boundaries import Boundary, boundaries_of
+from ..closed_form import (
+    NOTHING,
+    Group,
+    LineBox,
+    Nest,
+    candidates,
+    kinds_along_rank,
+    moved_words,
+    times_moved,
+    words_in,
+)
+from ..moves import ALL, EVERY, FIRST, Place, most_lines_along_rank, words_along_rank
+from ..passing import sums_drained, sums_inwards
+from ..ports import AccessBits
+from .layout import Layout, Layouts, tensor_extents
 
-from ..sets import IntArray
 
+@dataclass
+class Lines:
+    """Lines of one tensor at one memory, by kind of access.
 
-@dataclass(frozen=True)
-class LineRank:
-    """How lines divide a rank.
-
-    whole  words of the blocks that a line holds in whole
-    part   such blocks that it holds side by side
-    of     such blocks after which a line ends, full or not: `part`, but where a larger block ends in between
+    supplied   read for what lies inside, and to accumulate
+    drained    read on their way outwards
+    collected  written from inside
+    filled     written from outside
     """
 
-    whole: int = 1
-    part: int = 1
-    of: int = 1
+    supplied: int = 0
+    drained: int = 0
+    collected: int = 0
+    filled: int = 0
 
-    @property
-    def words(self) -> int:
-        """Words of a full line along the rank."""
-        return self.whole * self.part
+    def bits(self, line_bits: int) -> AccessBits:
+        """Bits that pass: of whole lines."""
+        return AccessBits(*(line_bits * lines for lines in astuple(self)))
 
-    @property
-    def period(self) -> int:
-        """Words after which lines look the same again."""
-        return self.whole * self.of
-
-    def numbers(self, places: IntArray) -> IntArray:
-        """The line of each place along the rank, counted from 0."""
-        blocks = places // self.whole
-        per_period = -(-self.of // self.part)
-        found: IntArray = blocks // self.of * per_period + blocks % self.of // self.part
-        return found
-
-    def number(self, place: int) -> int:
-        """The line of one place."""
-        return int(self.numbers(np.array(place)))
-
-    def touched(self, first: int, words: int) -> int:
-        """Lines that neighbouring words touch, the first of which stands at a place."""
-        return self.number(first + words - 1) - self.number(first) + 1
+    def add(self, other: Lines) -> None:
+        """Count other accesses as well."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
 
-def alignments(words: int, line: int) -> tuple[int, ...]:
-    """Where windows of so many words begin in their lines, if they lie end to end; each equally often."""
-    return tuple(step * words % line for step in range(line // math.gcd(line, words)))
+LineTable = dict[tuple[str, str], Lines]
+"""Lines by (memory name, tensor name)."""
 
 
-def mean_touched(words: int, line: int) -> Fraction:
-    """Lines of so many words that windows touch on average, if these lie end to end."""
-    rank, starts = LineRank(part=line, of=line), alignments(words, line)
-    return Fraction(sum(rank.touched(first, words) for first in starts), len(starts))
+@dataclass
+class LineCounts:
+    """Of memories that have lines.
+
+    total    over all instances
+    busiest  of the busiest instance
+    held     by (memory, tensor), that the tile of one instance lies in, at most
+    """
+
+    total: LineTable = field(default_factory=dict)
+    busiest: LineTable = field(default_factory=dict)
+    held: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+def line_box(memory: Memory, problem: Problem, tensor: Tensor, layout: Layout, word_bits: int) -> LineBox:
+    """Indices along each rank that a line of a memory holds.
+
+    word_bits  width of a word
+
+    Raises TilewrightError where a line is smaller than a word.
+    """
+    assert memory.line_bits is not None
+    room = memory.line_bits // word_bits
+    if room < 1:
+        raise TilewrightError(
+            f"a word of {tensor.name} has {word_bits} bit, a line {memory.line_bits}; expected lines of whole words",
+            where=f"{memory.name}.line",
+        )
+    extents, box = tensor_extents(problem, tensor), [1] * len(tensor.ranks)
+    for rank, block in reversed(layout.digits(tensor)):
+        words = block or math.ceil(extents[rank] / box[rank])
+        # Of a block, lines hold equal parts.
+        taken = min(words, room) if block is None else max(part for part in range(1, room + 1) if words % part == 0)
+        box[rank] *= taken
+        room //= taken
+        if taken < words:
+            break
+    return tuple(box)
+
+
+def has_lines(arch: Architecture) -> bool:
+    """Whether any memory of a machine has lines."""
+    return any(memory.line_bits is not None for memory in arch.memories)
+
+
+def count_lines(mapping: Mapping, arch: Architecture, layouts: Layouts, width: Callable[..., int]) -> LineCounts:
+    """Lines that pass the ports of every memory that has lines.
+
+    width  (arch, memory, tensor): bits of a word while a memory holds it
+
+    Raises MappingError when a node or loop stands where the architecture has no place for it, and TilewrightError where
+    a line is smaller than a word.
+    """
+    nest, counts = Nest.of(mapping, arch), LineCounts()
+
+    def box(memory: Memory | None, tensor: Tensor) -> LineBox | None:
+        if memory is None or memory.line_bits is None:
+            return None
+        layout = layouts.of(memory.name, tensor.name)
+        return line_box(memory, mapping.problem, tensor, layout, width(arch, memory, tensor))
+
+    for boundary in boundaries_of(mapping, arch):
+        outer, inner = (box(memory, boundary.tensor) for memory in (boundary.outer, boundary.inner))
+        count_outer, count_inner = (_sums_outside, _sums_inside) if boundary.tensor.is_output else (_reads, _fills)
+        if outer is not None:
+            _add(counts, nest, boundary, boundary.outer, boundary.outer_position, outer, count_outer)
+        if inner is not None and boundary.inner is not None:
+            _add(counts, nest, boundary, boundary.inner, boundary.inner_position, inner, count_inner)
+    for position, item in enumerate(mapping.nest.items):
+        if isinstance(item, Node):
+            tensor = mapping.problem.tensor(item.tensor)
+            memory = arch.level(item.memory)
+            lines = box(memory, tensor) if isinstance(memory, Memory) else None
+            if lines is not None:
+                counts.held[item.memory, item.tensor] = _most_held(nest, tensor, position, lines)
+    return counts
+
+
+Count = Callable[[Nest, Boundary, LineBox, Place], Lines]
+
+
+def _add(
+    counts: LineCounts, nest: Nest, boundary: Boundary, memory: Memory, position: int, line: LineBox, count: Count
+) -> None:
+    """Add the lines of one end of a boundary; `position` is that of the memory's node."""
+    key = memory.name, boundary.tensor.name
+    counts.total.setdefault(key, Lines()).add(count(nest, boundary, line, ALL))
+    places = candidates(nest, boundary.tensor, position, line)
+    each = [count(nest, boundary, line, place) for place in places]
+    busiest = Lines(*(max(lines) for lines in zip(*map(astuple, each), strict=True)))
+    counts.busiest.setdefault(key, Lines()).add(busiest)
+
+
+def _reads(nest: Nest, boundary: Boundary, line: LineBox, only: Place) -> Lines:
+    group = Group(boundary.inner_position, boundary.multicast, only)
+    if boundary.inner is None:
+        return Lines(supplied=words_in(nest, boundary.tensor, EVERY, group, line)[0])
+    return Lines(supplied=moved_words(nest, boundary.tensor, boundary.inner.halo, group, line))
+
+
+def _fills(nest: Nest, boundary: Boundary, line: LineBox, only: Place) -> Lines:
+    assert boundary.inner is not None
+    group = Group(boundary.inner_position, NOTHING, only)
+    return Lines(filled=moved_words(nest, boundary.tensor, boundary.inner.halo, group, line))
+
+
+def _sums_outside(nest: Nest, boundary: Boundary, line: LineBox, only: Place) -> Lines:
+    """Every arrival is written; and read first, but the first arrival of its tile."""
+    group = Group(boundary.inner_position, boundary.reduced, only)
+    arrivals = _visits(nest, boundary, group, line)
+    first = _first(nest, boundary.tensor, group, boundary.outer_position, line)
+    return Lines(supplied=sums_inwards(nest.arch, arrivals, first), collected=arrivals)
+
+
+def _sums_inside(nest: Nest, boundary: Boundary, line: LineBox, only: Place) -> Lines:
+    """Every visit leaves; and comes, but the first one of its tile."""
+    group = Group(boundary.inner_position, NOTHING, only)
+    visits = _visits(nest, boundary, group, line)
+    first = _first(nest, boundary.tensor, group, boundary.inner_position, line)
+    return Lines(drained=sums_drained(nest.arch, visits), filled=sums_inwards(nest.arch, visits, first))
+
+
+def _visits(nest: Nest, boundary: Boundary, group: Group, line: LineBox) -> int:
+    if boundary.inner is None:
+        return words_in(nest, boundary.tensor, EVERY, group, line)[0]
+    return moved_words(nest, boundary.tensor, "none", group, line)
+
+
+def _first(nest: Nest, tensor: Tensor, group: Group, position: int, line: LineBox) -> int:
+    """Lines of the tiles that a group brings, each tile once for every instance above `position`."""
+    found = times_moved(nest, tensor, FIRST, Group(position, only=group.only))
+    for rank, per_line in zip(tensor.ranks, line, strict=True):
+        kinds = kinds_along_rank(nest, rank, EVERY, group, per_line)
+        found *= words_along_rank(tuple(c for _, c in rank), kinds, nest.arch.footprint, per_line)[0]
+    return found
+
+
+def _most_held(nest: Nest, tensor: Tensor, position: int, line: LineBox) -> int:
+    """Lines that a tile lies in, at most."""
+    found = 1
+    for rank, per_line in zip(tensor.ranks, line, strict=True):
+        kinds = kinds_along_rank(nest, rank, EVERY, Group(position), per_line)
+        found *= most_lines_along_rank(tuple(c for _, c in rank), kinds, nest.arch.footprint, per_line)
+    return found

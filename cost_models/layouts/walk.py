@@ -1,96 +1,57 @@
-"""What lines mean: a walk over every access of a mapping that lays its words into lines, one by one.
-
-The definition that `counts.py` has the closed form of. What an instance reads, or writes, at once touches each line
-that holds a word of it once; a line is not kept for the next time.
-"""
+"""The meaning of lines: walk a mapping, and look at the lines in which the words of every transfer lie."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Set
+from collections import defaultdict
+from collections.abc import Callable, Mapping as MappingABC, Set
+from dataclasses import fields
 
-from ...arch import Architecture
-from ...ir import Mapping, Problem, Tensor
+from ...arch import Architecture, Memory
+from ...ir import Mapping, Tensor
+from ..closed_form import LineBox
 from ..simulator import Coordinates, Element, Walk
-from .counts import LineAccesses, LineCounts, line_room
-from .layout import Layout, shape_of
-from .parsing import Layouts
-
-Places = dict[Element, tuple[int, int]]
-"""The line of each word, and its place in the line."""
-
-
-def words_in_lines(layout: Layout, shape: tuple[int, ...], room: int) -> Places:
-    """All words of a tensor, one after the other as they lie, into lines with room for so many.
-
-    The words of the innermost digits that fit whole stay together, and as many steps of the next digit as there is room
-    for; then a new line begins.
-    """
-    extents = layout.extents(shape)
-    inside, together = len(extents), 1
-    while inside and together * extents[inside - 1] <= room:
-        inside -= 1
-        together *= extents[inside]
-    found: Places = {}
-    line, used = -1, room
-    for outer in itertools.product(*map(range, extents[:inside])):
-        starts = not outer or outer[-1] == 0
-        if starts or used + together > room:
-            line, used = line + 1, 0
-        for inner in itertools.product(*map(range, extents[inside:])):
-            index = _index(layout, (*outer, *inner), extents, len(shape))
-            if all(i < size for i, size in zip(index, shape, strict=True)):
-                found[index] = line, used
-            used += 1
-    return found
-
-
-def _index(layout: Layout, values: tuple[int, ...], extents: tuple[int, ...], ranks: int) -> Element:
-    index = [0] * ranks
-    for digit, value, extent in zip(layout.digits, values, extents, strict=True):
-        index[digit.rank] = index[digit.rank] * extent + value
-    return tuple(index)
+from .layout import Layouts
+from .lines import LineCounts, Lines, line_box
 
 
 class LineWalk(Walk):
-    """A walk that counts the lines that words lie in."""
+    """One walk over one mapping, that counts lines as well."""
 
-    def __init__(self, mapping: Mapping, arch: Architecture, layouts: Layouts) -> None:
+    def __init__(self, mapping: Mapping, arch: Architecture, layouts: Layouts, width: Callable[..., int]) -> None:
         super().__init__(mapping, arch)
-        self.places = {key: _places(mapping.problem, arch, *key, layout) for key, layout in layouts.items()}
-        self.lines: dict[tuple[str, str, Coordinates], LineAccesses] = {}
+        self.boxes: MappingABC[tuple[str, str], LineBox] = {
+            (memory.name, tensor.name): line_box(
+                memory, mapping.problem, tensor, layouts.of(memory.name, tensor.name), width(arch, memory, tensor)
+            )
+            for memory in arch.memories
+            if memory.line_bits is not None
+            for tensor in mapping.problem.tensors
+        }
+        self.lines: dict[tuple[str, str, Coordinates], Lines] = defaultdict(Lines)
 
-    def passes(self, memory: str, tensor: Tensor, instance: Coordinates, elements: Set[Element], write: bool) -> None:
-        places = self.places.get((memory, tensor.name))
-        if places is not None:
-            touched = len({places[element][0] for element in elements})
-            account = self.lines.setdefault((memory, tensor.name, instance), LineAccesses())
-            account.reads += 0 if write else touched
-            account.writes += touched if write else 0
+    def transfer(
+        self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]
+    ) -> None:
+        """Some words pass a port of a memory's instance together."""
+        box = self.boxes.get((memory.name, tensor.name)) if memory is not None else None
+        if memory is not None and box is not None:
+            touched = {tuple(x // b for x, b in zip(word, box, strict=True)) for word in words}
+            lines = self.lines[memory.name, tensor.name, instance]
+            setattr(lines, kind, getattr(lines, kind) + len(touched))
 
     def line_counts(self) -> LineCounts:
-        """Lines of all instances, and of the busiest one."""
+        """Lines of the whole walk; what tiles lie in is not counted."""
         counts = LineCounts()
         for (memory, tensor, _), lines in self.lines.items():
-            total, busiest = (
-                table.setdefault((memory, tensor), LineAccesses()) for table in (counts.total, counts.busiest)
-            )
-            total.reads, total.writes = total.reads + lines.reads, total.writes + lines.writes
-            busiest.reads, busiest.writes = max(busiest.reads, lines.reads), max(busiest.writes, lines.writes)
+            counts.total.setdefault((memory, tensor), Lines()).add(lines)
+            busiest = counts.busiest.setdefault((memory, tensor), Lines())
+            for each in fields(busiest):
+                setattr(busiest, each.name, max(getattr(busiest, each.name), getattr(lines, each.name)))
         return counts
 
 
-def _places(problem: Problem, arch: Architecture, memory: str, name: str, layout: Layout) -> Places:
-    tensor = problem.tensor(name)
-    level = next(each for each in arch.memories if each.name == memory)
-    return words_in_lines(layout, shape_of(tensor, problem), line_room(arch, level, tensor))
-
-
-def walk_lines(mapping: Mapping, arch: Architecture, layouts: Layouts) -> LineCounts:
-    """Walk a mapping, tile by tile, and count the lines that every memory reads and writes.
-
-    Raises MappingError when a node or loop stands where the architecture has no place for it.
-    """
-    walk = LineWalk(mapping, arch, layouts)
+def walk_lines(mapping: Mapping, arch: Architecture, layouts: Layouts, width: Callable[..., int]) -> LineCounts:
+    """Walk a mapping, and count the lines that pass the ports of memories that have lines; as `count_lines` does."""
+    walk = LineWalk(mapping, arch, layouts, width)
     walk.run()
     return walk.line_counts()

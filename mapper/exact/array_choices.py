@@ -20,6 +20,7 @@ from .arrays import array_vectors
 from .batch import Batch, Pending
 from .bounds.array_groups import partly_decided
 from .bounds.boundary_costs import BoundaryBounds
+from .bounds.once import OnceEach, all_boundaries
 from .context import SearchContext
 from .fanouts import bounded, least_beyond
 from .hierarchy import MAC, MemoryBoundary, Outline, Path, Placement
@@ -61,7 +62,6 @@ class ArrayPlans:
         self.sizes = np.array(context.sizes, dtype=np.int64)
         self._vectors: dict[int, Ints] = {}
         self._first_feeding: dict[MemoryBoundary, Floats] = {}
-        self._first_once: dict[MemoryBoundary, Floats] = {}
 
     # ---- the choices ---------------------------------------------------------------------------------------
 
@@ -200,19 +200,12 @@ class ArrayPlans:
     def _once(self, placement: Placement, rows: Rows) -> dict[MemoryBoundary, Floats]:
         """(columns, rows) what each boundary between memories costs at least, if every word passes once, and every
         instance gets its own."""
-        group = partly_decided(self.hierarchy, self.context.tiling, rows)
-        root, tensors = self.context.bounds, self.hierarchy.problem.tensors
-        booked = BoundaryBounds(self.hierarchy, root.lattice, root.columns.rows, group)
-        known = self._first_once if rows is self.first else {}
-        found = {}
-        for tensor, held in enumerate(placement):
-            words = np.array([float(tensor_tile_words(tensors[tensor], self.hierarchy.problem.sizes))])
-            for inner, outer in itertools.pairwise(held):
-                boundary = MemoryBoundary(tensor, inner, outer)
-                if boundary not in known:
-                    known[boundary] = booked.book(boundary, len(self.hierarchy.fanouts), words)[:, :, 0].T
-                found[boundary] = known[boundary]
-        return found
+        each = self._first_once if rows is self.first else OnceEach(self.context.bounds, self.context.tiling, rows)
+        return {boundary: each.of(boundary) for boundary in all_boundaries(placement)}
+
+    @cached_property
+    def _first_once(self) -> OnceEach:
+        return OnceEach(self.context.bounds, self.context.tiling, self.first)
 
     def _macs(self, count: int) -> Floats:
         """(columns, count) the energy of all operations."""

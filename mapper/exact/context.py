@@ -99,6 +99,12 @@ class SearchContext:
         return Blocks(self.hierarchy, self.tiling, self.every_mapping)
 
     @property
+    def many_arrays(self) -> bool:
+        """Whether so many ragged arrays stand inside each other that what groups of them have in common says little of
+        one: then bounds that know each row's arrays pay for the time that they take."""
+        return self.tiling == "ragged" and len(self.hierarchy.fanouts) >= self.effort.many_arrays
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         return self.bounds.lattice.sizes
 

@@ -27,6 +27,8 @@ class Effort:
     # ---- Placements and arrays --------------------------------------------------------------------------------------
     decided_at_once: int = 1024
     """Ways to go on that are bounded together, at most."""
+    many_arrays: int = 4
+    """Arrays inside each other from which on rows are bounded by their own arrays, besides by those of their group."""
     rows_at_first: int = 20_000
     """Arrays of a machine, up to which all of them are decided at once."""
     extended_at_once: int = 20_000

@@ -18,6 +18,7 @@ from .arrays import realizable
 from .batch import Batch, Pending
 from .bounds.array_groups import alike, group_of
 from .bounds.bounds import Bounds
+from .bounds.once import OnceEach, uncharged
 from .context import SearchContext
 from .hierarchy import MemoryBoundary, State
 from .rows import Floats, Ints, Rows
@@ -156,7 +157,9 @@ def pass_fanout(context: SearchContext, batch: Batch, below: float) -> Batch:
     steps = context.model(path).steps(batch.rows)
     tile = context.model(path).loops.array_tile(batch.rows, path.band)
     ahead = batch.bounds.at(batch.bounds.table(state), tile, batch.member)
-    bound = context.value(costs + ahead, steps)
+    if context.many_arrays:
+        ahead = np.maximum(ahead, OnceEach(batch.bounds, context.tiling, batch.rows).of_all(uncharged(state)))
+    bound = np.maximum(context.value(costs + ahead, steps), batch.bound)
     passed = replace(batch, path=path, state=state, costs=costs, steps=steps, bound=bound, pending=pending)
     return passed.take(np.flatnonzero(context.below(bound, below))).sorted()
 
@@ -179,5 +182,6 @@ def settled(context: SearchContext, batch: Batch, below: float) -> Batch:
     if not batch.complete:
         tile = context.model(batch.path).loops.array_tile(batch.rows, batch.path.band)
         known = costs + batch.bounds.at(batch.bounds.table(batch.state), tile, batch.member)
-    counted = replace(batch, costs=costs, bound=context.value(known, batch.steps), pending=[])
+    bound = np.maximum(context.value(known, batch.steps), batch.bound)
+    counted = replace(batch, costs=costs, bound=bound, pending=[])
     return counted.take(np.flatnonzero(context.below(counted.bound, below))).sorted()

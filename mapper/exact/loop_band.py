@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -16,9 +17,10 @@ from ..tilings import grow
 from .arrays import tiles_needed
 from .batch import Batch, Pending
 from .bounds.bounds import Growing
+from .bounds.once import OnceEach, uncharged
 from .context import SearchContext
 from .first_tiles import first_tiles
-from .hierarchy import BLOCK_END, NodeGroup, State
+from .hierarchy import BLOCK_END, MemoryBoundary, NodeGroup, State
 from .rows import Flags, Floats, Ints, distinct, row_codes, taken
 
 
@@ -116,6 +118,7 @@ class LoopBand:
         self.trip_rules = context.trip_rules(batch, self.node_groups)
         self.largest = context.largest(batch.state, self.node_groups)
         self.memory = batch.path.memory_at(batch.path.band)
+        self._once_of: dict[tuple[MemoryBoundary, ...], Floats] = {}
 
     def first(self, stage: Stage, dims: tuple[int, ...]) -> Iterator[Stage] | None:
         """The innermost tiles of all rows at once, in parts, where nothing stands inside them; None: one dimension
@@ -167,9 +170,9 @@ class LoopBand:
             stage = self._fitting(stage)
         costs = stage.costs
         if near is not None:
-            costs = costs + self.ahead(near, stage)
+            costs = costs + self.ahead(near, stage, stage.state)
         if far is not None:
-            costs = costs + self.ahead(far, stage, self.bounds.fanouts_after(stage.state))
+            costs = costs + self.ahead(far, stage, stage.state, self.bounds.fanouts_after(stage.state))
         keep = self.context.below(self.context.value(costs, self.batch.steps[stage.parents]), self.below)
         stage = stage.take(np.flatnonzero(keep))
         return self._fitting(stage) if most_fit and len(stage) and not self.last else stage
@@ -196,13 +199,27 @@ class LoopBand:
         ]
         return self.context.footprints.leaves_room(residents, node_group, earlier, stage.tiles)
 
-    def ahead(self, table: Floats, stage: Stage, fanouts: int = 0) -> Floats:
-        """(columns, rows) of a table of bounds, at the tiles that the arrays of so many fanouts to come make of a
-        stage's."""
+    def ahead(self, table: Floats, stage: Stage, state: State, fanouts: int = 0) -> Floats:
+        """(columns, rows) least cost of what is still to be charged in a state: by a table of bounds, at the tiles that
+        the arrays of so many fanouts to come make of a stage's; and no less than all words cost that pass once."""
         tiles, passed = stage.tiles, self.batch.state.passed
         for array in self.batch.rows.arrays[passed : passed + fanouts]:
             tiles = np.minimum(tiles * taken(array, stage.parents), self.sizes)
-        return self.bounds.at(table, tiles, self.batch.member[stage.parents])
+        found = self.bounds.at(table, tiles, self.batch.member[stage.parents])
+        if not self.context.many_arrays:
+            return found
+        return np.maximum(found, taken(self._once_ahead(state), stage.parents, axis=1))
+
+    def _once_ahead(self, state: State) -> Floats:
+        """(columns, the batch's rows) what is still to be charged in a state costs at least, if all words pass once."""
+        if state.waiting not in self._once_of:
+            least = self._once.of_all(uncharged(state))
+            self._once_of[state.waiting] = least * np.ones_like(self.batch.costs)
+        return self._once_of[state.waiting]
+
+    @cached_property
+    def _once(self) -> OnceEach:
+        return OnceEach(self.bounds, self.context.tiling, self.batch.rows)
 
     def followers(self, stage: Stage, d: int) -> Followers:
         """All tiles that may follow along one dimension."""

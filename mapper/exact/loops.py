@@ -159,7 +159,7 @@ class _Loops(LoopBand):
             if boundary not in here.booked:
                 here.booked[boundary] = self.context.book(self.path, here.rows, boundary, here.fill_point)
             costs = costs + here.booked[boundary]
-        ahead = self.ahead(self.bounds.after_fixed(stage.state, move), stage)
+        ahead = self.ahead(self.bounds.after_fixed(stage.state, move), stage, stage.state.charging(move.fixed))
         bound = self.context.value(costs + ahead, self.batch.steps[stage.parents])
         index = np.flatnonzero(self.context.below(bound, self.below))
         pending = [
@@ -223,6 +223,7 @@ class _Loops(LoopBand):
             still = ()
         costs = stage.costs + self._least_above(stage, node_group, still)
         bound = self.context.value(costs, self.batch.steps[stage.parents])
+        bound = np.maximum(bound, self.batch.bound[stage.parents])
         keep = np.flatnonzero(self.context.below(bound, self.below))
         missing = tuple(d for d in range(len(self.sizes)) if d not in stage.order)
         order = tuple(self.bounds.dims[d] for d in (*stage.order, *missing))
@@ -309,7 +310,7 @@ class _Loops(LoopBand):
         if self.last:
             return np.zeros((len(stage.costs), 1))
         state, fanouts = self.bounds.after(self.batch.state, node_group, still)
-        return self.ahead(self.bounds.table(state), stage, fanouts)
+        return self.ahead(self.bounds.table(state), stage, stage.state, fanouts)
 
 
 def _first_of(real: Flags, order: Sequence[int], dims: frozenset[int]) -> Flags:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -137,17 +138,29 @@ def group_of(hierarchy: Hierarchy, tiling: Tiling, arrays: Sequence[Ints]) -> Ar
 
 
 def copies_of(hierarchy: Hierarchy, tiling: Tiling, array: Ints) -> list[Floats]:
-    """Per tensor, (rows,) instances of one fanout that want the same word, at least on average.
-
-    Where the last round of a ragged dimension has work for one of n instances only, and there are two rounds, the
-    instances at work are (n + 1) / 2 on average; with more rounds they are more.
-    """
+    """Per tensor, (rows,) instances of one fanout that want the same word, at least on average."""
     wanted = array.astype(np.float64)
     if tiling == "ragged":
-        wanted = (wanted + 1) / 2
+        for column, (_, size) in zip(wanted.T, hierarchy.problem.dims, strict=True):
+            counts, which = np.unique(column, return_inverse=True)
+            column[:] = np.array([least_at_work(int(count), size) for count in counts])[which]
     names = hierarchy.problem.dim_names
     others = [[d for d, dim in enumerate(names) if dim not in t.dims] for t in hierarchy.problem.tensors]
     return [wanted[:, dims].prod(axis=1) for dims in others]
+
+
+@lru_cache(maxsize=1 << 14)
+def least_at_work(instances: int, size: int) -> float:
+    """Instances of a ragged dimension's array that have work on average, at least.
+
+    All that a full visit deals out is a multiple of what the array covers, `instances` times the tile below it, and so
+    is the size, but for the rest that the last visit deals out: as many instances have work in that as it has tiles.
+    With one full visit besides the last, the mean is the lowest; with more it is higher.
+    """
+    tiles = np.arange(1, max(size - 1, 0) // instances + 1)
+    rest = size % (instances * tiles)
+    at_last = -(-rest // tiles)[rest > 0]
+    return (instances + float(at_last.min(initial=instances))) / 2
 
 
 def shared_by(hierarchy: Hierarchy, array: Ints) -> list[Ints]:

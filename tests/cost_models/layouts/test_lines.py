@@ -1,0 +1,80 @@
+"""Lines that transfers touch: closed forms against a walk that looks at the lines of every transfer."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+
+from generators import random_architecture, random_mapping, random_problem
+from tilewright.arch import Architecture, Memory
+from tilewright.cost_models import count_words
+from tilewright.cost_models.cost import held_width_bits
+from tilewright.cost_models.layouts import Layout, Layouts, count_lines
+from tilewright.cost_models.layouts.walk import walk_lines
+from tilewright.ir import Mapping, Problem, Tensor
+
+SEEDS = 400
+
+
+def with_lines(
+    rng: random.Random, arch: Architecture, words: tuple[int, ...] = (1, 2, 3, 4, 8), share: float = 0.8
+) -> Architecture:
+    """The machine with lines of a few words in most of its memories."""
+    levels = [
+        level.model_copy(update={"line_bits": arch.word_bits * rng.choice(words)})
+        if isinstance(level, Memory) and rng.random() < share
+        else level
+        for level in arch.levels
+    ]
+    return arch.model_copy(update={"levels": tuple(levels)})
+
+
+def random_layout(rng: random.Random, tensor: Tensor) -> Layout:
+    order = [*range(len(tensor.ranks))]
+    rng.shuffle(order)
+    blocks = tuple((rng.choice(order), rng.choice([2, 3, 4])) for _ in range(rng.choice([0, 0, 1, 2])))
+    return Layout(tuple(order), blocks)
+
+
+def random_layouts(rng: random.Random, problem: Problem, arch: Architecture) -> Layouts:
+    by_tensor = tuple((t.name, random_layout(rng, t)) for t in problem.tensors if rng.random() < 0.7)
+    by_memory = tuple(
+        ((memory.name, t.name), random_layout(rng, t))
+        for memory in arch.memories
+        for t in problem.tensors
+        if rng.random() < 0.3
+    )
+    return Layouts(by_tensor, by_memory)
+
+
+@cache
+def random_case(seed: int) -> tuple[Mapping, Architecture, Layouts]:
+    rng = random.Random(seed)
+    problem, arch = random_problem(rng), random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
+    mapping = random_mapping(rng, problem, arch, ragged=rng.random() < 0.8)
+    switches = {"inner_drain_read": rng.random() < 0.7, "first_read_elision": rng.random() < 0.8}
+    arch = with_lines(rng, arch.model_copy(update=switches))
+    return mapping, arch, random_layouts(rng, problem, arch)
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_closed_form_equals_walk(block: int) -> None:
+    for seed in range(block, SEEDS, 8):
+        mapping, arch, layouts = random_case(seed)
+        expected = walk_lines(mapping, arch, layouts, held_width_bits)
+        found = count_lines(mapping, arch, layouts, held_width_bits)
+        assert found.total == expected.total, f"seed {seed}\n{mapping}"
+        assert found.busiest == expected.busiest, f"seed {seed}\n{mapping}"
+
+
+def test_lines_of_one_word_are_words() -> None:
+    for seed in range(60):
+        mapping, arch, layouts = random_case(seed)
+        arch = with_lines(random.Random(seed), arch, words=(1,), share=1)
+        words, lines = count_words(mapping, arch), count_lines(mapping, arch, layouts, held_width_bits)
+        for key, accesses in words.total.items():
+            found = lines.total[key]
+            assert found.supplied + found.drained == accesses.reads
+            assert found.collected + found.filled == accesses.writes
