@@ -16,7 +16,6 @@ from .arguments import ArchitectureLike, as_architecture
 from .cost_models import Cost
 from .cost_models import evaluate as evaluate_fit
 from .cost_models.cascades import FusedCost, evaluate_tree
-from .cost_models.layouts import LayoutCost, LayoutLike, evaluate_layouts, parse_layouts
 from .cost_models.sparse import DensityLike, SparseCost, evaluate_sparse, parse_densities
 from .forms import Format, emit_mapping
 from .inputs import checks
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from .mapper.emit import Element, Verification
 
-AnyCost = TypeVar("AnyCost", Cost, FusedCost, SparseCost, LayoutCost)
+AnyCost = TypeVar("AnyCost", Cost, FusedCost, SparseCost)
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,7 +151,6 @@ def evaluate(
     arch: ArchitectureLike | None = None,
     *,
     density: None = None,
-    layout: None = None,
 ) -> Cost: ...
 @overload
 def evaluate(
@@ -162,22 +160,13 @@ def evaluate(
     *,
     density: MappingABC[str, DensityLike],
 ) -> SparseCost: ...
-@overload
-def evaluate(
-    mapping: Mapping | str | os.PathLike[str],
-    layer: Problem | ArchitectureLike | None = None,
-    arch: ArchitectureLike | None = None,
-    *,
-    layout: MappingABC[str, LayoutLike],
-) -> LayoutCost: ...
 def evaluate(
     mapping: Mapping | FusedMapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,
     arch: ArchitectureLike | None = None,
     *,
     density: MappingABC[str, DensityLike] | None = None,
-    layout: MappingABC[str, LayoutLike] | None = None,
-) -> Cost | FusedCost | SparseCost | LayoutCost:
+) -> Cost | FusedCost | SparseCost:
     """What a mapping costs, by the closed forms: `evaluate(mapping, arch)` or `evaluate("mine.yaml", layer, arch)`.
 
     mapping  a mapping, that of a cascade (docs/cascades.md) included, or the path or the text of a mapping.json or of a
@@ -186,46 +175,33 @@ def evaluate(
     arch     where it runs; a mapping.json holds its own, and a mapping file may name one
     density  of operands that have zeros, by tensor: a fraction, a text such as "2:4@K", or a numpy array whose zeros
              count (docs/sparse.md). Then the cost is the mean over all places of the zeros
-    layout   of tensors whose words lie in lines, by tensor or "MEMORY.TENSOR": a text such as "NHWC" (docs/layouts.md).
-             Then the cost counts the lines that they touch, and has the lines beside it
 
     Raises TilewrightError when the mapping cannot be read, does not cover the layer, or does not fit the architecture.
     """
     if arch is None and layer is not None and not isinstance(layer, Problem):
         layer, arch = None, layer
-    if density is not None and layout is not None:
-        raise TilewrightError("layouts are not known to zeros yet", where="layout", hint="leave out one of the two")
-    if arch is None and layer is not None and not isinstance(layer, Problem):
-        layer, arch = None, layer
-    if not isinstance(mapping, Mapping | FusedMapping):
+    if isinstance(mapping, FusedMapping):
+        if density is not None:
+            raise TilewrightError("cascades know no densities yet", where="density", hint="evaluate one operation")
+        if arch is None:
+            raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
+        return _finite(evaluate_tree(mapping, as_architecture(arch)), as_architecture(arch))
+    if not isinstance(mapping, Mapping):
         checks.path(mapping, "the mapping", "a Mapping, or the path or the text of one", MappingError)
         from .mapping_sources import load_any
 
         loaded = load_any(mapping, layer if isinstance(layer, Problem | str) else None, arch)
-        mapping, layer, arch = loaded.mapping, None, loaded.arch
-    if arch is None:
-        raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
-    if isinstance(mapping, FusedMapping):
-        for name, given in (("density", density), ("layout", layout)):
-            if given is not None:
-                raise TilewrightError(f"cascades know no {name} yet", where=name, hint="evaluate one operation")
-        return _finite(evaluate_tree(mapping, as_architecture(arch)), as_architecture(arch))
+        return (
+            evaluate(loaded.mapping, loaded.arch, density=density) if density else evaluate(loaded.mapping, loaded.arch)
+        )
     if isinstance(layer, Problem) and layer != mapping.problem:
         raise TilewrightError(f"the mapping is of {mapping.problem.name}, and not of the layer that is given")
-    return _evaluate_operation(mapping, as_architecture(arch), density, layout)
-
-
-def _evaluate_operation(
-    mapping: Mapping,
-    machine: Architecture,
-    density: MappingABC[str, DensityLike] | None,
-    layout: MappingABC[str, LayoutLike] | None,
-) -> Cost | SparseCost | LayoutCost:
+    if arch is None:
+        raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
     check_countable(mapping.problem)
+    machine = as_architecture(arch)
     if density is not None:
         return _finite(evaluate_sparse(mapping, machine, parse_densities(density, mapping.problem)), machine)
-    if layout is not None:
-        return _finite(evaluate_layouts(mapping, machine, parse_layouts(layout, mapping.problem, machine)), machine)
     return _finite(evaluate_fit(mapping, machine), machine)
 
 

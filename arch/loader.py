@@ -160,7 +160,6 @@ _KEY_OF_SPEC = {
     "keeps": "keep",
     "line_bits": "line",
     "leakage_pj_per_cycle": "leakage",
-    "line_bits": "line",
     "partial_sum_bits": "partial_sum",
     "partition_bits": "size",
     "read_energy_pj": "read",
@@ -343,13 +342,6 @@ def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
         **(_ports(members["bandwidth"], scale) if "bandwidth" in members else {}),
     )
     return _with_estimates(memory, field, scale) if "estimate" in members else memory
-
-
-def _line(field: Field, scale: _Scale) -> int:
-    bits = scale.size(field)
-    if bits < scale.word_bits:
-        raise field.error(f"a line of {bits} bit is smaller than a word, {scale.word_bits} bit")
-    return bits
 
 
 def _with_estimates(memory: Memory, field: Field, scale: _Scale) -> Memory:

@@ -343,7 +343,7 @@ def times_moved(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> int:
 def _kinds(nest: Nest, dim: str, steps: Steps, group: Group, period: int = 1) -> tuple[Kind, ...]:
     digits, tile, positions = nest.above(dim, group.position)
     if not digits:
-        return tile, (), tile, EVERY, NOTHING, ALL
+        return kinds_of_move(tile, (), tile, EVERY, NOTHING, ALL)
     joined = group.joined & positions
     only = frozenset(place for place in group.only if place[0] in positions) if group.only else ALL
     return kinds_of_move(nest.problem.sizes[dim], digits, tile, relative_steps(digits, steps), joined, only, period)

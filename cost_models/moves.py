@@ -141,56 +141,6 @@ def kinds_of_move(
     Digits outside the moving loop take all their values, the moving one all but its first, those inside it wrap
     from their last value to 0; spatial digits take all their values, `joined` ones within one move.
     """
-    walk = _walk_of(digits, tile, steps, joined, only)
-    if math.prod(d.trips for d in digits) * tile == size:
-        count = math.prod(d.trips - (d is walk.moved) for d in walk.counted)
-        row = np.full(len(walk.instances), walk.reach)
-        return (_kind(count, row, walk.instances, tile, walk.moved, walk.wrapping),) if count else ()
-    return tuple(kind for kind, _ in placed_moves(size, digits, tile, steps, joined, only))
-
-
-def placed_moves(
-    size: int,
-    digits: tuple[Digit, ...],
-    tile: int,
-    steps: Steps,
-    joined: frozenset[int],
-    only: Place,
-) -> tuple[tuple[Kind, IntArray], ...]:
-    """The moves of `kinds_of_move`, with the first index of each: offsets of a kind's instances count from there."""
-    walk = _walk_of(digits, tile, steps, joined, only)
-    starts = _offsets(walk.counted, walk.moved) + walk.fixed
-    left = size - starts[:, None] - walk.instances[None, :]
-    there = left[:, 0] > 0
-    starts, left = starts[there], np.clip(left[there], 0, walk.reach)
-    rows, which, counts = np.unique(left, axis=0, return_inverse=True, return_counts=True)
-    return tuple(
-        (
-            _kind(int(count), row, walk.instances, tile, walk.moved, walk.wrapping),
-            starts[which.ravel() == number],
-        )
-        for number, (count, row) in enumerate(zip(counts, rows, strict=True))
-    )
-
-
-class _Walk(NamedTuple):
-    """How the loops of one dimension move in some steps.
-
-    moved, wrapping  the loop that steps, and those inside it that go back to 0
-    counted    loops that take all their values, besides those of one instance, which add up to `fixed`
-    instances  offsets of those that are served together
-    reach      elements from a first index on that matter
-    """
-
-    moved: Digit | None
-    wrapping: tuple[Digit, ...]
-    counted: list[Digit]
-    fixed: int
-    instances: IntArray
-    reach: int
-
-
-def _walk_of(digits: tuple[Digit, ...], tile: int, steps: Steps, joined: frozenset[int], only: Place) -> _Walk:
     moved = next((d for d in digits if steps.moving and d.position == steps.last and not d.spatial), None)
     inside = tuple(d for d in digits if not d.spatial and d.position > steps.last)
     wrapping = inside if steps.moving else ()

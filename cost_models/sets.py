@@ -112,17 +112,8 @@ def moved_along_rank(
         # Ranges of one dimension are equal or apart, and so are their hulls.
         words = [(distinct_sums(coefficients, (m.extent,), footprint), m.shift) for m in instances[0]]
         return sum(n for n, _ in words), sum(n for n, shift in words if shift == 0)
-    wanted, held = wanted_and_held(coefficients, instances, footprint)
-    return int(np.count_nonzero(wanted)), int(np.count_nonzero(held))
-
-
-def wanted_and_held(
-    coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...], footprint: Footprint = "exact"
-) -> tuple[Sums, Sums]:
-    """Per element along a rank, from the shared base on: whether an instance wants it, and whether all that do hold it
-    already (`moved_along_rank` counts both)."""
     wanting, holding = _wanting_and_holding(coefficients, instances, footprint)
-    return wanting > 0, (wanting > 0) & (wanting == holding)
+    return int(np.count_nonzero(wanting)), int(np.count_nonzero((wanting > 0) & (wanting == holding)))
 
 
 @lru_cache(maxsize=1 << 16)

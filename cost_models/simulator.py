@@ -121,9 +121,6 @@ class Walk:
         assert boundary.inner is not None
         return self.instance_accesses[boundary.inner.name, boundary.tensor.name, inner]
 
-    def passes(self, memory: str, tensor: Tensor, instance: Coordinates, elements: Set[Element], write: bool) -> None:
-        """Called with all that an instance reads, or writes, at once: for walks that count more than words."""
-
     # ---- the walk ------------------------------------------------------------------------------------------
 
     def run(self) -> Counts:
@@ -229,7 +226,6 @@ class Walk:
     def fill(self, boundary: Boundary, time: dict[int, int]) -> None:
         if not self.is_served(boundary):
             return
-        assert boundary.inner is not None
         holder = self.holders[boundary.inner_position]
         wanted: dict[tuple[Coordinates, Coordinates], set[Element]] = defaultdict(set)
         taken: list[tuple[dict[int, int], Set[Element]]] = []
@@ -295,9 +291,7 @@ class Walk:
     def admit(self, boundary: Boundary, time: dict[int, int]) -> None:
         """Give every instance that starts on a new tile its partial sums; nothing on the first visit, where elided."""
         holder, outer_holder = self.holders[boundary.inner_position], self.holders[boundary.outer_position]
-        assert boundary.inner is not None
         returned: dict[Coordinates, set[Element]] = defaultdict(set)
-        together: dict[tuple[Coordinates, Coordinates], set[Element]] = defaultdict(set)
         taken: list[tuple[dict[int, int], Set[Element]]] = []
         for space, offset in self._places(boundary, time):
             inner = self.coordinates(space, boundary.inner_position)
@@ -314,7 +308,6 @@ class Walk:
                 account.fills += len(tile)
                 self.transfer("filled", boundary.inner, inner, boundary.tensor, tile)
                 taken.append((space, tile))
-                together[outer, self.groups(boundary, boundary.reduced, space)] |= tile - returned[outer]
                 for element in tile - returned[outer]:
                     sums = outer_holder.products[outer]
                     holder.products[inner][element] = sums.get(element, 0)
@@ -324,12 +317,9 @@ class Walk:
         self.travel(boundary, taken)
         for outer, elements in returned.items():
             self.account(boundary, outer).reads += len(elements)
-        for (outer, _), elements in together.items():
-            self.passes(boundary.outer.name, boundary.tensor, outer, elements, write=False)
 
     def drain(self, boundary: Boundary, leaving: list[Coordinates]) -> None:
         """Partial-sum tiles go outwards, together: reduced on the way where the fanout can, accumulated otherwise."""
-        assert boundary.inner is not None
         holder = self.holders[boundary.inner_position]
         loops = [i for i in self.spatial if i < boundary.inner_position]
         given = [(dict(zip(loops, inner, strict=True)), holder.tile[inner]) for inner in leaving]
@@ -407,10 +397,6 @@ class Walk:
     def _update(self, boundary: Boundary, outer: Coordinates, elements: dict[Element, int]) -> None:
         account, holder = self.account(boundary, outer), self.holders[boundary.outer_position]
         sums = holder.products[outer]
-        elide = self.arch.first_read_elision
-        again = {each for each in elements if not elide or (outer, each) in holder.updated}
-        self.passes(boundary.outer.name, boundary.tensor, outer, again, write=False)
-        self.passes(boundary.outer.name, boundary.tensor, outer, elements.keys(), write=True)
         for element, products in elements.items():
             account.reads += (outer, element) in holder.updated or not self.arch.first_read_elision
             account.writes += 1

@@ -11,13 +11,11 @@ import typer
 
 from ..ir import Mapping, Problem, TilewrightError
 from .cascades import evaluate_cascade, fused_named
-from .layouts import evaluate_with_layouts
 from .machines import architecture_named, settings_named
 from .options import (
     DensityOption,
     FastOption,
     JsonOption,
-    LayoutOption,
     MappingArgument,
     OpOption,
     QuietOption,
@@ -62,7 +60,6 @@ def evaluate(
     tree: TreeOption = None,
     set_fields: SetOption = None,
     density: DensityOption = None,
-    layout: LayoutOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
     _quiet: QuietOption = False,
 ) -> None:
@@ -74,7 +71,6 @@ def evaluate(
     tilewright evaluate mine.yaml --layer resnet50:layer1.0.conv2 --arch eyeriss
     tilewright evaluate result/mapping.json --arch eyeriss --set "DRAM.read=100 pJ"
     tilewright evaluate result/mapping.json --arch sparse_tensor_core --density W=2:4
-    tilewright evaluate result/mapping.json --arch eyeriss --set "DRAM.line=64 B" --layout I=NHWC --layout O=NHWC
     tilewright evaluate --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
       --arch chip.yaml --mapping tree.txt
     tilewright evaluate cascade.yaml --arch chip.yaml --mapping tree.txt
@@ -83,8 +79,6 @@ def evaluate(
     if op or tree or source.is_fused:
         if density:
             raise TilewrightError("cascades know no densities yet", where="--density")
-        if layout:
-            raise TilewrightError("cascades know no layouts yet", where="--layout")
         evaluate_cascade(source, op, tree, arch, set_fields, json)
         return
     given = any(text is not None for text in (layer, conv, gemm, einsum))
@@ -92,12 +86,7 @@ def evaluate(
     loaded = load_on(source, problem, arch, set_fields)
     machine = loaded.arch
     if density:
-        if layout:
-            raise TilewrightError("layouts are not known to zeros yet", where="--layout", hint="leave out --density")
         evaluate_densities(mapping, loaded, density, json)
-        return
-    if layout:
-        evaluate_with_layouts(mapping, loaded, layout, json)
         return
     cost = cost_of(mapping, loaded)
     if json:

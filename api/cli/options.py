@@ -147,16 +147,6 @@ DensityOption = Annotated[
     ),
 ]
 
-LayoutOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--layout",
-        metavar="TENSOR=LAYOUT",
-        help="How the words of a tensor lie in the lines of memories that state one: O=NHWC, O=NCHW16c, I=row-major, "
-        "GLB.W=K32; may be repeated (docs/layouts.md).",
-    ),
-]
-
 # ---- the question --------------------------------------------------------------------------------------------------
 
 ObjectiveOption = Annotated[
