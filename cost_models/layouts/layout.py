@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ...ir import Problem, Tensor, TilewrightError
 
 _TOKEN = re.compile(r"([A-Za-z]+?)(\d*)$")
-_COMPACT = re.compile(r"(\d+)([A-Za-z])|([A-Za-z])(\d+)|([A-Za-z])")
+_COMPACT = re.compile(r"(\d+)([a-z])|([A-Za-z])(\d+(?![0-9a-z]))|([A-Za-z])")
 _USUAL_NAMES = {"P": "H", "Q": "W"}
 
 
