@@ -36,6 +36,7 @@
         skip: {weight: [input]}  # reads of weights that meet nothing but zeros of the input; gate: their energy alone
         block: 64 B              # its energies are for whole blocks; for any number of bits, if not given
         line: 32 B               # its ports move whole lines; instead of a block (docs/layouts.md)
+        layout: {input: NHWC, W: KCRS8c}        # the order of words in them, by role or by tensor, or one for all
         leakage: 0.5 mW          # of one instance, at work or not
         area: 0.4 mm2            # of one instance
         estimate: {kind: sram, node: 28 nm}     # of figures that are left out (estimate_fields.py)
@@ -133,8 +134,8 @@ _MEMORY = {
     "write": _AN_ENERGY,
 }
 _MEMORY_OPTIONAL = (
-    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "line", "leakage", "area", "estimate",
-    "compress", "gate", "skip",
+    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "line", "layout", "leakage", "area",
+    "estimate", "compress", "gate", "skip",
 )  # fmt: skip
 _MAC = {"energy": "an energy such as 1 pJ"}
 _MAC_KEYS = ("energy", "per_cycle", "leakage", "area", "estimate", "ops", "gate", "skip", "structure")
@@ -158,6 +159,7 @@ _KEY_OF_SPEC = {
     "energy_pj": "energy",
     "hop_pj_per_bit": "hop",
     "keeps": "keep",
+    "layouts": "layout",
     "line_bits": "line",
     "leakage_pj_per_cycle": "leakage",
     "partial_sum_bits": "partial_sum",
@@ -334,6 +336,7 @@ def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
         overlaps=_flag(members, "overlaps", True),
         block_bits=scale.size(members["block"]) if "block" in members else None,
         line_bits=scale.size(members["line"]) if "line" in members else None,
+        layouts=_layouts(members["layout"]) if "layout" in members else {},
         formats=formats_of(members["compress"]) if "compress" in members else {},
         gates=savings_of(members["gate"]) if "gate" in members else {},
         skips=savings_of(members["skip"]) if "skip" in members else {},
@@ -455,6 +458,14 @@ def _keeps(field: Field) -> Keeps:
         return Keeps(input=same, weight=same, output=same)
     members = field.members({}, ROLES)
     return _build(Keeps, field, **{role: member.choice(options) for role, member in members.items()})
+
+
+def _layouts(field: Field) -> dict[str, str]:
+    """The order of words in the lines of a memory: one text for all tensors, or by tensor or role."""
+    expected = "a layout such as NHWC or row-major"
+    if isinstance(field.value, str):
+        return dict.fromkeys(ROLES, field.text(expected))
+    return {key: member.text(expected) for key, member in field.mapping(f"{expected}, or one for each tensor").items()}
 
 
 def _halo(members: Mapping[str, Field]) -> Halo:

@@ -116,7 +116,8 @@ class Memory(Spec):
     double_buffered  two copies of every tile are charged against the capacity
     overlaps         transfers overlap compute; if not, their time adds to the latency
     block_bits       energies are of whole blocks, per instance, tensor and kind of access; None: of any width
-    line_bits        its ports move whole lines of so many bits, whatever is wanted of them (docs/layouts.md); None: words
+    line_bits        its ports move whole lines of so many bits (docs/layouts.md); None: words
+    layouts          by tensor, or by role, in which order it holds the words; others are row-major
     leakage_pj_per_cycle, area_mm2  of one instance
     formats          how it holds tensors with zeros, by role (docs/sparse.md); a role without one is not compressed
     gates, skips     by role, what it leaves out reads of, where all that is used with them of one of these other roles
@@ -139,6 +140,7 @@ class Memory(Spec):
     overlaps: bool = True
     block_bits: PositiveInt | None = None
     line_bits: PositiveInt | None = None
+    layouts: dict[str, str] = Field(default_factory=dict)
     leakage_pj_per_cycle: NonNegativeFloat = 0.0
     area_mm2: NonNegativeFloat = 0.0
     formats: dict[Role, SparseFormat] = Field(default_factory=dict)
@@ -147,7 +149,7 @@ class Memory(Spec):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without(handler(self), {"line_bits": None, "formats": {}, "gates": {}, "skips": {}})
+        return _without(handler(self), {"line_bits": None, "layouts": {}, "formats": {}, "gates": {}, "skips": {}})
 
     @model_validator(mode="after")
     def _one_kind_of_port(self) -> Memory:

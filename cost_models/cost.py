@@ -17,13 +17,11 @@ from ..ir import Mapping, MappingError, Node, Tensor
 from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
 from .fill import idle_cycles
-from .layouts import Layouts, LineCounts, Lines, LineTable, count_lines, has_lines
+from .layouts import LineCounts, Lines, LineTable, count_lines, has_lines
 from .objective import ObjectiveLike, parse_objective
 from .ports import AccessBits, access_bits, direction_cycles, run_cycles
 from .sets import distinct_sums
 
-
-ALL_ROW_MAJOR = Layouts()
 NO_LINES = LineCounts()
 
 
@@ -143,22 +141,20 @@ class Cost:
         return parse_objective(objective).value(self.energy_pj, self.latency_cycles)
 
 
-def evaluate(mapping: Mapping, arch: Architecture, layouts: Layouts = ALL_ROW_MAJOR) -> Cost:
+def evaluate(mapping: Mapping, arch: Architecture) -> Cost:
     """The cost of a mapping, by the closed forms.
-
-    layouts  of the tensors in memories that have lines
 
     Raises MappingError when the mapping does not fit: a node or loop in the wrong place, an array axis that is too
     short, a dimension that the axis does not allow, tiles larger than a memory.
     """
-    lines = lines_of(mapping, arch, layouts)
+    lines = lines_of(mapping, arch)
     check_fit(mapping, arch, lines)
     return cost_of(mapping, arch, count_words(mapping, arch), lines=lines)
 
 
-def lines_of(mapping: Mapping, arch: Architecture, layouts: Layouts = ALL_ROW_MAJOR) -> LineCounts:
+def lines_of(mapping: Mapping, arch: Architecture) -> LineCounts:
     """Lines that pass the ports of memories that have lines: those of no memory, where none has."""
-    return count_lines(mapping, arch, layouts, held_width_bits) if has_lines(arch) else LineCounts()
+    return count_lines(mapping, arch, held_width_bits) if has_lines(arch) else NO_LINES
 
 
 def cost_of(

@@ -1,20 +1,19 @@
 """Where words lie: layouts of tensors, and the lines of a memory that a transfer touches (docs/layouts.md)."""
 
-from .layout import ROW_MAJOR, Layout, Layouts, parse_layout, parse_layouts, rank_names, tensor_extents
+from .layout import ROW_MAJOR, Layout, layout_in, parse_layout, rank_names, tensor_extents
 from .lines import LineCounts, Lines, LineTable, count_lines, has_lines, line_box
 
 __all__ = [
     "ROW_MAJOR",
     "Layout",
-    "Layouts",
     "LineCounts",
     "LineTable",
     "Lines",
     "count_lines",
     "has_lines",
+    "layout_in",
     "line_box",
     "parse_layout",
-    "parse_layouts",
     "rank_names",
     "tensor_extents",
 ]

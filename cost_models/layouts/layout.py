@@ -9,9 +9,10 @@ have the names that frameworks give them: the rank of P is H, that of Q is W, th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
+from ...arch import Memory
 from ...ir import Problem, Tensor, TilewrightError
 
 _TOKEN = re.compile(r"([A-Za-z]+?)(\d*)$")
@@ -64,21 +65,6 @@ ROW_MAJOR = Layout()
 """As the tensor has its ranks, the last one innermost."""
 
 
-@dataclass(frozen=True)
-class Layouts:
-    """The layouts of a problem's tensors, by tensor, or by memory and tensor; all others are row-major."""
-
-    by_tensor: tuple[tuple[str, Layout], ...] = ()
-    by_memory: tuple[tuple[tuple[str, str], Layout], ...] = ()
-
-    def of(self, memory: str, tensor: str) -> Layout:
-        """That of one tensor in one memory."""
-        return dict(self.by_memory).get((memory, tensor), dict(self.by_tensor).get(tensor, ROW_MAJOR))
-
-    def __bool__(self) -> bool:
-        return bool(self.by_tensor or self.by_memory)
-
-
 def rank_names(tensor: Tensor) -> list[tuple[str, ...]]:
     """What each rank of a tensor may be called."""
     found = []
@@ -97,31 +83,21 @@ def tensor_extents(problem: Problem, tensor: Tensor) -> tuple[int, ...]:
     return tuple(1 + sum(c * (problem.sizes[dim] - 1) for dim, c in rank) for rank in tensor.ranks)
 
 
-def parse_layouts(problem: Problem, texts: Mapping[str, str | Layout], memories: Iterable[str] = ()) -> Layouts:
-    """Layouts of tensors, from texts such as {"O": "NHWC", "GLB.I": "NCHW16c"}.
+def layout_in(memory: Memory, tensor: Tensor) -> Layout:
+    """The layout of a tensor in a memory: the one that the memory states for it, or for its role; or row-major.
 
-    Raises TilewrightError for a tensor, a memory or a rank that there is not.
+    Raises TilewrightError, with the place in the architecture, for one that is not of this tensor.
     """
-    by_tensor, by_memory, known = {}, {}, [*memories]
-    for key, text in texts.items():
-        memory, _, name = key.rpartition(".")
-        if memory and memory not in known:
-            raise TilewrightError(
-                f"unknown memory {memory!r}, expected one of {', '.join(known)}", where=f"layout {key}={text}"
-            )
-        names = [tensor.name for tensor in problem.tensors]
-        if name not in names:
-            raise TilewrightError(
-                f"unknown tensor {name!r}, expected one of {', '.join(names)}", where=f"layout {key}={text}"
-            )
-        found = text if isinstance(text, Layout) else parse_layout(problem.tensor(name), text)
-        if memory:
-            by_memory[memory, name] = found
-        else:
-            by_tensor[name] = found
-    return Layouts(tuple(by_tensor.items()), tuple(by_memory.items()))
+    key = tensor.name if tensor.name in memory.layouts else tensor.role
+    if key not in memory.layouts:
+        return ROW_MAJOR
+    try:
+        return parse_layout(tensor, memory.layouts[key])
+    except TilewrightError as error:
+        raise error.located(f"{memory.name}.layout.{key}") from None
 
 
+@lru_cache(maxsize=4096)
 def parse_layout(tensor: Tensor, text: str) -> Layout:
     """A layout from text: `row-major`, `column-major`, `NHWC`, `NCHW16c`, `HWC_C4W8`, `K32`, or with commas, where
     ranks have longer names: `row,column,column8`.
@@ -184,5 +160,5 @@ def _refused(tensor: Tensor, text: str, found: str) -> TilewrightError:
     ranks = "; ".join(" or ".join(names) for names in rank_names(tensor))
     return TilewrightError(
         f"{found}, expected an order of the ranks of {tensor.name} ({ranks}), with inner blocks such as 16c",
-        where=f"layout {tensor.name}={text}",
+        where=f"layout of {tensor.name}: {text}",
     )

@@ -10,7 +10,7 @@ over ranks, as those of words are (`closed_form.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import astuple, dataclass, field, fields
 
 from ...arch import Architecture, Memory
@@ -30,7 +30,7 @@ from ..closed_form import (
 from ..moves import ALL, EVERY, FIRST, Place, most_lines_along_rank, words_along_rank
 from ..passing import sums_drained, sums_inwards
 from ..ports import AccessBits
-from .layout import Layout, Layouts, tensor_extents
+from .layout import Layout, layout_in, tensor_extents
 
 
 @dataclass
@@ -107,10 +107,13 @@ def has_lines(arch: Architecture) -> bool:
     return any(memory.line_bits is not None for memory in arch.memories)
 
 
-def count_lines(mapping: Mapping, arch: Architecture, layouts: Layouts, width: Callable[..., int]) -> LineCounts:
+def count_lines(
+    mapping: Mapping, arch: Architecture, width: Callable[..., int], only: Collection[str] | None = None
+) -> LineCounts:
     """Lines that pass the ports of every memory that has lines.
 
     width  (arch, memory, tensor): bits of a word while a memory holds it
+    only   tensors that are counted; None: all of them
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, and TilewrightError where
     a line is smaller than a word.
@@ -120,10 +123,11 @@ def count_lines(mapping: Mapping, arch: Architecture, layouts: Layouts, width: C
     def box(memory: Memory | None, tensor: Tensor) -> LineBox | None:
         if memory is None or memory.line_bits is None:
             return None
-        layout = layouts.of(memory.name, tensor.name)
-        return line_box(memory, mapping.problem, tensor, layout, width(arch, memory, tensor))
+        return line_box(memory, mapping.problem, tensor, layout_in(memory, tensor), width(arch, memory, tensor))
 
     for boundary in boundaries_of(mapping, arch):
+        if only is not None and boundary.tensor.name not in only:
+            continue
         outer, inner = (box(memory, boundary.tensor) for memory in (boundary.outer, boundary.inner))
         count_outer, count_inner = (_sums_outside, _sums_inside) if boundary.tensor.is_output else (_reads, _fills)
         if outer is not None:
@@ -131,7 +135,7 @@ def count_lines(mapping: Mapping, arch: Architecture, layouts: Layouts, width: C
         if inner is not None and boundary.inner is not None:
             _add(counts, nest, boundary, boundary.inner, boundary.inner_position, inner, count_inner)
     for position, item in enumerate(mapping.nest.items):
-        if isinstance(item, Node):
+        if isinstance(item, Node) and (only is None or item.tensor in only):
             tensor = mapping.problem.tensor(item.tensor)
             memory = arch.level(item.memory)
             lines = box(memory, tensor) if isinstance(memory, Memory) else None

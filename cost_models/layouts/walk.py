@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping as MappingABC, Set
+from collections.abc import Callable, Set
+from collections.abc import Mapping as MappingABC
 from dataclasses import fields
 
 from ...arch import Architecture, Memory
 from ...ir import Mapping, Tensor
 from ..closed_form import LineBox
 from ..simulator import Coordinates, Element, Walk
-from .layout import Layouts
+from .layout import layout_in
 from .lines import LineCounts, Lines, line_box
 
 
 class LineWalk(Walk):
     """One walk over one mapping, that counts lines as well."""
 
-    def __init__(self, mapping: Mapping, arch: Architecture, layouts: Layouts, width: Callable[..., int]) -> None:
+    def __init__(self, mapping: Mapping, arch: Architecture, width: Callable[..., int]) -> None:
         super().__init__(mapping, arch)
         self.boxes: MappingABC[tuple[str, str], LineBox] = {
             (memory.name, tensor.name): line_box(
-                memory, mapping.problem, tensor, layouts.of(memory.name, tensor.name), width(arch, memory, tensor)
+                memory, mapping.problem, tensor, layout_in(memory, tensor), width(arch, memory, tensor)
             )
             for memory in arch.memories
             if memory.line_bits is not None
@@ -50,8 +51,8 @@ class LineWalk(Walk):
         return counts
 
 
-def walk_lines(mapping: Mapping, arch: Architecture, layouts: Layouts, width: Callable[..., int]) -> LineCounts:
+def walk_lines(mapping: Mapping, arch: Architecture, width: Callable[..., int]) -> LineCounts:
     """Walk a mapping, and count the lines that pass the ports of memories that have lines; as `count_lines` does."""
-    walk = LineWalk(mapping, arch, layouts, width)
+    walk = LineWalk(mapping, arch, width)
     walk.run()
     return walk.line_counts()

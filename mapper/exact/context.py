@@ -96,7 +96,13 @@ class SearchContext:
     @cached_property
     def blocks(self) -> Blocks:
         """Where loops directly inside arrays may pay."""
-        return Blocks(self.hierarchy, self.tiling, self.every_mapping)
+        return Blocks(self.hierarchy, self.tiling, self.keeps_dominated)
+
+    @property
+    def keeps_dominated(self) -> bool:
+        """Whether rows that cost no less than another one in every column may still be wanted: all are, or columns do
+        not say what lines cost."""
+        return self.every_mapping or self.costs.lines is not None
 
     @property
     def many_arrays(self) -> bool:

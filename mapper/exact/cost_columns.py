@@ -23,6 +23,7 @@ from ...cost_models.ports import Port, ports_of, run_cycles
 from ..tilings import Tiling
 from .fill_point import FillPoint
 from .hierarchy import MAC, Hierarchy, MemoryBoundary
+from .lines import LineBounds
 from .rows import Floats, Ints, Rows
 from .surroundings import ALONE, Surroundings
 from .traffic import TrafficModel
@@ -167,11 +168,13 @@ class BoundaryCosts:
     """Cost columns of single boundaries.
 
     counts_blocks  round up to whole blocks: with perfect tilings, every instance of a memory moves as many words
+    lines          what lines of memories take more than the words in them; None: no memory has lines
     """
 
     hierarchy: Hierarchy
     cost_columns: CostColumns
     counts_blocks: bool = True
+    lines: LineBounds | None = None
 
     def words(
         self,
@@ -254,6 +257,9 @@ class BoundaryCosts:
                 first = np.minimum(model.first_words(rows, tensor, memory) * self.cost_columns.once_of, words)
                 bits_at = sum_bits_at_outer if outer else sum_bits_at_inner
                 read, written = bits_at(self.cost_columns.arch, tensor, words, first, finished)
+            if self.lines is not None:
+                more = self.lines.words_per_word(model, rows, boundary, memory)
+                read, written = read * more, written * more
             level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
             in_blocks = instances if self.counts_blocks else None
             self.cost_columns.book(costs, level, read, written, instances, in_blocks)

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from math import inf, isclose
 
 from ...arch import Architecture
-from ...cost_models import Cost, Objective, evaluate
+from ...cost_models import Cost, Objective
 from ...cost_models.cascades import visit_cost
-from ...ir import Mapping
+from ...cost_models.layouts import has_lines
+from ...cost_models.open_layouts import evaluate_open
+from ...ir import Mapping, MappingError
 from ..certificate import RELATIVE_TOLERANCE
 from .surroundings import ALONE, Surroundings
 
@@ -65,11 +67,12 @@ class BestFound:
     def evaluate(self, mapping: Mapping) -> None:
         """Compute the cost of a mapping; keep it, if it is one of the best, and differs from the others in cost."""
         self.evaluated += 1
-        around = self.surroundings
-        alone = around is ALONE
-        cost = (
-            evaluate(mapping, self.machine) if alone else visit_cost(mapping, self.machine, around.again, around.busy)
-        )
+        try:
+            cost = self._cost(mapping)
+        except MappingError:
+            if not has_lines(self.machine):
+                raise
+            return  # its words fit, and the lines in which they lie do not
         value = cost.objective(self.objective)
         if not value < self.cutoff or self._is_known(value, cost):
             return
@@ -79,7 +82,7 @@ class BestFound:
     def _cost(self, mapping: Mapping) -> Cost:
         around = self.surroundings
         if around is ALONE:
-            return evaluate(mapping, self.machine)
+            return evaluate_open(mapping, self.machine, self.objective)[0]
         return visit_cost(mapping, self.machine, around.again, around.busy)
 
     def _is_known(self, value: float, cost: Cost) -> bool:

@@ -77,7 +77,7 @@ class _Loops(LoopBand):
         found, self.found = self.found, {}
         for pieces in found.values():
             batch = merged(pieces)
-            yield batch if self.context.every_mapping else undominated(self.context, batch)
+            yield batch if self.context.keeps_dominated else undominated(self.context, batch)
 
     def _continue(self, stage: Stage) -> Iterator[None]:
         """Go on with the dimensions that are free: all of them at once, since loops that charge nothing stand best as

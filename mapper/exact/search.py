@@ -40,6 +40,7 @@ from functools import cached_property
 
 from ...arch import Architecture
 from ...cost_models import EDP, Capped, Cost, Objective, ObjectiveLike, parse_objective
+from ...cost_models.layouts import has_lines
 from ...cost_models.ports import Port
 from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
@@ -68,6 +69,7 @@ from .found import BestFound, FoundMapping
 from .frontier import Frontier
 from .hierarchy import Hierarchy
 from .limits import SearchLimits, missing_dims, named_dims, wants_more
+from .lines import LineBounds, packed
 from .placements import Placements
 from .simplest import simplest_mapping
 from .single_axes import on_single_axes, with_single_axes
@@ -110,8 +112,10 @@ class ExactSearch:
 
     def __post_init__(self) -> None:
         self._started = time.perf_counter()
-        self.canonical = canonical_problem(self.original, self.machine, self.tiling, named_dims(self.constraints))
-        self.problem, self.arch = self.canonical.problem, with_single_axes(self.canonical.arch)
+        # Where words lie tells dimensions apart that cost alike otherwise.
+        apart = frozenset(self.original.dim_names) if self._has_lines else named_dims(self.constraints)
+        self.canonical = canonical_problem(self.original, self.machine, self.tiling, apart)
+        self.problem, self.arch = self.canonical.problem, packed(with_single_axes(self.canonical.arch))
         self.found = BestFound(
             self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
         )
@@ -232,7 +236,7 @@ class ExactSearch:
         # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
         # better; and where several mappings are wanted, those that only cost more count too.
         every = self.count > 1
-        every_trip = every or has_few_tiles(self.problem)
+        every_trip = every or self._has_lines or has_few_tiles(self.problem)
         fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings)
@@ -243,7 +247,8 @@ class ExactSearch:
         most_cells = cells_for(moves, columns.tables.count, room, self.effort)
         lattice = lattice_of(hierarchy, self.tiling, even, min(self.effort.first_cells, most_cells), self.effort)
         bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
-        costs = BoundaryCosts(hierarchy, cost_columns, counts_blocks=not rounds_unequally(self.arch, self.tiling))
+        lines = LineBounds.of(self.original, self.machine, hierarchy) if self._has_lines else None
+        costs = BoundaryCosts(hierarchy, cost_columns, not rounds_unequally(self.arch, self.tiling), lines)
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         return SearchContext(
             hierarchy,
@@ -256,11 +261,20 @@ class ExactSearch:
             even,
             self.pruned,
             every_mapping=every,
-            mirror=mirror_of(self.problem, self.arch) if self.constraints.is_free and not self._homes else None,
+            mirror=mirror_of(self.problem, self.arch) if self._may_mirror else None,
             means=self.means,
             most_cells=most_cells,
             effort=self.effort,
         )
+
+    @property
+    def _has_lines(self) -> bool:
+        return has_lines(self.machine)
+
+    @property
+    def _may_mirror(self) -> bool:
+        """Whether one of two mirror images will do: nothing tells them apart."""
+        return self.constraints.is_free and not self._homes and not self._has_lines
 
     def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
         """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none."""

@@ -1,0 +1,131 @@
+"""The search on machines with lines against brute force: with stated layouts, and with open ones."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+import brute_force
+from generators import random_architecture, random_problem
+from longer import blocks
+from tilewright.arch import Architecture, Memory
+from tilewright.cost_models import OBJECTIVES, evaluate
+from tilewright.cost_models.layouts import rank_names
+from tilewright.cost_models.open_layouts import evaluate_open
+from tilewright.ir import InfeasibleError, MappingError, Problem
+from tilewright.mapper.exact.lines import lines_of_tiles
+from tilewright.mapper.exact.search import search_exact
+from tilewright.mapper.tilings import Tiling
+
+SEEDS = 20
+BLOCK = 5
+MOST_MAPPINGS = 250
+"""Mappings that the oracle tries per case at most, once for every layout."""
+
+
+def lined(rng: random.Random, arch: Architecture) -> Architecture:
+    """The machine with lines in some of its memories."""
+    levels = [
+        level.model_copy(update={"line_bits": arch.word_bits * rng.choice([1, 2, 3, 4])})
+        if isinstance(level, Memory) and (rng.random() < 0.6 or level is arch.memories[0])
+        else level
+        for level in arch.levels
+    ]
+    return arch.model_copy(update={"levels": tuple(levels)})
+
+
+def orders(problem: Problem, name: str) -> list[str]:
+    """All orders of a tensor's ranks, as texts."""
+    names = [rank[0] for rank in rank_names(problem.tensor(name))]
+    return [",".join(order) if len(order) > 1 else order[0] for order in itertools.permutations(names)]
+
+
+def stated(arch: Architecture, layouts: dict[tuple[str, str], str]) -> Architecture:
+    """The machine with layouts by memory and tensor."""
+    levels = [
+        level.model_copy(update={"layouts": {t: text for (m, t), text in layouts.items() if m == level.name}})
+        if isinstance(level, Memory)
+        else level
+        for level in arch.levels
+    ]
+    return arch.model_copy(update={"levels": tuple(levels)})
+
+
+@cache
+def case_of(seed: int) -> tuple[Problem, Architecture, bool]:
+    """A problem, a machine with lines, and whether tiles may be ragged, with few mappings."""
+    rng = random.Random(seed)
+    while True:
+        problem = random_problem(rng, 3)
+        arch = random_architecture(rng, memories=rng.randint(0, 2), capacity=24)
+        ragged = rng.random() < 0.5
+        few = problem.macs <= 200 and brute_force.count(problem, arch, ragged, MOST_MAPPINGS) < MOST_MAPPINGS
+        if few and (seed % 3 or arch.fanouts):
+            return problem, lined(rng, arch), ragged
+
+
+def values(mappings: Iterator[tuple[object, Architecture]]) -> dict[object, float]:
+    best = dict.fromkeys(OBJECTIVES, float("inf"))
+    for mapping, arch in mappings:
+        try:
+            cost = evaluate(mapping, arch)  # type: ignore[arg-type]
+        except MappingError:
+            continue
+        best = {objective: min(value, cost.objective(objective)) for objective, value in best.items()}
+    return best
+
+
+def searched(problem: Problem, arch: Architecture, objective: object, ragged: bool) -> float:
+    tiling: Tiling = "ragged" if ragged else "perfect"
+    try:
+        mapping, cost, certificate = search_exact(problem, arch, objective, tiling)  # type: ignore[arg-type]
+    except InfeasibleError:
+        return float("inf")
+    assert certificate.proven
+    again, closed = evaluate_open(mapping, arch, objective)  # type: ignore[arg-type]
+    assert again == cost == evaluate(mapping, closed)
+    return certificate.value
+
+
+@pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
+def test_optimum_with_stated_layouts(seeds: range) -> None:
+    for seed in seeds:
+        (problem, arch, ragged), rng = case_of(seed), random.Random(seed)
+        arch = stated(
+            arch,
+            {(m.name, t.name): rng.choice(orders(problem, t.name)) for m in arch.memories for t in problem.tensors},
+        )
+        mappings = brute_force.all_mappings(problem, arch, ragged)
+        expected = values((mapping, arch) for mapping in mappings)
+        found = {objective: searched(problem, arch, objective, ragged) for objective in OBJECTIVES}
+        assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
+
+
+@pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
+def test_optimum_with_open_layouts(seeds: range) -> None:
+    """One or two tensors in one or two memories are left open; the oracle tries all orders of their ranks."""
+    for seed in seeds:
+        (problem, arch, ragged), rng = case_of(seed), random.Random(seed)
+        places = [(m.name, t.name) for m in arch.memories if m.line_bits for t in problem.tensors]
+        chosen = rng.sample(places, min(len(places), rng.randint(1, 2)))
+        options = [orders(problem, tensor) for _, tensor in chosen]
+        machines = [stated(arch, dict(zip(chosen, texts, strict=True))) for texts in itertools.product(*options)]
+        mappings = brute_force.all_mappings(problem, arch, ragged)
+        expected = values((mapping, machine) for mapping in mappings for machine in machines)
+        free = stated(arch, dict.fromkeys(chosen, "any"))
+        found = {objective: searched(problem, free, objective, ragged) for objective in OBJECTIVES}
+        assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
+
+
+@pytest.mark.parametrize("size", [1, 5, 12, 13])
+def test_lines_of_tiles_are_those_of_a_walk(size: int) -> None:
+    for coefficient, per_line in itertools.product((1, 2, 3), (1, 2, 3, 4, 16)):
+        found = lines_of_tiles(size, coefficient, per_line)
+        for tile in range(1, size + 1):
+            starts = range(0, size, tile)
+            lines = [{x * coefficient // per_line for x in range(s, min(s + tile, size))} for s in starts]
+            assert found[tile] * size == pytest.approx(sum(map(len, lines)))
