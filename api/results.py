@@ -16,6 +16,7 @@ from .arguments import ArchitectureLike, as_architecture
 from .cost_models import Cost
 from .cost_models import evaluate as evaluate_fit
 from .cost_models.cascades import FusedCost, evaluate_tree
+from .cost_models.open_layouts import evaluate_open
 from .cost_models.sparse import DensityLike, SparseCost, evaluate_sparse, parse_densities
 from .forms import Format, emit_mapping
 from .inputs import checks
@@ -55,7 +56,8 @@ class SearchResult(Shown):
     @classmethod
     def of(cls, question: Question, answer: Answer) -> SearchResult:
         """The result that an answer to a question makes."""
-        return cls(question.problem, question.arch, answer.mapping, answer.cost, answer.certificate)
+        _, arch = evaluate_open(answer.mapping, question.arch, question.objective)
+        return cls(question.problem, arch, answer.mapping, answer.cost, answer.certificate)
 
     def emit(
         self,

@@ -62,6 +62,8 @@ def result_page(
     origin  where the result is from, if it was not found just now
     """
     from ..cost_models import roofline
+    from ..cost_models.layouts import has_lines
+    from .lines import lines_section
     from .nest import nest_lines
 
     parts: list[RenderableType] = [
@@ -70,6 +72,7 @@ def result_page(
         section("Cost", pairs(cost_rows(cost, arch))),
         section("Words moved, by memory and tensor", traffic_table(cost)),
         section("Memories", memory_table(cost)),
+        *([section("Lines, by layout", lines_section(mapping, arch, cost))] if has_lines(arch) else []),
         section("Roofline, in MACs per cycle", roofline_table(roofline(cost, arch))),
     ]
     if certificate is not None:

@@ -9,6 +9,7 @@ from ..ir import TilewrightError
 
 if TYPE_CHECKING:
     from ..arch import Architecture
+    from ..ir import Problem
 
 
 def architecture_named(name: str | None, settings: Iterable[str] | None = None) -> Architecture:
@@ -20,6 +21,31 @@ def architecture_named(name: str | None, settings: Iterable[str] | None = None) 
         hint = f"write --arch {list_archs()[0]}; the library has {', '.join(list_archs())}, and a YAML file will do too"
         raise TilewrightError("no architecture is given", where="--arch", hint=hint)
     return load_arch(name, chosen)
+
+
+def laid_out(arch: Architecture, problem: Problem, texts: Iterable[str] | None) -> Architecture:
+    """The architecture with the layouts of `--layout TENSOR=LAYOUT`."""
+    if not texts:
+        return arch
+    from ..cost_models.layouts.choices import with_layouts
+
+    given: dict[str, str] = {}
+    for text in texts:
+        key, equals, layout = (part.strip() for part in text.partition("="))
+        if (layout and not equals) or not key:
+            raise TilewrightError(f"found {text!r}, expected TENSOR=LAYOUT", where="--layout", hint="write O=NHWC")
+        if key == "any" and not equals:
+            key, layout = "all", "any"
+        if not layout:
+            raise TilewrightError(f"found {text!r}, expected TENSOR=LAYOUT", where="--layout", hint="write O=NHWC")
+        if key in given:
+            message = f"the layout of {key} is given twice, {given[key]!r} and {layout!r}"
+            raise TilewrightError(message, where="--layout")
+        given[key] = layout
+    try:
+        return with_layouts(arch, problem, given)
+    except TilewrightError as error:
+        raise error.located("--layout") from None
 
 
 def settings_named(texts: Iterable[str]) -> dict[str, str]:

@@ -11,11 +11,12 @@ import typer
 
 from ..ir import Mapping, Problem, TilewrightError
 from .cascades import evaluate_cascade, fused_named
-from .machines import architecture_named, settings_named
+from .machines import architecture_named, laid_out, settings_named
 from .options import (
     DensityOption,
     FastOption,
     JsonOption,
+    LayoutOption,
     MappingArgument,
     OpOption,
     QuietOption,
@@ -60,6 +61,7 @@ def evaluate(
     tree: TreeOption = None,
     set_fields: SetOption = None,
     density: DensityOption = None,
+    layout: LayoutOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print a mapping.json with the new figures.")] = False,
     _quiet: QuietOption = False,
 ) -> None:
@@ -79,12 +81,14 @@ def evaluate(
     if op or tree or source.is_fused:
         if density:
             raise TilewrightError("cascades know no densities yet", where="--density")
+        if layout:
+            raise TilewrightError("cascades know no layouts yet", where="--layout")
         evaluate_cascade(source, op, tree, arch, set_fields, json)
         return
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     loaded = load_on(source, problem, arch, set_fields)
-    machine = loaded.arch
+    loaded = with_best_layouts(loaded._replace(arch=laid_out(loaded.arch, loaded.mapping.problem, layout)), mapping)
     if density:
         evaluate_densities(mapping, loaded, density, json)
         return
@@ -92,9 +96,9 @@ def evaluate(
     if json:
         from ..report.documents import dump_mapping
 
-        show_document(dump_mapping(loaded.mapping, machine, cost))
+        show_document(dump_mapping(loaded.mapping, loaded.arch, cost))
     else:
-        show_result(loaded.mapping, machine, cost)
+        show_result(loaded.mapping, loaded.arch, cost)
 
 
 def verify(
@@ -287,6 +291,19 @@ def load_on(source: MappingSource, layer: Problem | None, arch: str | None, set_
     if arch is not None:
         return load(source, layer, architecture_named(arch, set_fields))
     return load(source, layer, settings=settings_named(set_fields or ()))
+
+
+def with_best_layouts(loaded: AnyMapping, source: str) -> AnyMapping:
+    """The mapping on its machine with the best layouts where these are open."""
+    from ..cost_models.layouts.choices import has_open_layouts
+    from ..cost_models.open_layouts import evaluate_open
+
+    if not has_open_layouts(loaded.arch, loaded.mapping.problem):
+        return loaded
+    try:
+        return loaded._replace(arch=evaluate_open(loaded.mapping, loaded.arch)[1])
+    except TilewrightError as error:
+        raise error.located(source) from None
 
 
 def cost_of(source: str, loaded: AnyMapping | LoadedMapping) -> Cost:

@@ -147,6 +147,16 @@ DensityOption = Annotated[
     ),
 ]
 
+LayoutOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--layout",
+        metavar="TENSOR=LAYOUT",
+        help="Where words lie in memories that have lines: O=NHWC, GLB.I=NCHW16c, W=row-major, or any (whichever is "
+        "best); all=any for all tensors; may be repeated (docs/layouts.md).",
+    ),
+]
+
 # ---- the question --------------------------------------------------------------------------------------------------
 
 ObjectiveOption = Annotated[

@@ -13,7 +13,7 @@ from . import completions
 from .cascade_search import CascadeOptions, search_cascade_named
 from .cascades import cascade_named, is_cascade
 from .constraint_options import constraint_sources
-from .machines import architecture_named
+from .machines import architecture_named, laid_out
 from .mappings import show_result, verify_mapping
 from .options import (
     DEFAULT_MEMORY,
@@ -27,6 +27,7 @@ from .options import (
     EinsumOption,
     FuseOption,
     GemmOption,
+    LayoutOption,
     MemoryLimitOption,
     NoCacheOption,
     ObjectiveOption,
@@ -72,6 +73,7 @@ def search(
         ),
     ] = "exact",
     density: DensityOption = None,
+    layout: LayoutOption = None,
     seed: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Of the strategies that draw lots; 0, if not given.")
     ] = None,
@@ -123,6 +125,7 @@ def search(
     tilewright search resnet50:conv1 --arch eyeriss --set array=16x16 --set "GLB.size=1 MiB"
     tilewright search resnet50:conv1 --arch eyeriss --pareto energy,latency
     tilewright search --gemm M=512,N=512,K=512 --arch sparse_tensor_core --density W=2:4
+    tilewright search resnet50:layer1.0.conv2 --arch eyeriss --set "DRAM.line=64 B" --layout any
     tilewright search resnet50:conv1 --arch eyeriss --dataflow row-stationary --constraint "utilization>=0.5"
     tilewright search --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
       --arch my_chip.yaml --objective edp
@@ -131,6 +134,7 @@ def search(
     if einsum is None and is_cascade(layer, op, dim):
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
         refuse_given(context, "cascades know no densities yet", "density")
+        refuse_given(context, "cascades know no layouts yet", "layout")
         _check_kind(top, pareto, strategy, _form(json, to))
         _refuse_ignored(context, top, pareto, strategy, no_cache)
         limits_given = (
@@ -150,7 +154,7 @@ def search(
         return
     refuse_given(context, "one layer has nothing to fuse", "fuse")
     problem = problem_named(layer, conv, gemm, einsum, dim, widths)
-    machine = architecture_named(arch, set_fields)
+    machine = laid_out(architecture_named(arch, set_fields), problem, layout)
     if density:
         unknown = ("strategy", "seed", "top", "pareto", "out", "to", "verify", "store")
         refuse_given(context, "it knows no densities yet; leave it out", *unknown)

@@ -11,11 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from ...arch import Architecture, Memory
 from ...ir import Problem, Tensor, TilewrightError
-from .layout import Layout, parse_layout, tensor_extents
+from .layout import ANY, Layout, parse_layout, tensor_extents
 from .lines import LineBox, line_box
-
-ANY = "any"
-"""Instead of a layout: whichever is best."""
 
 
 def is_open(memory: Memory, tensor: Tensor) -> bool:

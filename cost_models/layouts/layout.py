@@ -16,7 +16,8 @@ from ...arch import Memory
 from ...ir import Problem, Tensor, TilewrightError
 
 _TOKEN = re.compile(r"([A-Za-z]+?)(\d*)$")
-_COMPACT = re.compile(r"(\d+)([a-z])|([A-Za-z])(\d+(?![0-9a-z]))|([A-Za-z])")
+# A number belongs to the small letter behind it, else to the letter before it.
+_COMPACT = re.compile(r"(\d+)([a-z])|([A-Za-z])(\d+)(?![\da-z])|([A-Za-z])")
 _USUAL_NAMES = {"P": "H", "Q": "W"}
 
 
@@ -54,15 +55,23 @@ class Layout:
 
     def text(self, tensor: Tensor) -> str:
         """As `parse_layout` reads it."""
-        names = [min(rank, key=len) for rank in rank_names(tensor)]
+        names = [_usual(rank) for rank in rank_names(tensor)]
         order = range(len(tensor.ranks)) if self.order is None else self.order
         if all(len(name) == 1 for name in names):
             return "".join([*(names[r] for r in order), *(f"{words}{names[r].lower()}" for r, words in self.blocks)])
         return ",".join([*(names[r] for r in order), *(f"{names[r]}{words}" for r, words in self.blocks)])
 
 
+ANY = "any"
+"""Instead of a layout: whichever is best."""
+
 ROW_MAJOR = Layout()
 """As the tensor has its ranks, the last one innermost."""
+
+
+def _usual(names: tuple[str, ...]) -> str:
+    """The name that frameworks give a rank, or else a short one."""
+    return next((name for name in names if name in ("H", "W")), min(names, key=len))
 
 
 def rank_names(tensor: Tensor) -> list[tuple[str, ...]]:
@@ -91,6 +100,12 @@ def layout_in(memory: Memory, tensor: Tensor) -> Layout:
     key = tensor.name if tensor.name in memory.layouts else tensor.role
     if key not in memory.layouts:
         return ROW_MAJOR
+    if memory.layouts[key] == ANY:
+        raise TilewrightError(
+            f"the layout of {tensor.name} is open",
+            where=f"{memory.name}.layout.{key}",
+            hint="the exact search finds the best one; others need a layout, such as row-major",
+        )
     try:
         return parse_layout(tensor, memory.layouts[key])
     except TilewrightError as error:

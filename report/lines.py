@@ -1,0 +1,74 @@
+"""Where words lie in memories with lines, and what that costs: a section of the page."""
+
+from __future__ import annotations
+
+from rich.console import Group
+from rich.text import Text
+
+from ..arch import Architecture, Memory
+from ..cost_models import Cost, evaluate
+from ..cost_models.cost import held_width_bits
+from ..cost_models.layouts import layout_in, line_box, rank_names
+from ..cost_models.layouts.choices import with_layouts
+from ..ir import Mapping, MappingError, Tensor
+from .text import columns, pairs
+from .units import energy, plural, significant
+
+
+def lines_section(mapping: Mapping, arch: Architecture, cost: Cost) -> Group:
+    """Every tensor in every memory with lines: its layout, what a line holds, lines that pass, and how full they are;
+    and what the same mapping costs with other layouts."""
+    table = columns(["memory", "tensor", "layout", "a line holds"], ["lines read", "lines written", "full"])
+    words = {(traffic.memory, traffic.tensor): traffic for traffic in cost.traffic}
+    for memory in arch.memories:
+        for tensor in mapping.problem.tensors:
+            traffic = words.get((memory.name, tensor.name))
+            if memory.line_bits is None or traffic is None or traffic.lines is None:
+                continue
+            lines = traffic.lines
+            read, written = lines.supplied + lines.drained, lines.collected + lines.filled
+            wanted = (traffic.reads + traffic.writes) * held_width_bits(arch, memory, tensor)
+            table.add_row(
+                memory.name,
+                tensor.name,
+                layout_in(memory, tensor).text(tensor),
+                _held(mapping, arch, memory, tensor),
+                f"{read:,}",
+                f"{written:,}",
+                f"{wanted / ((read + written) * memory.line_bits):.1%}" if read + written else "-",
+            )
+    return Group(table, Text(""), pairs(_others(mapping, arch, cost)))
+
+
+def _held(mapping: Mapping, arch: Architecture, memory: Memory, tensor: Tensor) -> str:
+    """Indices of each rank in one line: `8 K x 4 Q`, the outermost first."""
+    layout = layout_in(memory, tensor)
+    box = line_box(memory, mapping.problem, tensor, layout, held_width_bits(arch, memory, tensor))
+    names = [min(rank, key=len) for rank in rank_names(tensor)]
+    parts = [f"{count} {name}" for count, name in zip(box, names, strict=True) if count > 1]
+    return " x ".join(parts) or "1 word"
+
+
+def _others(mapping: Mapping, arch: Architecture, cost: Cost) -> list[tuple[str, str]]:
+    """The same mapping with every line full, which is the least that there could be, and with plain layouts."""
+    rows = [("As they lie", _figures(cost, cost)), ("Lines all full", _figures(evaluate(mapping, _packed(arch)), cost))]
+    for name in ("row-major", "column-major"):
+        try:
+            other = evaluate(mapping, with_layouts(arch, mapping.problem, {"all": name}))
+        except MappingError as error:
+            rows.append((f"All {name}", f"does not fit {error.where}: whole lines take more room than words"))
+            continue
+        rows.append((f"All {name}", _figures(other, cost)))
+    return rows
+
+
+def _figures(found: Cost, cost: Cost) -> str:
+    times = "" if found is cost else f", {significant(found.edp / cost.edp)} times the EDP"
+    return f"{energy(found.energy_pj)}, {plural(round(found.latency_cycles), 'cycle')}{times}"
+
+
+def _packed(arch: Architecture) -> Architecture:
+    levels = tuple(
+        level.model_copy(update={"line_bits": None}) if isinstance(level, Memory) else level for level in arch.levels
+    )
+    return arch.model_copy(update={"levels": levels})
