@@ -1,9 +1,6 @@
-"""Where words lie in memories with lines, and what that costs: a section of the page."""
+"""Where words lie in memories with lines, and what that costs."""
 
 from __future__ import annotations
-
-from rich.console import Group
-from rich.text import Text
 
 from ..arch import Architecture, Memory
 from ..cost_models import Cost, evaluate
@@ -11,14 +8,15 @@ from ..cost_models.cost import held_width_bits
 from ..cost_models.layouts import layout_in, line_box, rank_names
 from ..cost_models.layouts.choices import with_layouts
 from ..ir import Mapping, MappingError, Tensor
-from .text import columns, pairs
 from .units import energy, plural, significant
 
+LINE_COLUMNS = ("memory", "tensor", "layout", "a line holds"), ("lines read", "lines written", "full")
+"""Titles of `line_rows`: texts, and numbers."""
 
-def lines_section(mapping: Mapping, arch: Architecture, cost: Cost) -> Group:
-    """Every tensor in every memory with lines: its layout, what a line holds, lines that pass, and how full they are;
-    and what the same mapping costs with other layouts."""
-    table = columns(["memory", "tensor", "layout", "a line holds"], ["lines read", "lines written", "full"])
+
+def line_rows(mapping: Mapping, arch: Architecture, cost: Cost) -> list[tuple[str, ...]]:
+    """Every tensor in every memory with lines: its layout, what a line holds, lines that pass, and how full they are."""
+    rows = []
     words = {(traffic.memory, traffic.tensor): traffic for traffic in cost.traffic}
     for memory in arch.memories:
         for tensor in mapping.problem.tensors:
@@ -28,16 +26,11 @@ def lines_section(mapping: Mapping, arch: Architecture, cost: Cost) -> Group:
             lines = traffic.lines
             read, written = lines.supplied + lines.drained, lines.collected + lines.filled
             wanted = (traffic.reads + traffic.writes) * held_width_bits(arch, memory, tensor)
-            table.add_row(
-                memory.name,
-                tensor.name,
-                layout_in(memory, tensor).text(tensor),
-                _held(mapping, arch, memory, tensor),
-                f"{read:,}",
-                f"{written:,}",
-                f"{wanted / ((read + written) * memory.line_bits):.1%}" if read + written else "-",
-            )
-    return Group(table, Text(""), pairs(_others(mapping, arch, cost)))
+            full = f"{wanted / ((read + written) * memory.line_bits):.1%}" if read + written else "-"
+            layout = layout_in(memory, tensor).text(tensor)
+            held = _held(mapping, arch, memory, tensor)
+            rows.append((memory.name, tensor.name, layout, held, f"{read:,}", f"{written:,}", full))
+    return rows
 
 
 def _held(mapping: Mapping, arch: Architecture, memory: Memory, tensor: Tensor) -> str:
@@ -49,7 +42,7 @@ def _held(mapping: Mapping, arch: Architecture, memory: Memory, tensor: Tensor) 
     return " x ".join(parts) or "1 word"
 
 
-def _others(mapping: Mapping, arch: Architecture, cost: Cost) -> list[tuple[str, str]]:
+def other_layout_rows(mapping: Mapping, arch: Architecture, cost: Cost) -> list[tuple[str, str]]:
     """The same mapping with every line full, which is the least that there could be, and with plain layouts."""
     rows = [("As they lie", _figures(cost, cost)), ("Lines all full", _figures(evaluate(mapping, _packed(arch)), cost))]
     for name in ("row-major", "column-major"):

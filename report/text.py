@@ -62,8 +62,6 @@ def result_page(
     origin  where the result is from, if it was not found just now
     """
     from ..cost_models import roofline
-    from ..cost_models.layouts import has_lines
-    from .lines import lines_section
     from .nest import nest_lines
 
     parts: list[RenderableType] = [
@@ -72,7 +70,7 @@ def result_page(
         section("Cost", pairs(cost_rows(cost, arch))),
         section("Words moved, by memory and tensor", traffic_table(cost)),
         section("Memories", memory_table(cost)),
-        *([section("Lines, by layout", lines_section(mapping, arch, cost))] if has_lines(arch) else []),
+        *_line_parts(mapping, arch, cost),
         section("Roofline, in MACs per cycle", roofline_table(roofline(cost, arch))),
     ]
     if certificate is not None:
@@ -82,6 +80,22 @@ def result_page(
     if written:
         parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
     return Group(*parts)
+
+
+def _line_parts(mapping: Mapping, arch: Architecture, cost: Cost) -> list[RenderableType]:
+    """Of a machine with lines: which of them pass, and what the same mapping costs with other layouts."""
+    from ..cost_models.layouts import has_lines
+    from .lines import LINE_COLUMNS, line_rows, other_layout_rows
+
+    if not has_lines(arch):
+        return []
+    table = columns(*LINE_COLUMNS)
+    for row in line_rows(mapping, arch, cost):
+        table.add_row(*row)
+    return [
+        section("Lines, by layout", table),
+        section("The same mapping with other layouts", pairs(other_layout_rows(mapping, arch, cost))),
+    ]
 
 
 def section(title: str, body: RenderableType) -> Group:

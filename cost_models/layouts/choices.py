@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 
 from ...arch import Architecture, Memory
 from ...ir import Problem, Tensor, TilewrightError
+from ..closed_form import LineBox
 from .layout import ANY, Layout, parse_layout, tensor_extents
-from .lines import LineBox, line_box
+from .lines import line_box
 
 
 def is_open(memory: Memory, tensor: Tensor) -> bool:

@@ -208,7 +208,8 @@ class LoopBand:
         found = self.bounds.at(table, tiles, self.batch.member[stage.parents])
         if not self.context.many_arrays:
             return found
-        return np.maximum(found, taken(self._once_ahead(state), stage.parents, axis=1))
+        larger: Floats = np.maximum(found, taken(self._once_ahead(state), stage.parents, axis=1))
+        return larger
 
     def _once_ahead(self, state: State) -> Floats:
         """(columns, the batch's rows) what is still to be charged in a state costs at least, if all words pass once."""
