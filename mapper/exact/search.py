@@ -115,7 +115,7 @@ class ExactSearch:
         # Where words lie tells dimensions apart that cost alike otherwise.
         apart = frozenset(self.original.dim_names) if self._has_lines else named_dims(self.constraints)
         self.canonical = canonical_problem(self.original, self.machine, self.tiling, apart)
-        self.problem, self.arch = self.canonical.problem, packed(with_single_axes(self.canonical.arch))
+        self.problem, self.arch = packed(self.canonical.problem, with_single_axes(self.canonical.arch))
         self.found = BestFound(
             self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
         )

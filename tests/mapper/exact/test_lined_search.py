@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -103,6 +104,24 @@ def test_optimum_with_stated_layouts(seeds: range) -> None:
         expected = values((mapping, arch) for mapping in mappings)
         found = {objective: searched(problem, arch, objective, ragged) for objective in OBJECTIVES}
         assert found == pytest.approx(expected, rel=1e-9, abs=0), f"seed {seed}"
+
+
+@pytest.mark.parametrize("seed", [2, 6, 14, 19, 20])
+def test_optimum_where_a_layer_states_wide_sums(seed: int) -> None:
+    """The outermost memory lays outputs out in their own width, which the layer may state, and not the machine."""
+    problem, arch, ragged = case_of(seed)
+    tensors = tuple(replace(t, bits=8, partial_bits=32) if t.is_output else t for t in problem.tensors)
+    problem = replace(problem, tensors=tensors)
+    levels = [
+        level.model_copy(update={"line_bits": max(32, level.line_bits)})
+        if isinstance(level, Memory) and level.line_bits and level is not arch.memories[0]
+        else level
+        for level in arch.levels
+    ]
+    arch = arch.model_copy(update={"levels": tuple(levels)})
+    expected = values((mapping, arch) for mapping in brute_force.all_mappings(problem, arch, ragged))
+    found = {objective: searched(problem, arch, objective, ragged) for objective in OBJECTIVES}
+    assert found == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
