@@ -29,6 +29,7 @@ from pydantic import Field, NonNegativeInt
 from ..arch import Architecture, Fanout, Memory
 from ..cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
 from ..cost_models.cascades import FusedCost, Held
+from ..cost_models.layouts import Lines
 from ..inputs import checks
 from ..ir import (
     Cascade,
@@ -68,6 +69,7 @@ from .document_parts import (
     architecture_part,
     item_of,
     item_part,
+    plain,
     problem_of,
     problem_part,
 )
@@ -221,7 +223,7 @@ def dump_fused(
     unfused: Unfused | None = None,
 ) -> str:
     """The mapping.json text of a fused mapping and its cost; without certificate where it was not searched for."""
-    return spread(fused_document_of(mapping, arch, cost, certificate, unfused).model_dump(mode="json"), 0) + "\n"
+    return spread(plain(fused_document_of(mapping, arch, cost, certificate, unfused)), 0) + "\n"
 
 
 def fused_document_of(
@@ -354,5 +356,5 @@ def _known_keys() -> Iterator[str]:
     models = (FusedMappingDocument, FusedSummary, CascadePart, OperationPart, SharedLoopPart, TreeNodePart, TreePart)
     for model in (*models, *PART_MODELS, Architecture, Memory, Fanout):
         yield from model.model_fields
-    for record in (FusedCost, Held, Unfused, Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate):
+    for record in (FusedCost, Held, Unfused, Cost, MemoryUse, NetworkUse, TensorTraffic, Lines, Certificate):
         yield from (field.name for field in fields(record))

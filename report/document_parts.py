@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PositiveInt, WithJsonSchema
+from pydantic import BaseModel, Field, PositiveInt, WithJsonSchema
 
 from ..arch import Architecture, Fanout, Memory
 from ..ir import Axis, Loop, Node, Problem, Role, Tensor
@@ -116,6 +116,17 @@ def problem_part(problem: Problem) -> ProblemPart:
         for t in problem.tensors
     )
     return ProblemPart(name=problem.name, dims=problem.dims, tensors=tensors)
+
+
+def plain(document: BaseModel) -> Any:
+    """A document in Python's lists and dicts; without lines, where a memory has none."""
+    return _without_lines(document.model_dump(mode="json"))
+
+
+def _without_lines(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_lines(part) for key, part in value.items() if key != "lines" or part is not None}
+    return [_without_lines(part) for part in value] if isinstance(value, list) else value
 
 
 def part_of(found: Architecture | Problem) -> Any:

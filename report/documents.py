@@ -29,6 +29,7 @@ from pydantic import Field
 
 from ..arch import Architecture, Fanout, Memory
 from ..cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic, parse_objective
+from ..cost_models.layouts import Lines
 from ..inputs import checks
 from ..ir import LoopNest, Mapping, MappingError, Problem, ProblemError, TilewrightError
 from ..ir.limits import check_countable
@@ -44,6 +45,7 @@ from .document_parts import (
     architecture_part,
     item_of,
     item_part,
+    plain,
     problem_of,
     problem_part,
 )
@@ -120,7 +122,7 @@ class MappingDocument(Strict):
 def dump_mapping(mapping: Mapping, arch: Architecture, cost: Cost, certificate: Certificate | None = None) -> str:
     """The mapping.json text of a mapping and its cost; without a certificate for one that was not searched for."""
     document = document_of(mapping, arch, cost, certificate)
-    return spread(document.model_dump(mode="json"), 0) + "\n"
+    return spread(plain(document), 0) + "\n"
 
 
 def document_of(
@@ -219,5 +221,5 @@ def _known_keys() -> Iterator[str]:
     """Every key of a document."""
     for model in (MappingDocument, _Summary, *PART_MODELS, Architecture, Memory, Fanout):
         yield from model.model_fields
-    for record in (Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate):
+    for record in (Cost, MemoryUse, NetworkUse, TensorTraffic, Lines, Certificate):
         yield from (field.name for field in fields(record))

@@ -15,8 +15,8 @@ LINE_COLUMNS = ("memory", "tensor", "layout", "a line holds"), ("lines read", "l
 
 
 def line_rows(mapping: Mapping, arch: Architecture, cost: Cost) -> list[tuple[str, ...]]:
-    """Every tensor in every memory with lines: its layout, what a line holds, lines that pass, and how full they are."""
-    rows = []
+    """Every tensor in every memory with lines: its layout, what a line holds, lines that pass, how full they are."""
+    rows: list[tuple[str, ...]] = []
     words = {(traffic.memory, traffic.tensor): traffic for traffic in cost.traffic}
     for memory in arch.memories:
         for tensor in mapping.problem.tensors:

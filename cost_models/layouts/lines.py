@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, field
 
 from ...arch import Architecture, Memory
 from ...ir import Mapping, Node, Problem, Tensor, TilewrightError
@@ -33,7 +33,7 @@ from ..ports import AccessBits
 from .layout import Layout, layout_in, tensor_extents
 
 
-@dataclass
+@dataclass(frozen=True)
 class Lines:
     """Lines of one tensor at one memory, by kind of access.
 
@@ -52,10 +52,8 @@ class Lines:
         """Bits that pass: of whole lines."""
         return AccessBits(*(line_bits * lines for lines in astuple(self)))
 
-    def add(self, other: Lines) -> None:
-        """Count other accesses as well."""
-        for each in fields(self):
-            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+    def __add__(self, other: Lines) -> Lines:
+        return Lines(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 LineTable = dict[tuple[str, str], Lines]
@@ -160,11 +158,11 @@ def _add(
 ) -> None:
     """Add the lines of one end of a boundary; `position` is that of the memory's node."""
     key = memory.name, boundary.tensor.name
-    counts.total.setdefault(key, Lines()).add(count(nest, boundary, line, ALL))
+    counts.total[key] = counts.total.get(key, Lines()) + count(nest, boundary, line, ALL)
     places = candidates(nest, boundary.tensor, position, line)
     each = [count(nest, boundary, line, place) for place in places]
     busiest = Lines(*(max(lines) for lines in zip(*map(astuple, each), strict=True)))
-    counts.busiest.setdefault(key, Lines()).add(busiest)
+    counts.busiest[key] = counts.busiest.get(key, Lines()) + busiest
 
 
 def _reads(nest: Nest, boundary: Boundary, line: LineBox, only: Place) -> Lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Set
 from collections.abc import Mapping as MappingABC
-from dataclasses import fields
+from dataclasses import astuple
 
 from ...arch import Architecture, Memory
 from ...ir import Mapping, Tensor
@@ -28,7 +28,7 @@ class LineWalk(Walk):
             if memory.line_bits is not None
             for tensor in mapping.problem.tensors
         }
-        self.lines: dict[tuple[str, str, Coordinates], Lines] = defaultdict(Lines)
+        self.lines: dict[tuple[str, str, Coordinates], dict[str, int]] = defaultdict(lambda: defaultdict(int))
 
     def transfer(
         self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]
@@ -37,17 +37,16 @@ class LineWalk(Walk):
         box = self.boxes.get((memory.name, tensor.name)) if memory is not None else None
         if memory is not None and box is not None:
             touched = {tuple(x // b for x, b in zip(word, box, strict=True)) for word in words}
-            lines = self.lines[memory.name, tensor.name, instance]
-            setattr(lines, kind, getattr(lines, kind) + len(touched))
+            self.lines[memory.name, tensor.name, instance][kind] += len(touched)
 
     def line_counts(self) -> LineCounts:
         """Lines of the whole walk; what tiles lie in is not counted."""
         counts = LineCounts()
-        for (memory, tensor, _), lines in self.lines.items():
-            counts.total.setdefault((memory, tensor), Lines()).add(lines)
-            busiest = counts.busiest.setdefault((memory, tensor), Lines())
-            for each in fields(busiest):
-                setattr(busiest, each.name, max(getattr(busiest, each.name), getattr(lines, each.name)))
+        for (memory, tensor, _), kinds in self.lines.items():
+            key, lines = (memory, tensor), Lines(**kinds)
+            counts.total[key] = counts.total.get(key, Lines()) + lines
+            both = zip(astuple(counts.busiest.get(key, Lines())), astuple(lines), strict=True)
+            counts.busiest[key] = Lines(*map(max, both))
         return counts
 
 
