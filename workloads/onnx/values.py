@@ -30,11 +30,14 @@ def stored_values(path: Path, dims: Mapping[str, int]) -> dict[str, np.ndarray[A
     found = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     for node in model.graph.node:
         if all(not name or name in found for name in node.input):
-            _compute(model, node, found)
+            found |= computed(model, node, found)
     return found
 
 
-def _compute(model: onnx.ModelProto, node: onnx.NodeProto, found: dict[str, np.ndarray[Any, Any]]) -> None:
+def computed(
+    model: onnx.ModelProto, node: onnx.NodeProto, found: Mapping[str, np.ndarray[Any, Any]]
+) -> dict[str, np.ndarray[Any, Any]]:
+    """What a node makes of known tensors, by name, as ONNX's reference implementation computes it."""
     import numpy as np
     from onnx import helper
     from onnx.reference import ReferenceEvaluator
@@ -45,4 +48,4 @@ def _compute(model: onnx.ModelProto, node: onnx.NodeProto, found: dict[str, np.n
     graph = helper.make_graph([node], "one", inputs, outputs)
     alone = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
     values = ReferenceEvaluator(alone).run(None, {name: found[name] for name in names})
-    found.update(zip((name for name in node.output if name), map(np.asarray, values), strict=True))
+    return dict(zip((name for name in node.output if name), map(np.asarray, values), strict=True))
