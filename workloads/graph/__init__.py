@@ -14,7 +14,7 @@ specs.py        `expand+dw+project` and `conv1..conv3`: which occurrences a text
 from .between import BETWEEN
 from .groups import OperationGroup, operation_groups
 from .joining import SOFTMAX_FORMS, SoftmaxForm, joined
-from .meaning import WORD, FinishParameter, NetworkMeaning, StoredOperand, Values, WordFinish, WordMove
+from .meaning import WORD, FinishParameter, NetworkMeaning, StoredOperand, Values, WordFinish
 from .occurrences import OUTSIDE, NetworkGraph, Occurrence, Source
 from .readings import CascadeParameter, CascadeTensor, cascade_parameters, cascade_tensors
 from .specs import chosen, is_joined
@@ -36,7 +36,6 @@ __all__ = [
     "StoredOperand",
     "Values",
     "WordFinish",
-    "WordMove",
     "cascade_parameters",
     "cascade_tensors",
     "chosen",

@@ -4,7 +4,7 @@ written (biases, batch norms, functions of one word). Tables say nothing of thes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...ir import Expression
@@ -60,23 +60,6 @@ class StoredOperand:
 
 
 @dataclass(frozen=True)
-class WordMove:
-    """What an occurrence makes that only moves words.
-
-    sources  occurrences whose words these are
-    words    that each of them makes
-    shape    of what is made
-    places   works out, for every word of it, which one of all words of the sources, one source after the other, that
-             is; -1 for a zero
-    """
-
-    sources: tuple[str, ...]
-    words: tuple[int, ...]
-    shape: tuple[int, ...]
-    places: Callable[[], np.ndarray[Any, Any]]
-
-
-@dataclass(frozen=True)
 class NetworkMeaning:
     """All of it.
 
@@ -85,7 +68,6 @@ class NetworkMeaning:
     outputs   occurrences that make what the network hands out
     unknown   what cannot be computed, each with its place and why
     values    reads the parameters
-    moves     by occurrence, of those that only move words
     """
 
     finishes: Mapping[str, WordFinish]
@@ -93,4 +75,3 @@ class NetworkMeaning:
     outputs: tuple[str, ...]
     unknown: tuple[str, ...]
     values: Values
-    moves: Mapping[str, WordMove] = field(default_factory=dict)

@@ -16,7 +16,6 @@ recurrent.py     LSTM, GRU, RNN
 deformed.py      DeformConv
 passed.py        all other operators, counted
 wiring.py        graphs that are none: cycles, tensors that nothing makes
-moved.py         nodes that only move words: where each comes from
 unknown.py       why the shape of a tensor is not known
 network.py       the whole file as a network
 """

@@ -11,21 +11,15 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from ...ir import Call, Expression, Number, Operand, Problem, ProblemError, Rank
 from ..graph.between import EPSILON
-from ..graph.meaning import WORD, FinishParameter, NetworkMeaning, StoredOperand, Values, WordFinish, WordMove
+from ..graph.meaning import WORD, FinishParameter, NetworkMeaning, StoredOperand, Values, WordFinish
 from ..graph.occurrences import LAYER, OUTSIDE, DimPart, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
 from .convolutions import auto_pad_of, pads_of
-from .moved import StoredParameters, only_moves
 from .nodes import OnnxNode, OnnxValue
 from .words import word_of
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Run = tuple[int, int]
 """Words one behind the other: how many, and how far apart in what was made."""
@@ -69,7 +63,7 @@ def onnx_wiring(
     dense: Iterable[str],
     *,
     results: Sequence[str],
-    stored: StoredParameters,
+    values: Values,
 ) -> NetworkGraph:
     """The graph of an ONNX file's layers and of what is done between them.
 
@@ -78,30 +72,22 @@ def onnx_wiring(
     problems  by node, of those that are one problem
     dense     operators that become problems
     results   names of the tensors that the file hands out
-    stored    its parameters
+    values    reads its parameters
     """
     rows = {node: layer.name for layer in layers for node in layer.nodes}
     every = list(nodes)
-    reader = _NodeReader(rows, problems, frozenset(dense), {node.name for node in every}, stored.places)
+    reader = _NodeReader(rows, problems, frozenset(dense), {node.name for node in every})
     for node in every:
         reader.read(node)
-    return NetworkGraph(network, tuple(reader.found), reader.meaning(results, stored.values))
+    return NetworkGraph(network, tuple(reader.found), reader.meaning(results, values))
 
 
 class _NodeReader:
     """One use for one file."""
 
     def __init__(
-        self,
-        rows: Mapping[str, str],
-        problems: Mapping[str, Problem],
-        dense: frozenset[str],
-        taken: set[str],
-        places: Callable[..., np.ndarray[Any, Any]],
+        self, rows: Mapping[str, str], problems: Mapping[str, Problem], dense: frozenset[str], taken: set[str]
     ) -> None:
-        self.places = places
-        self.words: dict[str, int] = {}
-        self.moves: dict[str, WordMove] = {}
         self.rows, self.problems, self.dense, self.taken = rows, problems, dense, taken
         self.views: dict[str, TensorView] = {}
         self.shapes: set[str] = set()
@@ -124,7 +110,7 @@ class _NodeReader:
             view = None if is_layer or node.domain else self._passed(node, values)
             if view is not None:
                 self.views[node.output.name] = view
-            elif not self._moved(node, values):
+            else:
                 self._add(node, self._layer(node) if is_layer else self._between(node, values))
         except ProblemError:  # attributes that nothing else asks for
             self._add(node, self._outside(node, LAYER if node.name in self.rows else OUTSIDE))
@@ -135,12 +121,8 @@ class _NodeReader:
         if value.name not in self.views and value.shape is not None:
             name = f"input {value.name}" if value.name in self.taken else value.name
             self.found.append(Occurrence(name, OUTSIDE, shape=value.shape))
-            self.views[value.name] = self._made(name, value.shape)
+            self.views[value.name] = made(name, value.shape)
         return self.views.get(value.name)
-
-    def _made(self, name: str, shape: Sequence[int]) -> TensorView:
-        self.words[name] = math.prod(shape)
-        return made(name, shape)
 
     def _add(self, node: OnnxNode, occurrence: Occurrence) -> None:
         self.found.append(occurrence)
@@ -151,7 +133,7 @@ class _NodeReader:
         for number, value in enumerate(node.outputs):
             if value.shape is not None:
                 name = occurrence.name if number == 0 else f"{occurrence.name}:{number}"
-                view = self._made(name, value.shape)
+                view = made(name, value.shape)
                 self.views[value.name] = replace(view, finish=self._own_finish(node, occurrence, view))
 
     def _outside(self, node: OnnxNode, kind: str = OUTSIDE) -> Occurrence:
@@ -159,26 +141,6 @@ class _NodeReader:
         shape = node.outputs[0].shape if node.outputs else None
         row = self.rows.get(node.name, "") if kind == LAYER else ""
         return Occurrence(node.name, kind, tuple(map(Source, dict.fromkeys(names))), layer=row, shape=shape)
-
-    def _moved(self, node: OnnxNode, values: Sequence[OnnxValue]) -> bool:
-        """Whether a node only moves words; then an occurrence for each of its outputs is added."""
-        views = {value.name: view for value in values if (view := self.view(value)) is not None}
-        followed = len(views) == len({value.name for value in values}) and all(view.finish for view in views.values())
-        shapes = [value.shape for value in node.outputs if value.shape is not None]
-        if not only_moves(node) or not followed or len(shapes) < len(node.outputs):
-            return False
-        sources = tuple(dict.fromkeys(view.source for view in views.values()))
-        words = tuple(self.words[name] for name in sources)
-        first = dict(zip(sources, itertools.accumulate((0, *words)), strict=False))
-        inputs = {name: (first[view.source], view.axes) for name, view in views.items()}
-        for view in views.values():
-            self._read(view)
-        for number, (value, shape) in enumerate(zip(node.outputs, shapes, strict=True)):
-            name = node.name if number == 0 else f"{node.name}:{number}"
-            self.found.append(Occurrence(name, OUTSIDE, tuple(map(Source, sources)), shape=shape))
-            self.views[value.name] = self._made(name, shape)
-            self.moves[name] = WordMove(sources, words, shape, partial(self.places, node, number, inputs))
-        return True
 
     # ---- layers ----------------------------------------------------------------------------------------------
 
@@ -316,7 +278,7 @@ class _NodeReader:
                 continue
             self._read(view)
             outputs.append(view.source)
-        given = {one.name for one in self.found if one.kind == OUTSIDE and one.name not in self.moves}
+        given = {occurrence.name for occurrence in self.found if occurrence.kind == OUTSIDE}
         finishes = {}
         for source, found in self.finished.items():
             finish = next(iter(found))
@@ -326,8 +288,7 @@ class _NodeReader:
                 finishes[source] = finish
                 if source in given:
                     self.unknown.append(f"{source}: functions of its words are read before any operation")
-        unknown = tuple(dict.fromkeys(self.unknown))
-        return NetworkMeaning(finishes, self.stored, tuple(outputs), unknown, values, self.moves)
+        return NetworkMeaning(finishes, self.stored, tuple(outputs), tuple(dict.fromkeys(self.unknown)), values)
 
     # ---- between layers ----------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from .edges import onnx_wiring
 from .einsums import einsum_node
 from .files import read_model
 from .graph import graph_of, nodes_of, with_quantized_widths
-from .moved import StoredParameters
 from .nodes import Dense, OnnxNode, Operator, Repeated, read_by
 from .passed import PassedThrough, passed_node, summed
 from .products import gemm_node, matmul, matmul_integer, qlinear_matmul
@@ -123,7 +122,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
         single,
         OPERATORS,
         results=[result.name for result in model.graph.output],
-        stored=StoredParameters(model, cache(partial(stored_values, path, dims or {}))),
+        values=lambda: stored_values(path, dims or {}),
     )
     return OnnxNetwork(
         path.stem,

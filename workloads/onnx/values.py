@@ -30,14 +30,11 @@ def stored_values(path: Path, dims: Mapping[str, int]) -> dict[str, np.ndarray[A
     found = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     for node in model.graph.node:
         if all(not name or name in found for name in node.input):
-            found |= computed(model, node, found)
+            _compute(model, node, found)
     return found
 
 
-def computed(
-    model: onnx.ModelProto, node: onnx.NodeProto, found: Mapping[str, np.ndarray[Any, Any]]
-) -> dict[str, np.ndarray[Any, Any]]:
-    """What a node makes of known tensors, by name, as ONNX's reference implementation computes it."""
+def _compute(model: onnx.ModelProto, node: onnx.NodeProto, found: dict[str, np.ndarray[Any, Any]]) -> None:
     import numpy as np
     from onnx import helper
     from onnx.reference import ReferenceEvaluator
@@ -48,4 +45,4 @@ def computed(
     graph = helper.make_graph([node], "one", inputs, outputs)
     alone = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
     values = ReferenceEvaluator(alone).run(None, {name: found[name] for name in names})
-    return dict(zip((name for name in node.output if name), map(np.asarray, values), strict=True))
+    found.update(zip((name for name in node.output if name), map(np.asarray, values), strict=True))

@@ -13,7 +13,6 @@ from ....workloads.graph import (
     CascadeTensor,
     NetworkGraph,
     Occurrence,
-    WordMove,
     cascade_parameters,
     cascade_tensors,
 )
@@ -29,7 +28,6 @@ from .program import (
     Finished,
     GroupCall,
     GroupProgram,
-    MoveCall,
     NetworkProgram,
     Reading,
     StoredWords,
@@ -38,9 +36,6 @@ from .program import (
     scratch_buffer,
     scratch_height,
 )
-
-MOST_RUNS = 100_000
-"""Pieces in which words are moved at once, at most: a table of them stands in the program."""
 
 
 def network_program(answer: NetworkAnswer) -> NetworkProgram:
@@ -65,17 +60,18 @@ class _Assembly:
 
     def program(self) -> NetworkProgram:
         self._check_known()
-        steps = list(self._steps())
-        calls = [step for step in steps if isinstance(step, GroupCall)]
-        moves = [step for step in steps if isinstance(step, MoveCall)]
+        calls = [
+            self._call(number, segment)
+            for number, segment in enumerate(self.answer.segments)
+            if segment.answer is not None
+        ]
         made = {call.keys[operation.output.name] for call in calls for operation in call.cascade}
-        made |= {move.key for move in moves}
-        read = [key for step in steps for key in _read(step)]
-        inputs = tuple(dict.fromkeys(key for key in read if key not in made))
+        read = {reading.key for call in calls for reading in _readings(call)}
+        inputs = tuple(dict.fromkeys(r.key for call in calls for r in _readings(call) if r.key not in made))
         outputs = tuple(key for call in calls for key in call.outputs if key not in read)
         if self.meaning is not None:
             outputs = self.meaning.outputs
-            self._check_outputs(outputs, {key for step in steps for key in _handed(step)})
+            self._check_outputs(outputs, calls)
         return NetworkProgram(
             self.graph.network,
             self.arch,
@@ -83,49 +79,13 @@ class _Assembly:
             outputs,
             self.words,
             tuple(self.weights),
-            tuple(steps),
-            self._plan(steps, {*inputs, *outputs}),
+            tuple(calls),
+            self._plan(calls, {*inputs, *outputs}),
             self.meaning.values if self.meaning is not None else None,
         )
 
-    def _steps(self) -> Iterator[GroupCall | MoveCall]:
-        moves = 0
-        for number, segment in enumerate(self.answer.segments):
-            if segment.answer is not None:
-                yield self._call(number, segment)
-                continue
-            for name in segment.names:
-                if name in self._moves:
-                    moves += 1
-                    yield self._move(moves, name)
-
-    @property
-    def _moves(self) -> Mapping[str, WordMove]:
-        return self.meaning.moves if self.meaning is not None else {}
-
-    def _move(self, number: int, name: str) -> MoveCall:
-        """Words that are moved, in runs of those that stay side by side."""
-        move = self._moves[name]
-        places = move.places()
-        starts = np.cumsum((0, *move.words))
-        source = np.where(places < 0, -1, np.searchsorted(starts, places, side="right") - 1)
-        apart = (np.diff(places, prepend=-9) != 1) | (np.diff(source, prepend=-9) != 0) | (source < 0)
-        begins = np.flatnonzero(apart)
-        lengths = np.diff(begins, append=len(places))
-        runs = tuple(
-            (int(source[at]), int(places[at] - starts[source[at]]), int(at), int(length))
-            for at, length in zip(begins, lengths, strict=True)
-            if source[at] >= 0
-        )
-        if len(runs) > MOST_RUNS:
-            message = f"its words come from {len(runs):,} places that do not lie side by side"
-            raise MappingError(message, where=f"{self.graph.network}: {name}", hint="move larger pieces at once")
-        for key, words in zip(move.sources, move.words, strict=True):
-            self._see(key, (words,))
-        self._see(name, move.shape)
-        return MoveCall(number, name, move.sources, runs, move.shape, self._finished(name, (name,), move.shape))
-
-    def _check_outputs(self, outputs: Sequence[str], handed: set[str]) -> None:
+    def _check_outputs(self, outputs: Sequence[str], calls: Sequence[GroupCall]) -> None:
+        handed = {key for call in calls for key in call.outputs}
         for key in outputs:
             if key not in handed:
                 message = f"{key} is an output of the model, and is made inside a group"
@@ -137,8 +97,7 @@ class _Assembly:
             hint = "what a program can have stands in docs/networks.md; export the model without the rest"
             raise MappingError(message, where=self.graph.network, hint=hint)
         outside = [name for segment in self.answer.segments if segment.answer is None for name in segment.names]
-        known = self._moves
-        unknown = [self.graph.shown(o) for o in self._occurrences(outside) if o.sources and o.name not in known]
+        unknown = [self.graph.shown(one) for one in self._occurrences(outside) if one.sources]
         if unknown:
             message = f"how {', '.join(unknown)} come{'s' * (len(unknown) == 1)} from what is read there is not stated"
             hint = "a program needs layers, and additions, products, norms, softmax and pooling between them"
@@ -167,9 +126,7 @@ class _Assembly:
                 weight = self._weight(cascade, name, segment, parameters[name])
                 keys[name] = weight.name
                 inputs.append(weight)
-        finished = {
-            name: self._finished(keys[name], segment.names, cascade.extents(name)) for name in cascade.producers
-        }
+        finished = {name: self._finished(keys[name], segment, cascade.extents(name)) for name in cascade.producers}
         known = {name: found for name, found in finished.items() if found is not None}
         program = self._group(number, segment, {name: found.finish for name, found in known.items()})
         outputs = tuple(op.output.name for op in cascade if not cascade.consumers[op.output.name])
@@ -207,14 +164,14 @@ class _Assembly:
         lies = np.arange(math.prod(sizes[letter] for letter in letters)).reshape([sizes[one] for one in found.order])
         return StoredWords(found.value, lies.transpose([found.order.index(letter) for letter in letters]).ravel())
 
-    def _finished(self, key: str, names: Sequence[str], extents: tuple[int, ...]) -> Finished | None:
+    def _finished(self, key: str, segment: Segment, extents: tuple[int, ...]) -> Finished | None:
         """What is done with the words of a tensor, if anything."""
         finish = self.meaning.finishes.get(key) if self.meaning is not None else None
         if finish is None:
             return None
         placed, parameters = placed_finish(finish, extents)
         weights = [
-            self._new_weight(f"{'+'.join(names)}: {name} of {key}", shape, 1, stored)
+            self._new_weight(f"{'+'.join(segment.names)}: {name} of {key}", shape, 1, stored)
             for (name, _, shape), stored in zip(placed.parameters, parameters, strict=True)
         ]
         return Finished(placed, tuple(weights))
@@ -235,23 +192,22 @@ class _Assembly:
             self.programs[kind] = GroupProgram(number + 1, segment, finishes, tree, body, addresses)
         return self.programs[kind]
 
-    def _plan(self, steps: Sequence[GroupCall | MoveCall], given: set[str]) -> MemoryPlan:
-        """Addresses of all that lies in the outermost memory but the caller's arrays; a moment is a step."""
+    def _plan(self, calls: Sequence[GroupCall], given: set[str]) -> MemoryPlan:
+        """Addresses of all that lies in the outermost memory but the caller's arrays; a moment is a group."""
         begin: dict[str, int] = {}
         end: dict[str, int] = {}
         buffers = []
-        for moment, step in enumerate(steps):
-            end |= dict.fromkeys(_read(step), moment + 1)
-            begin |= dict.fromkeys(_handed(step), moment)
-            if isinstance(step, MoveCall):
-                continue
-            for reading in _readings(step):
+        for moment, call in enumerate(calls):
+            for reading in _readings(call):
+                end[reading.key] = moment + 1
                 if not reading.is_as_made:
-                    name, size = padded_buffer(step.number, reading.key), math.prod(reading.shape)
+                    name, size = padded_buffer(call.number, reading.key), math.prod(reading.shape)
                     buffers.append(LiveBuffer(name, moment, moment + 1, size, LINE))
-            size = scratch_height(step.program, self.arch)
+            for key in call.outputs:
+                begin[key] = moment
+            size = scratch_height(call.program, self.arch)
             if size:
-                buffers.append(LiveBuffer(scratch_buffer(step.number), moment, moment + 1, size, LINE))
+                buffers.append(LiveBuffer(scratch_buffer(call.number), moment, moment + 1, size, LINE))
         for key, moment in begin.items():
             if key not in given:
                 buffers.append(LiveBuffer(key, moment, end.get(key, moment + 1), self.words[key], LINE))
@@ -263,16 +219,6 @@ def _reading(tensor: CascadeTensor, cascade: Cascade, name: str) -> Reading:
     shape = tuple(extent + sum(zeros) for extent, zeros in zip(cascade.extents(name), margins, strict=True))
     before = tuple(own + low for own, (low, _) in zip(tensor.before, margins, strict=True))
     return Reading(tensor.key, tensor.made, before, shape, tensor.before)
-
-
-def _read(step: GroupCall | MoveCall) -> Sequence[str]:
-    """Who made what a step reads."""
-    return step.sources if isinstance(step, MoveCall) else [reading.key for reading in _readings(step)]
-
-
-def _handed(step: GroupCall | MoveCall) -> tuple[str, ...]:
-    """Who makes what a step hands on."""
-    return (step.key,) if isinstance(step, MoveCall) else step.outputs
 
 
 def _readings(call: GroupCall) -> Iterator[Reading]:

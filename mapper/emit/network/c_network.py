@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ....ir import Operation
 from ..c_direct import direct_lines
@@ -18,7 +18,6 @@ from .exact import exact_magnitude
 from .program import (
     LINE,
     GroupCall,
-    MoveCall,
     NetworkProgram,
     Reading,
     Weight,
@@ -47,7 +46,6 @@ def emit_c_network(program: NetworkProgram) -> str:
         _arena_lines(program, members),
         *(CGroup(group, members, program.arch.memories[0].name).function_lines() for group in program.programs),
         _copy_lines(program),
-        *(_move_lines(move) for move in program.moves),
         _run_lines(program),
         [CHECK, BUFFERS],
         c_comment("The same operations, one after the other: what the outputs of run() are compared with."),
@@ -130,37 +128,6 @@ def _copy_lines(program: NetworkProgram) -> Iterator[str]:
         yield ""
 
 
-def _move_lines(move: MoveCall) -> Iterator[str]:
-    """A function that moves words, and one for what is done with them there."""
-    yield from c_comment(f"{move.key}: words of {', '.join(move.sources)}")
-    yield f"static void moved{move.number}(const element *const from[], element *to)"
-    yield "{"
-    yield "    /* source, first word, first word there, words */"
-    yield f"    static const int64_t runs[{max(len(move.runs), 1)}][4] = {{"
-    for run in move.runs or ((0, 0, 0, 0),):
-        yield f"        {{{', '.join(map(str, run))}}},"
-    yield "    };"
-    if move.fills:
-        yield f"    for (int64_t at = 0; at < {move.words}; at++)"
-        yield "        to[at] = 0;"
-    yield f"    for (int64_t run = 0; run < {len(move.runs)}; run++)"
-    yield "        memcpy(to + runs[run][2], from[runs[run][0]] + runs[run][1],"
-    yield "               (size_t)runs[run][3] * sizeof(element));"
-    yield "}"
-    yield ""
-    if move.finished is not None:
-        yield from finish_function(f"finish_moved{move.number}", move.finished.finish, move.shape)
-
-
-def _moved(move: MoveCall, place: Callable[[str], str]) -> Iterator[str]:
-    """The calls of these functions; `place` is where a tensor lies."""
-    sources = ", ".join(place(key) for key in move.sources)
-    yield f"moved{move.number}((const element *const []){{{sources}}}, {place(move.key)});"
-    if move.finished is not None:
-        given = [place(move.key), *(f"weights + {weight.offset}" for weight in move.finished.parameters)]
-        yield f"finish_moved{move.number}({', '.join(given)});"
-
-
 def _term(name: str, shift: int, stride: int) -> str:
     place = f"({name} + {shift})" if shift else name
     return place if stride == 1 else f"{place} * {stride}"
@@ -179,10 +146,7 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
             return f"outputs[{program.outputs.index(key)}]"
         return f"arena->{memory} + {program.offset(key)}"
 
-    for call in program.steps:
-        if isinstance(call, MoveCall):
-            yield from (f"    {line}" for line in _moved(call, place))
-            continue
+    for call in program.calls:
         yield from c_comment(f"group {call.number}: {' + '.join(op.name for op in call.cascade)}", "    ")
         given = []
         for one in call.inputs:
@@ -217,10 +181,7 @@ def _direct_lines(program: NetworkProgram) -> Iterator[str]:
             return f"weights + {offsets[key]}"
         return f"inputs[{program.inputs.index(key)}]" if key in program.inputs else f"made[{made.index(key)}]"
 
-    for call in program.steps:
-        if isinstance(call, MoveCall):
-            calls += [f"    {line}" for line in _moved(call, place)]
-            continue
+    for call in program.calls:
         for operation in call.cascade:
             lines = list(_direct_of(call, operation, "FUNCTION"))
             body = "\n".join(lines)
@@ -251,10 +212,7 @@ def _direct_of(call: GroupCall, operation: Operation, function: str) -> Iterator
 
 
 def _made(program: NetworkProgram) -> list[str]:
-    found = []
-    for step in program.steps:
-        found += [step.key] if isinstance(step, MoveCall) else [step.keys[o.output.name] for o in step.cascade]
-    return found
+    return [call.keys[operation.output.name] for call in program.calls for operation in call.cascade]
 
 
 def _constant_lines(program: NetworkProgram) -> Iterator[str]:

@@ -153,35 +153,6 @@ class GroupCall:
 
 
 @dataclass(frozen=True)
-class MoveCall:
-    """Words that are moved between groups.
-
-    number    from 1, among all moves
-    key       who makes them
-    sources   who made what is read
-    runs      (source, its first word, first word there, words) of words that stay side by side
-    shape     of what is made; words that no run brings are zeros
-    finished  what is done with them, if anything
-    """
-
-    number: int
-    key: str
-    sources: tuple[str, ...]
-    runs: tuple[tuple[int, int, int, int], ...]
-    shape: tuple[int, ...]
-    finished: Finished | None
-
-    @property
-    def words(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def fills(self) -> bool:
-        """Whether some words are zeros."""
-        return sum(run[3] for run in self.runs) < self.words
-
-
-@dataclass(frozen=True)
 class NetworkProgram:
     """The whole.
 
@@ -191,7 +162,7 @@ class NetworkProgram:
     outputs  for the caller: what nothing in the network reads
     words    of every tensor, by who makes it; of those inside groups too
     weights  of all operations
-    steps    groups, and moves of words between them, in the order in which they run
+    calls    groups in the order in which they run
     plan     of what lies between groups, and in the outermost memory inside them, by `tensor_buffer` and such
     values   reads the parameters that a model states; None: they are seeded
     """
@@ -202,19 +173,9 @@ class NetworkProgram:
     outputs: tuple[str, ...]
     words: Mapping[str, int]
     weights: tuple[Weight, ...]
-    steps: tuple[GroupCall | MoveCall, ...]
+    calls: tuple[GroupCall, ...]
     plan: MemoryPlan
     values: Values | None = None
-
-    @property
-    def calls(self) -> tuple[GroupCall, ...]:
-        """The groups."""
-        return tuple(step for step in self.steps if isinstance(step, GroupCall))
-
-    @property
-    def moves(self) -> tuple[MoveCall, ...]:
-        """The moves of words."""
-        return tuple(step for step in self.steps if isinstance(step, MoveCall))
 
     @property
     def programs(self) -> list[GroupProgram]:

@@ -108,51 +108,13 @@ def gelus() -> onnx.ModelProto:
         node("Mul", ["c", "f"], ["g"], "mul"),
         node("Mul", ["g", "half"], ["y"], "half"),
     ]
-    numbers = {name: np.array(value, np.float32) for name, value in (("root", 2**0.5), ("one", 1), ("half", 0.5))}
+    numbers = {"root": np.float32(2**0.5), "one": np.float32(1), "half": np.float32(0.5)}
     return model_of(
         nodes, {"x": [3, 4]}, stored={"w1": w(4, 6), "w2": w(6, 4), **{k: np.array(v) for k, v in numbers.items()}}
     )
 
 
-def mobile() -> onnx.ModelProto:
-    """Words that are only moved: channels joined (and normalized), shuffled, split, taken by an index, doubled, cut,
-    padded."""
-    nearest = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-    nodes = [
-        node("Conv", ["x", "w1"], ["a"], "conv1"),
-        node("Relu", ["a"], ["b"], "relu"),
-        node("Concat", ["b", "x"], ["c"], "concat", axis=1),
-        node("BatchNormalization", ["c", "s", "bb", "m", "v"], ["d"], "bn"),
-        node("Reshape", ["d", "groups"], ["e"], "groups"),
-        node("Transpose", ["e"], ["f"], "shuffle", perm=[0, 2, 1, 3, 4]),
-        node("Reshape", ["f", "flat"], ["g"], "joined"),
-        node("Split", ["g", "parts"], ["h", "i"], "split", axis=1),
-        node("Conv", ["h", "w2"], ["j"], "conv2"),
-        node("Resize", ["j", "", "scales"], ["k"], "resize", **nearest),
-        node("Pad", ["i", "pads"], ["l"], "pad"),
-        node("Slice", ["k", "starts", "ends", "axes"], ["n"], "slice"),
-        node("Gather", ["l", "order"], ["o"], "gather", axis=1),
-        node("Conv", ["n", "w3"], ["p"], "conv3"),
-        node("Conv", ["o", "w3"], ["q"], "conv4"),
-        node("Concat", ["p", "q"], ["y"], "last", axis=1),
-    ]
-    norm = {"s": w(6), "bb": w(6), "m": w(6), "v": np.abs(w(6)) + 0.5}
-    whole = {
-        "groups": np.array([1, 2, 3, 2, 2]),
-        "flat": np.array([1, 6, 2, 2]),
-        "parts": np.array([4, 2]),
-        "pads": np.array([0, 0, 0, 0, 0, 0, 1, 1]),
-        "starts": np.array([1, 0]),
-        "ends": np.array([4, 3]),
-        "axes": np.array([2, 3]),
-        "order": np.array([1, 0]),
-    }
-    weights = {"w1": w(4, 2, 1, 1), "w2": w(2, 4, 1, 1), "w3": w(2, 2, 1, 1)}
-    stored = {**weights, **norm, **whole, "scales": np.array([1, 1, 2, 2], np.float32)}
-    return model_of(nodes, {"x": [1, 2, 2, 2]}, stored=stored)
-
-
-MODELS = {"mobile": mobile, "gelus": gelus, "images": images, "words": words, "inverted": inverted}
+MODELS = {"gelus": gelus, "images": images, "words": words, "inverted": inverted}
 
 
 @needs_gcc
