@@ -68,7 +68,7 @@ def class_estimate(
         raise field.error(f"no table has the class {name!r}, expected {_KNOWN}", hint=hint)
     node = float(_number(field, attributes, "tech_node")) * 1e9
     if word in _MAC:
-        used = ("multiplier_width", "adder_width")
+        used: tuple[str, ...] = ("multiplier_width", "adder_width")
         widths = [f"int{int(_number(field, attributes, key))}" for key in used]
         found, basis = _located(field, partial(mac, widths[0], widths[1], node)), f"{widths[0]}, sums {widths[1]}"
     elif size_bits is None:
