@@ -105,6 +105,14 @@ def has_lines(arch: Architecture) -> bool:
     return any(memory.line_bits is not None for memory in arch.memories)
 
 
+def refuse_lines(arch: Architecture, what: str, error: type[TilewrightError] = TilewrightError) -> None:
+    """The error, where a machine has memories with lines, of something that counts words alone."""
+    for memory in arch.memories:
+        if memory.line_bits is not None:
+            hint = "leave the line of that memory out, or ask for one dense operation"
+            raise error(f"{what} know no lines of memories yet", where=f"{arch.name}: {memory.name}.line", hint=hint)
+
+
 def count_lines(
     mapping: Mapping, arch: Architecture, width: Callable[..., int], only: Collection[str] | None = None
 ) -> LineCounts:

@@ -14,6 +14,7 @@ _SPELLED = {
     "abs": "magnitude({})",
     "add": "({} + {})",
     "div": "({} / {})",
+    "erf": "erf({})",
     "exp": "exp({})",
     "log": "log({})",
     "max": "larger({}, {})",

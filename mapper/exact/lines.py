@@ -4,7 +4,7 @@ tiles are known to leave gaps; the cost model counts the lines of complete mappi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,18 +18,20 @@ from .rows import Floats, Ints, Rows
 from .traffic import TrafficModel
 
 
-def packed(arch: Architecture) -> Architecture:
-    """The machine without lines, on which no mapping costs more: all lines are full, and where the outermost memory has
-    some, sums are no wider than outputs, as it lays them out."""
+def packed(problem: Problem, arch: Architecture) -> tuple[Problem, Architecture]:
+    """The problem and the machine without lines, where no mapping costs more: all lines are full, and where the
+    outermost memory has some, sums are no wider than outputs, as it lays them out."""
     if not any(memory.line_bits for memory in arch.memories):
-        return arch
+        return problem, arch
     levels = tuple(
         level.model_copy(update={"line_bits": None}) if isinstance(level, Memory) else level for level in arch.levels
     )
-    update: dict[str, object] = {"levels": levels}
     if arch.memories[0].line_bits:
-        update["partial_sum_bits"] = min(arch.word_bits, arch.partial_sum_bits or arch.word_bits)
-    return arch.model_copy(update=update)
+        # A layer may state widths of its own, and they go before those of the machine.
+        widths = {t.name: min(arch.width_bits(t), arch.partial_width_bits(t)) for t in problem.tensors if t.is_output}
+        tensors = (replace(t, partial_bits=widths[t.name]) if t.is_output else t for t in problem.tensors)
+        problem = replace(problem, tensors=tuple(tensors))
+    return problem, arch.model_copy(update={"levels": levels})
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,9 @@ def _sloped(x: Expression, slope: Expression) -> Expression:
 
 
 def _gelu(node: OnnxNode, given: Operands) -> Expression:
-    if node.attributes.get("approximate", "none") != "tanh":
-        raise ProblemError("programs have no error function: export it with approximate='tanh'", where=node.where)
     (x,) = given
+    if node.attributes.get("approximate", "none") != "tanh":
+        return _times(_times(Number(0.5), x), _plus(Number(1.0), Call("erf", (_times(Number(math.sqrt(0.5)), x),))))
     cubic = _times(Number(0.044715), _times(x, _times(x, x)))
     inner = Call("tanh", (_times(Number(math.sqrt(2 / math.pi)), _plus(x, cubic)),))
     return _times(_times(Number(0.5), x), _plus(Number(1.0), inner))
@@ -78,6 +78,7 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Clip": _clip,
     "Div": _function("div"),
     "Dropout": _itself,
+    "Erf": _function("erf"),
     "Exp": _function("exp"),
     "Gelu": _gelu,
     "HardSwish": lambda _, given: _times(
