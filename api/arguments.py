@@ -7,7 +7,7 @@ wrong with one of them is a TilewrightError that names it (`ir/checks.py`).
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -32,6 +32,8 @@ ConstraintsLike: TypeAlias = "ConstraintSource | Sequence[ConstraintSource] | No
 StoreLike: TypeAlias = str | os.PathLike[str]
 SizeLike: TypeAlias = int | str
 """A number of bytes, or a size such as "2 GiB"."""
+LayoutLike: TypeAlias = "str | Mapping[str, str] | None"
+"""Layouts by tensor, or by memory and tensor, such as {"O": "NHWC", "GLB.I": "any"}; or one for all tensors."""
 
 
 def question_of(
@@ -71,6 +73,20 @@ def cascade_question_of(
     for operation in cascade:
         check_countable(operation.problem)
     return CascadeQuestion(cascade, machine, wanted, kind, space, fuse, limits)
+
+
+def laid_out(arch: Architecture, problem: Problem, layout: LayoutLike) -> Architecture:
+    """The architecture with layouts of a problem's tensors in its memories."""
+    if layout is None:
+        return arch
+    from .cost_models.layouts.choices import with_layouts
+
+    given = {"all": layout} if isinstance(layout, str) else checks.mapping(layout, "the layout", "{'O': 'NHWC'}")
+    texts = {
+        checks.text(key, "a tensor of the layout", "a text such as 'O'"): checks.text(text, "a layout", "a text")
+        for key, text in given.items()
+    }
+    return with_layouts(arch, problem, texts)
 
 
 def constrained(question: CascadeQuestion, constraints: object) -> CascadeQuestion:

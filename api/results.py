@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from .arch import Architecture
-from .arguments import ArchitectureLike, as_architecture
+from .arguments import ArchitectureLike, LayoutLike, as_architecture, laid_out
 from .cost_models import Cost
-from .cost_models import evaluate as evaluate_fit
 from .cost_models.cascades import FusedCost, evaluate_tree
 from .cost_models.open_layouts import evaluate_open
 from .cost_models.sparse import DensityLike, SparseCost, evaluate_sparse, parse_densities
@@ -153,6 +152,7 @@ def evaluate(
     arch: ArchitectureLike | None = None,
     *,
     density: None = None,
+    layout: LayoutLike = None,
 ) -> Cost: ...
 @overload
 def evaluate(
@@ -168,6 +168,7 @@ def evaluate(
     arch: ArchitectureLike | None = None,
     *,
     density: MappingABC[str, DensityLike] | None = None,
+    layout: LayoutLike = None,
 ) -> Cost | FusedCost | SparseCost:
     """What a mapping costs, by the closed forms: `evaluate(mapping, arch)` or `evaluate("mine.yaml", layer, arch)`.
 
@@ -177,6 +178,8 @@ def evaluate(
     arch     where it runs; a mapping.json holds its own, and a mapping file may name one
     density  of operands that have zeros, by tensor: a fraction, a text such as "2:4@K", or a numpy array whose zeros
              count (docs/sparse.md). Then the cost is the mean over all places of the zeros
+    layout   where words lie in memories that have lines, by tensor or by memory and tensor: {"O": "NHWC"}; or one for
+             all tensors, such as "any", the best (docs/layouts.md)
 
     Raises TilewrightError when the mapping cannot be read, does not cover the layer, or does not fit the architecture.
     """
@@ -185,6 +188,8 @@ def evaluate(
     if isinstance(mapping, FusedMapping):
         if density is not None:
             raise TilewrightError("cascades know no densities yet", where="density", hint="evaluate one operation")
+        if layout is not None:
+            raise TilewrightError("cascades know no layouts yet", where="layout", hint="evaluate one operation")
         if arch is None:
             raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
         return _finite(evaluate_tree(mapping, as_architecture(arch)), as_architecture(arch))
@@ -193,9 +198,9 @@ def evaluate(
         from .mapping_sources import load_any
 
         loaded = load_any(mapping, layer if isinstance(layer, Problem | str) else None, arch)
-        return (
-            evaluate(loaded.mapping, loaded.arch, density=density) if density else evaluate(loaded.mapping, loaded.arch)
-        )
+        if density:
+            return evaluate(loaded.mapping, loaded.arch, density=density)
+        return evaluate(loaded.mapping, loaded.arch, layout=layout)
     if isinstance(layer, Problem) and layer != mapping.problem:
         raise TilewrightError(f"the mapping is of {mapping.problem.name}, and not of the layer that is given")
     if arch is None:
@@ -203,8 +208,11 @@ def evaluate(
     check_countable(mapping.problem)
     machine = as_architecture(arch)
     if density is not None:
+        if layout is not None:
+            raise TilewrightError("zeros and layouts are not known together", where="layout", hint="leave one out")
         return _finite(evaluate_sparse(mapping, machine, parse_densities(density, mapping.problem)), machine)
-    return _finite(evaluate_fit(mapping, machine), machine)
+    cost, _ = evaluate_open(mapping, laid_out(machine, mapping.problem, layout))
+    return _finite(cost, machine)
 
 
 def _finite(cost: AnyCost, machine: Architecture) -> AnyCost:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
 from .arguments import (
     ArchitectureLike,
     ConstraintsLike,
+    LayoutLike,
     SizeLike,
     StoreLike,
     as_store,
     cascade_question_of,
     check_choice,
     constrained,
+    laid_out,
     limits_of,
     question_of,
     tiling_or_default,
@@ -67,6 +70,7 @@ def search(
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
     density: None = None,
+    layout: LayoutLike = None,
 ) -> SearchResult: ...
 @overload
 def search(
@@ -96,6 +100,7 @@ def search(
     store: StoreLike | None = None,
     fuse: Fuse = "all",
     density: MappingABC[str, DensityLike] | None = None,
+    layout: LayoutLike = None,
 ) -> SearchResult | CascadeResult | SparseAnswer:
     """The mapping with the least energy, latency or other objective, and the proof that none is better.
 
@@ -121,12 +126,15 @@ def search(
                whole on chip and no shared loops; "none", every intermediate in the outermost memory
     density    of operands that have zeros, by tensor: a fraction, a text such as "2:4@K", or a numpy array whose zeros
                count (docs/sparse.md). Then the answer has the mapping, its mean cost and the certificate
+    layout     where words lie in memories that have lines, by tensor or by memory and tensor: {"O": "NHWC",
+               "GLB.I": "any"}; or one for all tensors, such as "any", the best (docs/layouts.md)
 
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
     InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.
     """
     if isinstance(problem, Cascade):
         _refuse_of("cascades", strategy=strategy if strategy != "exact" else None, seed=seed, density=density)
+        _refuse_of("cascades", layout=layout)
         limits = limits_of(time_limit, memory_limit)
         every_tree = cascade_question_of(problem, arch, objective, tiling, space, fuse, limits)
         return _cascade_result(constrained(every_tree, constraints), store)
@@ -134,6 +142,7 @@ def search(
         raise TilewrightError("one layer has nothing to fuse", where="fuse", hint="give a cascade: tw.cascade([...])")
     if density is not None:
         _refuse_of("densities", strategy=strategy if strategy != "exact" else None, seed=seed, store=store)
+        _refuse_of("densities", layout=layout)
         limits = limits_of(time_limit, memory_limit)
         question = question_of(problem, arch, objective, tiling or "perfect", space, constraints, limits)
         return _sparse_answer(question, density)
@@ -141,6 +150,7 @@ def search(
     chosen = strategy_named(strategy, seed=None if seed is None else checks.whole(seed, "the seed", 0))
     kind, limits = tiling_or_default(tiling, chosen.tilings), limits_of(time_limit, memory_limit)
     question = question_of(problem, arch, objective, kind, space, constraints, limits)
+    question = replace(question, arch=laid_out(question.arch, question.problem, layout))
     if as_store(store) is None:
         return SearchResult.of(question, chosen.search(question))
     if strategy != "exact":
