@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from ...ir import Call, Expression, Number, Operand, Problem, ProblemError, Rank
 from ..graph.between import EPSILON
-from ..graph.meaning import WORD, Apart, ApartOperation, FinishParameter, NetworkMeaning, StoredOperand, WordFinish
+from ..graph.meaning import (
+    WORD,
+    Apart,
+    ApartOperation,
+    ApartRead,
+    FinishParameter,
+    NetworkMeaning,
+    StoredOperand,
+    WordFinish,
+)
 from ..graph.occurrences import LAYER, OUTSIDE, DimPart, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
 from .apart import Lies, apart_of, copied, stored_lies
@@ -194,9 +203,13 @@ class _NodeReader:
 
     def _in_their_forms(self, operation: ApartOperation, views: Sequence[TensorView | None]) -> ApartOperation:
         """With each tensor that is read as what has been done with its words, where there are several such."""
-        seen = {f"A{i}": (view.source, view.finish) for i, view in enumerate(views) if view and view.finish}
-        reads = (replace(read, source=self.forms.get(seen.get(read.name), read.source)) for read in operation.reads)
-        return replace(operation, reads=tuple(reads))
+
+        def form(read: ApartRead) -> ApartRead:
+            view = views[int(read.name[1:])]
+            known = self.forms.get((view.source, view.finish)) if view is not None and view.finish is not None else None
+            return replace(read, source=known or read.source)
+
+        return replace(operation, reads=tuple(map(form, operation.reads)))
 
     def _lies(self, node: OnnxNode, value: OnnxValue | None) -> Lies | None:
         """How an input lies; None where it is not there, or is no tensor."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -111,10 +112,11 @@ def transformer() -> onnx.ModelProto:
     return model_of(nodes, {"x": [3, 4]}, stored=stored | {n: np.array(v, np.float32) for n, v in numbers.items()})
 
 
-MODELS = {"moved": moved, "squeezed": squeezed, "transformer": transformer}
+SEEDS = {moved: 1, squeezed: 1, transformer: 3}
+"""With seed 3 a split inside a split has a function of words whose tile is kept further out."""
 
 
 @needs_gcc
-@pytest.mark.parametrize("name", MODELS)
-def test_a_model_computes_what_onnx_does(name: str, tmp_path: Path) -> None:
-    agrees_with_onnx(MODELS[name](), tmp_path, 1)
+@pytest.mark.parametrize("model", SEEDS, ids=lambda model: model.__name__)
+def test_a_model_computes_what_onnx_does(model: Callable[[], onnx.ModelProto], tmp_path: Path) -> None:
+    agrees_with_onnx(model(), tmp_path, SEEDS[model])
