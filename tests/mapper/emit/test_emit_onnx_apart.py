@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from emitted_networks import agrees_with_onnx, needs_gcc
+from emitted_networks import agrees_with_onnx, needs_gcc, random_answer
 from onnx import helper
 
-from onnx_models import model_of
+from generators import random_architecture
+from onnx_models import model_of, saved
+from tilewright.mapper.emit.network import network_program
+from tilewright.workloads import load_network
+from tilewright.workloads.graph import operation_groups
 
 node = helper.make_node
 RNG = np.random.default_rng(7)
@@ -120,3 +125,19 @@ SEEDS = {moved: 1, squeezed: 1, transformer: 3}
 @pytest.mark.parametrize("model", SEEDS, ids=lambda model: model.__name__)
 def test_a_model_computes_what_onnx_does(model: Callable[[], onnx.ModelProto], tmp_path: Path) -> None:
     agrees_with_onnx(model(), tmp_path, SEEDS[model])
+
+
+def test_outputs_on_the_way_pass_through_the_outermost_memory(tmp_path: Path) -> None:
+    """A group keeps nothing to itself that the model hands out, and words are handed out before and after a function."""
+    nodes = [
+        node("MatMul", ["x", "u"], ["a"], "first"),
+        node("Relu", ["a"], ["b"], "relu"),
+        node("MatMul", ["b", "v"], ["y"], "second"),
+    ]
+    model = model_of(nodes, {"x": [2, 3]}, ("a", "b", "y"), stored={"u": w(3, 4), "v": w(4, 2)})
+    graph = load_network(saved(tmp_path, model)).wiring
+    assert graph is not None
+    assert [group.names for group in operation_groups(graph, 3)] == [("x",), ("first",), ("second",)]
+    rng = random.Random(0)
+    program = network_program(random_answer(rng, graph, random_architecture(rng)))
+    assert program.outputs == ("first", "first:b", "second")
