@@ -22,6 +22,8 @@
         read: 200 pJ             # aJ, fJ, pJ, nJ, uJ, mJ, J
         write: 200 pJ
         bandwidth: 480 MB/s      # of one instance, one port for both directions; unbounded, if not given
+        line: 64 B               # its ports move whole lines; of any number of bits, if not given (docs/layouts.md)
+        layout: {input: NHWC, W: KCRS8c}        # the order of words in them, by role or by tensor, or one for all
       - memory: GLB
         size: 108 KiB            # for all tensors together; or a part for each tensor (see spad); or `unbounded`
         access: 16 bit
@@ -35,8 +37,6 @@
         compress: {weight: bitmask}   # tensors with zeros, by role: bitmask, coordinate, runs, csr or blocks (of N:M)
         skip: {weight: [input]}  # reads of weights that meet nothing but zeros of the input; gate: their energy alone
         block: 64 B              # its energies are for whole blocks; for any number of bits, if not given
-        line: 32 B               # its ports move whole lines; instead of a block (docs/layouts.md)
-        layout: {input: NHWC, W: KCRS8c}        # the order of words in them, by role or by tensor, or one for all
         leakage: 0.5 mW          # of one instance, at work or not
         area: 0.4 mm2            # of one instance
         estimate: {kind: sram, node: 28 nm}     # of figures that are left out (estimate_fields.py)

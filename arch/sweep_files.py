@@ -54,8 +54,9 @@ def _from_csv(text: str, name: str) -> list[dict[str, str]]:
                 fields = _fields(cells, where)
                 continue
             if len(cells) != len(fields) or not all(cells):
-                found = f"found {len([cell for cell in cells if cell])} values"
-                raise ArchitectureError(f"{found}, expected one for each of {', '.join(fields)}", where=where)
+                found, expected = len([cell for cell in cells if cell]), f"one for each of {', '.join(fields)}"
+                values = "value" if found == 1 else "values"
+                raise ArchitectureError(f"found {found} {values}, expected {expected}", where=where)
             points.append(dict(zip(fields, cells, strict=True)))
     except csv.Error as error:
         raise ArchitectureError(f"not a table: {error}", where=f"{name}:{reader.line_num}") from None

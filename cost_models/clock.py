@@ -27,6 +27,7 @@ from ..arch import Architecture, Memory
 from ..ir import Mapping
 from .boundaries import Boundary
 from .counts import Accesses
+from .layouts import refuse_lines
 from .ports import access_bits
 from .simulator import Coordinates, Walk
 
@@ -212,8 +213,10 @@ def _port_cycles(memory: Memory, read: int, write: int) -> dict[Port | str, floa
 def clocked_cycles(mapping: Mapping, arch: Architecture) -> float:
     """Cycles from the first transfer to the last one, of a small mapping.
 
-    Raises MappingError when a node or loop stands where the architecture has no place for it.
+    Raises MappingError when a node or loop stands where the architecture has no place for it, and TilewrightError for
+    memories with lines.
     """
+    refuse_lines(arch, "clocks")
     walk = _TimedWalk(mapping, arch)
     walk.run()
     return _Clock(walk.jobs).run()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from ..arch import Architecture, Footprint, Memory
 from ..ir import Mapping, MappingError, Node, Tensor
+from ..ir.display import ShownCost
 from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
 from .fill import idle_cycles
@@ -89,7 +90,7 @@ class NetworkUse:
 
 
 @dataclass(frozen=True)
-class Cost:
+class Cost(ShownCost):
     """What a mapping costs on an architecture.
 
     macs               multiply-accumulates of the layer

@@ -17,3 +17,15 @@ class Shown:
     def _repr_html_(self) -> str | None:
         """For IPython and whatever asks as it does; None: the text will do."""
         return renderer(self) if renderer is not None else None
+
+
+class ShownCost(Shown):
+    """What a mapping costs, whose text is one line of it: the fields have many."""
+
+    __slots__ = ()
+
+    energy_pj: float
+    latency_cycles: float
+
+    def __str__(self) -> str:
+        return f"{self.energy_pj:,.0f} pJ, {self.latency_cycles:,.0f} cycles"

@@ -18,7 +18,7 @@ SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 FUNCTIONS = {
     **dict.fromkeys(SYMBOLS, 2),
     **dict.fromkeys(("max", "min"), 2),
-    **dict.fromkeys(("abs", "exp", "log", "neg", "relu", "rsqrt", "sigmoid", "sqrt", "tanh"), 1),
+    **dict.fromkeys(("abs", "erf", "exp", "log", "neg", "relu", "rsqrt", "sigmoid", "sqrt", "tanh"), 1),
 }
 """The functions that a point may apply, and how many arguments each takes."""
 

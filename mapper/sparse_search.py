@@ -27,6 +27,7 @@ from ..cost_models.sparse.formats import bits_for
 from ..cost_models.sparse.savings import box
 from ..cost_models.sparse.shares import check_known, zeros_at_mac
 from ..ir import Mapping, MappingError, Problem, Tensor, TilewrightError, UndecidedError
+from ..ir.display import Shown
 from .certificate import Certificate
 from .question import Question
 from .strategies import strategy_named
@@ -35,12 +36,16 @@ LARGEST_FACTOR = 2**20
 
 
 @dataclass(frozen=True)
-class SparseAnswer:
+class SparseAnswer(Shown):
     """What a search comes to: the best mapping, its mean cost, and what is proven of it."""
 
     mapping: Mapping
     cost: SparseCost
     certificate: Certificate
+
+    def __str__(self) -> str:
+        proof = "proven optimal" if self.certificate.proven else "not proven optimal"
+        return f"{self.mapping.problem.name}: {self.cost}, {proof} for {self.certificate.objective}"
 
 
 def search_sparse(question: Question, densities: MappingABC[str, Density]) -> SparseAnswer:

@@ -155,6 +155,7 @@ def _refuse_what_cpsat_lacks(question: Question, where: str) -> None:
     lacking = {
         "leakage": arch.total_leakage_pj_per_cycle > 0,
         "block": any(memory.block_bits for memory in arch.memories),
+        "line": any(memory.line_bits for memory in arch.memories),
         "hop": any(fanout.hop_pj_per_bit for fanout in arch.fanouts),
         "latency: with_fill": arch.latency == "with_fill",
     }

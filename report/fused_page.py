@@ -54,6 +54,16 @@ def fused_result_page(
     return Group(*parts)
 
 
+def fused_cost_page(cost: FusedCost) -> Group:
+    """What a cost says by itself."""
+    return Group(
+        Text(str(cost)),
+        section("Operations, one after the other", operation_table(cost)),
+        section("In use while an operation works", occupancy_table(cost)),
+        section("Words moved, by memory, operation and tensor", fused_traffic_table(cost)),
+    )
+
+
 def _sections(fused: FusedMapping, arch: Architecture, cost: FusedCost) -> list[RenderableType]:
     return [
         pairs([*cascade_rows(fused.cascade), *architecture_rows(arch)]),

@@ -7,8 +7,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..arch import Architecture
+from ..cost_models import Cost
+from ..cost_models.cascades import FusedCost
+from ..cost_models.sparse import SparseCost
 from ..ir import Cascade, FusedMapping, LoopNest, Mapping, Problem
+from ..mapper.memory_plan import MemoryPlan
 from ..mapper.segmentation import NetworkAnswer
+from ..mapper.sparse_search import SparseAnswer
 from ..workloads import Network
 from .comparison import Comparison
 from .explain.explanation import Explanation
@@ -24,8 +29,8 @@ if TYPE_CHECKING:
 def html_of(value: Any) -> str:
     """The page of a value, pictures in it, and nothing outside of it.
 
-    value  a problem, mapping, loop nest, architecture, network, comparison, exploration or explanation, or a result,
-           which has a mapping, an architecture, a cost and a certificate
+    value  a problem, mapping, loop nest, cost, architecture, network, comparison, exploration, explanation or memory
+           plan, or a result, which has a mapping, an architecture, a cost and a certificate
     """
     for kind, show in _PAGES.items():
         if isinstance(value, kind):
@@ -49,6 +54,42 @@ def _result(result: Any) -> str:
     from .text import result_page
 
     return to_html(result_page(result.mapping, result.arch, result.cost, result.certificate))
+
+
+def _cost(cost: Cost) -> str:
+    from rich.console import Group
+    from rich.text import Text
+
+    from .text import memory_table, section, traffic_table
+
+    moved = section("Words moved, by memory and tensor", traffic_table(cost))
+    return to_html(Group(Text(str(cost)), moved, section("Memories", memory_table(cost))))
+
+
+def _fused_cost(cost: FusedCost) -> str:
+    from .fused_page import fused_cost_page
+
+    return to_html(fused_cost_page(cost))
+
+
+def _sparse_cost(cost: SparseCost) -> str:
+    from .sparse import sparse_cost_page
+
+    return to_html(sparse_cost_page(cost))
+
+
+def _sparse_answer(answer: SparseAnswer) -> str:
+    from .text import certificate_rows, pairs, section
+
+    proof = section("Certificate", pairs(certificate_rows(answer.certificate)))
+    return _mapping(answer.mapping) + _sparse_cost(answer.cost) + to_html(proof)
+
+
+def _memory_plan(plan: MemoryPlan) -> str:
+    from .memory_picture import memory_svg
+    from .memory_plan import plan_page
+
+    return picture(memory_svg(plan), "Addresses against time") + to_html(plan_page(plan, "the plan"))
 
 
 def _mapping(mapping: Mapping) -> str:
@@ -135,6 +176,11 @@ def _drawn(draw: Callable[[], Figure], what: str) -> str:
 
 
 _PAGES: dict[type, Callable[[Any], str]] = {
+    Cost: _cost,
+    FusedCost: _fused_cost,
+    SparseCost: _sparse_cost,
+    SparseAnswer: _sparse_answer,
+    MemoryPlan: _memory_plan,
     Mapping: _mapping,
     FusedMapping: _fused,
     Cascade: _described,

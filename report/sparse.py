@@ -59,6 +59,15 @@ def sparse_data(
     }
 
 
+def sparse_cost_page(cost: SparseCost) -> Group:
+    """What a cost says by itself."""
+    return Group(
+        Text(f"{cost}, a mean over all places of the zeros"),
+        section("Words moved, by memory and tensor", _traffic_table(cost)),
+        section("Memories, with the fullest tiles", _memory_table(cost)),
+    )
+
+
 def _density_rows(mapping: Mapping, densities: MappingABC[str, Density]) -> list[tuple[str, str]]:
     texts = [f"{name} {density_text(density, mapping.problem.tensor(name))}" for name, density in densities.items()]
     return [("Density", ", ".join(texts))]

@@ -156,6 +156,44 @@ arch:
     actions: [{name: compute, energy: 0.084e-12, throughput: 2e9}]
 """
 
+ACCELFORGE_CLASSES = """\
+arch:
+  extra_attributes_for_all_component_models: {tech_node: 65e-9}
+  nodes:
+  - !Memory
+    name: Main
+    component_class: LPDDR4
+    size: inf
+    tensors: {keep: ~Intermediates, may_keep: All}
+  - !Memory
+    name: Buffer
+    component_class: SmartBufferSRAM
+    size: 1024 * 1024
+    total_latency: sum(a.n_calls for a in actions) / 32 / 200e6
+    extra_attributes_for_component_model: {n_banks: 32}
+    energy_scale: 2
+    n_parallel_instances: 3
+    actions:
+    - {name: read, bits_per_action: 64}
+    - {name: write, bits_per_action: 32, energy: 9e-12}
+    tensors: {keep: ~Main, may_keep: All}
+  - !Fanout
+    name: PE
+    spatial: [{name: X, fanout: 14, reuse: weight}]
+  - !Memory
+    name: Register
+    component_class: Register
+    size: 128
+    leak_power: 0
+    actions: [{name: read, latency: 1e-9}, {name: write, throughput: 1e9}]
+    tensors: {keep: output}
+  - !Compute
+    name: MAC
+    component_class: IntMAC
+    total_latency: compute_actions / 200e6
+    extra_attributes_for_component_model: {multiplier_width: 8, adder_width: 16}
+"""
+
 ERT = """\
 ERT:
   version: '0.4'

@@ -73,8 +73,8 @@ def bound(
     tilewright bound resnet50:layer1.0.conv2 --sizes 256:262144:x4
     tilewright bound --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
     """
-    if einsum is None and is_cascade(layer, op, dim):
-        refuse_given(context, "a cascade is given already", "conv", "gemm")
+    if op or (einsum is None and is_cascade(layer, op, dim)):
+        refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
         curve = _curve_of_cascade(cascade_named(layer, op, dim))
     else:
         curve = _curve_of_problem(problem_named(layer, conv, gemm, einsum, dim, "file"))

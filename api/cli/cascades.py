@@ -42,9 +42,16 @@ def cascade_named(
     """The cascade of the --op options and their sizes, of a file, or of layers of a network; TilewrightError where
     one is missing.
 
-    dims, widths  of layers of an ONNX file
+    dims, widths  of layers of an ONNX file; all others state theirs
     """
-    from ..workloads import cascade_from_texts, resolve_cascade
+    from ..workloads import ONNX, cascade_from_texts, resolve_cascade
+
+    if op or f"{ONNX}:" not in (source or ""):
+        if dims:
+            hint = "the sizes of other cascades stand beside --op, or in the file"
+            raise TilewrightError("symbols belong to layers of an ONNX file", where="--dim", hint=hint)
+        if widths_named(widths) != "file":
+            raise TilewrightError("only layers of an ONNX file have widths of their own", where="--widths")
 
     if source is None:
         hint = "write m=64,k=64,n=64 beside --op, or name layers such as gpt2_small:qk+softmax+av, or a YAML file"

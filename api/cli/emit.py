@@ -80,6 +80,7 @@ def emit(
     form_named(to)
     source = read_source(mapping)
     if op or tree or source.is_fused:
+        refuse_given(context, "a cascade is given already", "layer", "conv", "gemm", "einsum")
         refuse_given(context, "this option does not know cascades yet", "element", "copied", "fast")
         _write(tree_text(source, op, tree, arch, set_fields, to), out)
         return

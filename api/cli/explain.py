@@ -113,9 +113,12 @@ def explain(
     work = layer if mapping is None else mapping
     if op or tree or (source is not None and source.is_fused) or (einsum is None and _is_cascade(work)):
         named = read_source(work or "") if source is None else source
+        if mapping is not None:
+            refuse_given(context, "a cascade is given already", "layer")
         refuse_of_cascades(context, "dataflow", "constraints", "conv", "gemm", "einsum")
         if tree is not None or named.is_fused:
-            refuse_given(context, "it is for searches, and the tree is given", "constraint", "fuse")
+            searching = ("constraint", "fuse", "objective", "tiling", "space", "time_limit", "memory_limit", "store")
+            refuse_given(context, "it is for searches, and the tree is given", *searching)
         lines = tuple(constraint or ())
         asked = TreeQuestion(objective, tiling, space, fuse, lines, time_limit, memory_limit, store, no_cache)
         explain_cascade(named, op, tree, arch, set_fields, asked, Written(svg, html, as_json))

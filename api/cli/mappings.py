@@ -45,6 +45,7 @@ _LONG_RUN = 60.0  # seconds
 
 
 def evaluate(
+    context: typer.Context,
     mapping: MappingArgument,
     arch: Annotated[
         str | None, typer.Option(metavar="NAME|PATH", help="Evaluate on this architecture, not on the file's own.")
@@ -79,10 +80,9 @@ def evaluate(
     """
     source = read_source(mapping)
     if op or tree or source.is_fused:
-        if density:
-            raise TilewrightError("cascades know no densities yet", where="--density")
-        if layout:
-            raise TilewrightError("cascades know no layouts yet", where="--layout")
+        refuse_given(context, "a cascade is given already", "layer", "conv", "gemm", "einsum")
+        refuse_given(context, "cascades know no densities yet", "density")
+        refuse_given(context, "cascades know no layouts yet", "layout")
         evaluate_cascade(source, op, tree, arch, set_fields, json)
         return
     given = any(text is not None for text in (layer, conv, gemm, einsum))

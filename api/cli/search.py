@@ -131,7 +131,7 @@ def search(
       --arch my_chip.yaml --objective edp
     tilewright search cascade.yaml --arch my_chip.yaml --objective "energy where latency <= 2e6"
     """
-    if einsum is None and is_cascade(layer, op, dim):
+    if op or (einsum is None and is_cascade(layer, op, dim)):
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
         refuse_given(context, "cascades know no densities yet", "density")
         refuse_given(context, "cascades know no layouts yet", "layout")

@@ -63,8 +63,8 @@ def space_size(
 
     asked, place = tiling_and_space(tiling, space)
     kind = tiling_or_default(asked)
-    if einsum is None and is_cascade(layer, op, dim):
-        refuse_given(context, "a cascade is given already", "conv", "gemm")
+    if op or (einsum is None and is_cascade(layer, op, dim)):
+        refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
         _space_of_cascade(
             cascade_named(layer, op, dim, widths), architecture_named(arch, set_fields), place, kind, json
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ...arch import Architecture
 from ...ir import FusedMapping
+from ...ir.display import ShownCost
 from ..cost import Cost, MemoryUse, capacity_parts, cost_of
 from ..counts import Counts
 from ..objective import ObjectiveLike, parse_objective
@@ -21,7 +22,7 @@ from .ways import Way, ways_of
 
 
 @dataclass(frozen=True)
-class FusedCost:
+class FusedCost(ShownCost):
     """What a fused mapping costs on an architecture.
 
     energy_pj       of the whole run

@@ -12,6 +12,7 @@ from ...arch import Architecture
 from ...ir import FusedMapping, LoopNest, Mapping, MappingError, Node, Operation, OperationPath, Place, Renews
 from ..boundaries import Boundary, chains_of, check_chain, check_hierarchy
 from ..cost import check_axes
+from ..layouts import refuse_lines
 from .asks import check_asks, readers_of, widest
 from .windows import Made, windows_of
 
@@ -117,6 +118,7 @@ def _check_supported(fused: FusedMapping, arch: Architecture) -> None:
     if arch.latency == "with_fill" and fused.tree.branches:
         hint = "use 'latency: steady'"
         raise MappingError("cascades are not counted with 'latency: with_fill' yet", where=arch.name, hint=hint)
+    refuse_lines(arch, "cascades", MappingError)
     for address, tree in fused.tree.walk():
         for position, item in enumerate(tree.items):
             if isinstance(item, Renews) and not any(

@@ -1,7 +1,7 @@
 """Where words lie: layouts of tensors, and the lines of a memory that a transfer touches (docs/layouts.md)."""
 
 from .layout import ROW_MAJOR, Layout, layout_in, parse_layout, rank_names, tensor_extents
-from .lines import LineCounts, Lines, LineTable, count_lines, has_lines, line_box
+from .lines import LineCounts, Lines, LineTable, count_lines, has_lines, line_box, refuse_lines
 
 __all__ = [
     "ROW_MAJOR",
@@ -15,5 +15,6 @@ __all__ = [
     "line_box",
     "parse_layout",
     "rank_names",
+    "refuse_lines",
     "tensor_extents",
 ]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ...arch import Architecture, Memory
 from ...ir import Mapping, Tensor
+from ...ir.display import ShownCost
 from ..closed_form import count_words
 from ..cost import Cost, check_axes, check_capacity, cost_of, held_width_bits
 from ..counts import Accesses, AccessTable
@@ -70,7 +71,7 @@ class SparseMemoryUse:
 
 
 @dataclass(frozen=True)
-class SparseCost:
+class SparseCost(ShownCost):
     """What a mapping costs on an architecture, as a mean over all masks of the stated densities.
 
     dense           what the same mapping costs without zeros; its tiles may be too large for its memories

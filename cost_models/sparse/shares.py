@@ -189,6 +189,7 @@ def check_known(problem: Problem, arch: Architecture) -> None:
         raise TilewrightError(f"{len(problem.operands)} operands, zeros are known of two", where=problem.name)
     unknown = [("latency: with_fill", arch.latency == "with_fill")]
     unknown += [(f"{m.name}.block", m.block_bits is not None) for m in arch.memories]
+    unknown += [(f"{m.name}.line", m.line_bits is not None) for m in arch.memories]
     unknown += [(f"{f.name}.hop", f.hop_pj_per_bit > 0) for f in arch.fanouts]
     for name, there in unknown:
         if there:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...arch import Architecture
 from ...cost_models import ENERGY, Objective
 from ...cost_models.cascades import FusedCost
+from ...cost_models.layouts import refuse_lines
 from ...ir import Cascade, FusedMapping, TilewrightError
 from ..certificate import Certificate
 from ..question import DEFAULT_LIMITS, Limits
@@ -58,6 +59,7 @@ def check_searchable(question: CascadeQuestion) -> None:
     if arch.latency == "with_fill":
         hint = "use 'latency: steady'"
         raise TilewrightError("cascades are not counted with 'latency: with_fill' yet", where=arch.name, hint=hint)
+    refuse_lines(arch, "cascades")
     if arch.overlap == "across_operations" and (question.objective != ENERGY or arch.total_leakage_pj_per_cycle):
         raise TilewrightError(
             "with 'overlap: across_operations' only energy without leakage is searched: latencies of operations do not "

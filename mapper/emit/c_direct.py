@@ -33,7 +33,7 @@ _SPELLED = {
 }
 
 
-# ceil, erf, floor and pow are no functions of cascades: models apply them to words that are complete.
+# ceil, floor and pow are no functions of cascades: models apply them to words that are complete.
 
 
 def added(target: str, value: str, is_maximum: bool) -> str:

@@ -13,7 +13,7 @@ RESERVED = """
     alignas alignof bool constexpr false nullptr static_assert thread_local true typeof asm near far
     linux unix i386 stdin stdout stderr errno null index
     element allocate least run direct difference random_element seconds main sum total at
-    larger smaller magnitude exp log sqrt tanh
+    larger smaller magnitude erf exp log sqrt tanh
     arenas arena scratch from to
 """.split()  # noqa: SIM905
 """Keywords of C99 and later ones, macros of the headers that are included, and what the file itself defines."""

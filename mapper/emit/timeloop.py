@@ -75,6 +75,8 @@ def _refuse(mapping: Mapping, arch: Architecture) -> None:
     for memory in arch.memories:
         if memory.block_bits not in (None, memory.access_bits):
             raise MappingError(f"{memory.name} has blocks of another width than its accesses", where=_FILES)
+        if memory.line_bits is not None:
+            raise MappingError(f"{memory.name} has lines, which are counted otherwise there", where=_FILES)
         if not memory.overlaps:
             raise MappingError(f"{memory.name} does not overlap its transfers with compute", where=_FILES)
     _refuse_arrays(arch)

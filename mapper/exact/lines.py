@@ -19,17 +19,13 @@ from .traffic import TrafficModel
 
 
 def packed(arch: Architecture) -> Architecture:
-    """The machine without lines, on which no mapping costs more: all lines are full, and where the outermost memory has
-    some, sums are no wider than outputs, as it lays them out."""
+    """The machine without lines, on which no mapping costs more: all lines are full."""
     if not any(memory.line_bits for memory in arch.memories):
         return arch
     levels = tuple(
         level.model_copy(update={"line_bits": None}) if isinstance(level, Memory) else level for level in arch.levels
     )
-    update: dict[str, object] = {"levels": levels}
-    if arch.memories[0].line_bits:
-        update["partial_sum_bits"] = min(arch.word_bits, arch.partial_sum_bits or arch.word_bits)
-    return arch.model_copy(update=update)
+    return arch.model_copy(update={"levels": levels})
 
 
 @dataclass(frozen=True)
@@ -62,9 +58,9 @@ class LineBounds:
         kinds = {}
         for m, memory in enumerate(reversed(machine.memories)):
             for t, tensor in enumerate(problem.tensors):
-                width = held_width_bits(machine, memory, tensor)
-                boxes = possible_layouts(memory, problem, tensor, width)
                 if memory.line_bits is not None:
+                    # The outermost memory lays sums out in their own width until they are finished.
+                    widths = {held_width_bits(machine, memory, tensor), machine.partial_width_bits(tensor)}
                     kinds[m, t] = [
                         (
                             tuple(
@@ -73,7 +69,8 @@ class LineBounds:
                             ),
                             memory.line_bits / width,
                         )
-                        for box in boxes
+                        for width in widths
+                        for box in possible_layouts(memory, problem, tensor, width)
                     ]
         return cls(hierarchy, kinds)
 

@@ -91,6 +91,7 @@ class ExactSearch:
     surroundings  of a mapping that is a branch of a tree
     ceiling  mappings from this value on are not wanted
     effort  how the search goes about its work
+    floor   no mapping has a lower value: known before the search, or none
     """
 
     original: Problem
@@ -108,6 +109,7 @@ class ExactSearch:
     pruned: Counter[str] = field(default_factory=Counter)
     interrupted: bool = False
     out_of_time: bool = False
+    floor: float = 0.0
     _witnesses: list[Mapping] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -134,6 +136,9 @@ class ExactSearch:
         proof  go on until nothing open can be better, instead of being content with a few dives
         """
         try:
+            self._start_from_full_lines()
+            if proof and self._is_settled:
+                return True
             self._start_from_smaller_space()
             exploring = self._prepared()
             if len(self.found) < self.count and not (proof and self.ceiling < math.inf):
@@ -324,6 +329,27 @@ class ExactSearch:
             for best in tuple(self.found):
                 self._look_around(best.mapping)
 
+    def _start_from_full_lines(self) -> None:
+        """The best mapping where lines are always full, known much sooner: with its lines it is good, and the best one
+        if it costs no more."""
+        if not self._has_lines or self.count > 1 or self.enough or self.surroundings is not ALONE:
+            return
+        machine = packed(self.machine)
+        means = self.means.share(self.effort.smaller_space_share)
+        asked = (self.objective, self.tiling, self.space, self.constraints, means)
+        first = ExactSearch(self.original, machine, *asked, ceiling=self.ceiling, effort=self.effort)
+        if first.solve():
+            self.floor = min(first.open_bound, first.found[0].value)
+            self.found.evaluate(first.found[0].mapping)
+        self.pruned.update(first.pruned)
+        if first.interrupted:
+            raise KeyboardInterrupt
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether the best mapping so far is known to be the best one before any other was looked at."""
+        return bool(self.found) and self.floor >= self.found[0].value * (1 - RELATIVE_TOLERANCE)
+
     def _look_around(self, mapping: Mapping) -> None:
         """Some mappings near one of the even space: most of the best ones are."""
         from ..heuristics.neighbourhood import neighbourhood  # here, since few searches need it
@@ -359,8 +385,8 @@ class ExactSearch:
     @property
     def open_bound(self) -> float:
         """What nothing that has not been looked at is below."""
-        # Interrupted before anything had a bound, nothing is known.
-        return self.frontier.bound if self.frontier.begun else 0.0
+        # Interrupted before anything had a bound, nothing is known but the floor.
+        return max(self.floor, self.frontier.bound if self.frontier.begun else 0.0)
 
     def certificate(self, found: FoundMapping) -> Certificate:
         """What the search proves of one of the mappings found: no other one but those listed before it is better."""

@@ -2,11 +2,12 @@
 
     size: 1024*1024*8                               bits; inf is unbounded
     actions: [{name: read, energy: 7.03e-12, throughput: 8 * 614e9, bits_per_action: 64}]
+    total_latency: sum(a.n_calls for a in actions) / 32 / 200e6
+    component_class: SmartBufferSRAM                estimated from our tables, where a figure is left out
     tensors: {keep: input | output, may_keep: All}
     spatial: [{name: X, fanout: 14, reuse: weight}]
 
-Energies must be stated: those that AccelForge computes from a `component_class` are not in the file. Expressions may
-calculate with numbers; what refers to a workload has no equal.
+Expressions may calculate with numbers; what refers to a workload has no equal.
 """
 
 from __future__ import annotations
@@ -14,24 +15,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from ...arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from ...arch.document import Field, read_document, read_text
-from ...arch.expression import Number, evaluate
+from ...arch.estimate_fields import estimated_text
 from ...ir import ArchitectureError
 from ...ir.problem import ROLES
+from .accelforge_figures import ATTRIBUTES, AccelForgeFile, Component
 from .machine import ImportedMachine, checked
 
-TAGS = ("!Memory", "!Compute", "!Container", "!Toll", "!Fork", "!Hierarchical", "!Array", "!Network")
+TAGS = ("!Memory", "!Compute", "!Container", "!Fanout", "!Toll", "!Fork", "!Hierarchical", "!Array", "!Network")
 _WHAT = "an architecture of AccelForge"
 _NODE = ("name", "size", "leak_power", "area", "tensors", "actions", "spatial", "total_latency", "enabled",
-         "component_class", "extra_attributes_for_component_model", "energy_scale", "n_parallel_instances")  # fmt: skip
-_ACTION = ("energy", "throughput", "bits_per_action", "latency")
+         "component_class", ATTRIBUTES, "n_parallel_instances", "energy_scale", "area_scale", "leak_power_scale",
+         "throughput_scale", "bits_per_value", "bits_per_value_scale", "separate_read_write_ports")  # fmt: skip
 _TENSORS = ("keep", "may_keep", "back", "tile_shape", "force_memory_hierarchy_order", "no_refetch_from_above")
-_WORD = re.compile(r"(\w+)\.bits_per_value(?: if \1 else [0-9]+)?")
 _AXIS = ("name", "reuse", "may_reuse", "min_usage", "power_gateable")
 
 
@@ -50,57 +49,59 @@ def read_accelforge(path: str | os.PathLike[str], word_bits: int = 8) -> Importe
     arch = top.mapping("an architecture with 'arch:'")
     if "arch" not in arch:
         raise top.error("missing, expected nodes from the outside in", key="arch")
+    attributes = "extra_attributes_for_all_component_models"
     members = arch["arch"].members({"nodes": "a list of !Memory, !Container and !Compute"},
-                                   ("extra_attributes_for_all_component_models", "variables", "name"))  # fmt: skip
+                                   (attributes, "variables", "name"))  # fmt: skip
     nodes = members["nodes"].elements("a list of !Memory, !Container and !Compute")
-    notes = [f"the file states no width of words: {word_bits} bit is assumed"]
-    compute, clock = _compute(nodes, notes)
-    levels = _levels(nodes, compute, clock, word_bits, notes)
+    shared = members[attributes].mapping("a mapping such as {tech_node: 65e-9}") if attributes in members else {}
+    file = AccelForgeFile(word_bits, shared, [f"the file states no width of words: {word_bits} bit is assumed"])
+    compute, clock = _compute(nodes, file)
+    levels = _levels(nodes, compute, clock, file)
+    mac = _mac(compute, clock)
+    source = f"imported from {Path(path).name}, {_WHAT}"
     built = checked(
         lambda: Architecture(
             name=Path(path).stem,
-            source=f"imported from {Path(path).name}, {_WHAT}",
+            source="; ".join(filter(None, [source, estimated_text(file.estimated)])),
             clock_hz=clock,
             word_bits=word_bits,
             reuse="at_node",
             levels=tuple(levels),
-            mac=_mac(compute, clock),
+            mac=mac,
         ),
         name,
     )
-    notes.append("AccelForge's rule of reuse is set, reuse: at_node; docs/other-tools.md has it")
-    return ImportedMachine(built, tuple(notes))
+    file.notes.append("AccelForge's rule of reuse is set, reuse: at_node; docs/other-tools.md has it")
+    return ImportedMachine(built, tuple(file.notes))
 
 
-def _compute(nodes: tuple[Field, ...], notes: list[str]) -> tuple[Field, float]:
+def _compute(nodes: tuple[Field, ...], file: AccelForgeFile) -> tuple[Component, float]:
     """The last compute unit, and its throughput, which is the clock."""
     units = [node for node in nodes if node.tag == "!Compute"]
     if not units:
         raise nodes[-1].error("expected a compute unit, !Compute, below all memories")
-    notes += [f"{_name(unit)} is left out: it is a second compute unit" for unit in units[:-1]]
-    action = _actions(units[-1]).get("compute")
-    if action is None:
+    file.notes.extend(f"{_name(unit)} is left out: it is a second compute unit" for unit in units[:-1])
+    found = Component("MAC", units[-1], _members(units[-1]), file)
+    if "compute" not in found.actions and "component_class" not in found.members:
         raise units[-1].error("missing, expected the action compute with its energy", key="actions")
-    clock = _figure(action, "throughput")
+    clock = found.rate("compute")
     if clock is None:
-        notes.append("the compute unit states no throughput: a clock of 1 GHz is assumed")
-    return units[-1], float(clock or 1e9)
+        file.notes.append("the compute unit states no throughput: a clock of 1 GHz is assumed")
+    return found, float(clock or 1e9)
 
 
-def _levels(
-    nodes: tuple[Field, ...], compute: Field, clock: float, word_bits: int, notes: list[str]
-) -> list[Memory | Fanout]:
+def _levels(nodes: tuple[Field, ...], compute: Component, clock: float, file: AccelForgeFile) -> list[Memory | Fanout]:
     levels: list[Memory | Fanout] = []
     for node in nodes:
-        if node.tag == "!Compute" and node is not compute:
+        if node.tag == "!Compute" and node is not compute.node:
             continue
-        if node.tag not in ("!Memory", "!Container", "!Compute"):
+        if node.tag not in ("!Memory", "!Container", "!Fanout", "!Compute"):
             raise node.error(f"{node.tag or 'a node without a tag'} has no equal here, expected !Memory, !Container")
-        members = node.members({"name": "a name such as GlobalBuffer"}, _NODE[1:])
+        members = _members(node)
         if "spatial" in members:
             levels += _arrays(_name(node), members["spatial"])
         if node.tag == "!Memory":
-            levels.append(_memory(node, members, clock, word_bits, notes, outermost=not levels))
+            levels.append(_memory(Component(_name(node), node, members, file), clock, outermost=not levels))
     return levels
 
 
@@ -121,55 +122,40 @@ def _arrays(name: str, field: Field) -> list[Fanout]:
     ]
 
 
-def _memory(
-    node: Field, members: Mapping[str, Field], clock: float, word_bits: int, notes: list[str], *, outermost: bool
-) -> Memory:
-    actions = _actions(node)
-    found: dict[str, Any] = {}
-    widths = {}
-    for kind in ("read", "write"):
-        energy = _figure(actions[kind], "energy") if kind in actions else None
-        if kind not in actions and "component_class" in members and members["component_class"].text() == "Dummy":
-            actions[kind], energy = {}, 0.0
-        if energy is None:
-            hint = "add an energy in joules to its actions; AccelForge computes it from the component class"
-            raise node.error(f"{_name(node)} states no energy of a {kind}", hint=hint)
-        widths[kind] = int(_figure(actions[kind], "bits_per_action") or 1)
-        found[kind] = float(energy * 10**12)
-        throughput = _figure(actions[kind], "throughput")
-        found[f"{kind}_bits"] = float(throughput * widths[kind]) / clock if throughput is not None else None
-    size = None if outermost or "size" not in members else _size(members["size"], word_bits, notes)
+def _memory(found: Component, clock: float, *, outermost: bool) -> Memory:
+    width, written = found.width_bits("read"), found.width_bits("write")
+    read, write = found.energy_pj("read"), found.energy_pj("write")
+    found.note(("read", "write"))
+    rates = {kind: found.rate(kind) for kind in ("read", "write")}
+    bits = {
+        kind: None if rate is None else float(rate * found.width_bits(kind)) / clock for kind, rate in rates.items()
+    }
     return checked(
         lambda: Memory(
-            name=_name(node),
-            size_bits=int(size) if size is not None else None,
-            access_bits=widths["read"],
-            read_energy_pj=found["read"],
-            write_energy_pj=found["write"] * widths["read"] / widths["write"],
-            keeps=Keeps() if outermost else _keeps(members.get("tensors")),
-            **_ports(found, members, _name(node), notes),
-            **_idle(members, clock),
+            name=found.part,
+            size_bits=None if outermost else found.size_bits,
+            access_bits=width,
+            read_energy_pj=read,
+            write_energy_pj=write * width / written,
+            keeps=Keeps() if outermost else _keeps(found.members.get("tensors")),
+            **_ports(bits["read"], bits["write"], found),
+            **found.idle(clock),
         ),
-        node.where,
+        found.node.where,
     )
 
 
-def _size(field: Field, word_bits: int, notes: list[str]) -> Number | None:
-    """Bits; None is unbounded. A width that the workload states is a word."""
-    if _WORD.fullmatch(field.text("a number of bits")):
-        notes.append(f"{field.path} is the width of a tensor, and here a word")
-        return Fraction(word_bits)
-    return _value(field)
+def _ports(read: float | None, write: float | None, found: Component) -> dict[str, float]:
+    """One port for both directions, whose times add up, unless the file says that they do not.
 
-
-def _ports(found: Mapping[str, Any], members: Mapping[str, Field], name: str, notes: list[str]) -> dict[str, float]:
-    """One port for both directions, whose times add up, unless the file takes the larger one of them."""
-    read, write = found["read_bits"], found["write_bits"]
-    apart = "total_latency" in members and members["total_latency"].text().startswith("max(")
-    if not apart and read is not None and read == write:
+    read, write  bits in a cycle; None is no limit
+    """
+    if not found.ports_apart and read is not None and read == write:
         return {"shared_bits_per_cycle": read}
-    if not apart and read is not None and write is not None:
-        notes.append(f"reads and writes of {name} share its time at different rates; here each has a port")
+    if not found.ports_apart and read is not None and write is not None:
+        found.file.notes.append(
+            f"reads and writes of {found.part} share its time at different rates; here each has a port"
+        )
     given = {"read_bits_per_cycle": read, "write_bits_per_cycle": write}
     return {key: bits for key, bits in given.items() if bits is not None}
 
@@ -192,41 +178,14 @@ def _keeps(field: Field | None) -> Keeps:
     return Keeps(**kept)
 
 
-def _mac(node: Field, clock: float) -> Mac:
-    energy = _figure(_actions(node)["compute"], "energy")
-    if energy is None:
-        raise node.error(f"{_name(node)} states no energy of compute", hint="add it in joules")
-    return Mac(energy_pj=float(energy * 10**12), **_idle(node.mapping("a node"), clock))
+def _mac(found: Component, clock: float) -> Mac:
+    energy = found.energy_pj("compute")
+    found.note(("compute",))
+    return Mac(energy_pj=energy, **found.idle(clock))
 
 
-def _idle(members: Mapping[str, Field], clock: float) -> dict[str, float]:
-    leak = _value(members["leak_power"]) if "leak_power" in members else None
-    area = _value(members["area"]) if "area" in members else None
-    return {"leakage_pj_per_cycle": float((leak or 0) * 10**12) / clock, "area_mm2": float((area or 0) * 10**6)}
-
-
-def _actions(node: Field) -> dict[str, Mapping[str, Field]]:
-    members = node.mapping("a node")
-    found = {}
-    for action in members["actions"].elements("a list of actions") if "actions" in members else ():
-        given = action.members({"name": "a name such as read"}, _ACTION)
-        found[given["name"].text()] = given
-    return found
-
-
-def _figure(action: Mapping[str, Field], key: str) -> Number | None:
-    return _value(action[key]) if key in action else None
-
-
-def _value(field: Field) -> Number | None:
-    """A number, or a calculation with numbers; None is without a limit."""
-    text = field.text("a number")
-    if text in ("inf", "1 / inf"):
-        return None
-    value = field.quantity(lambda given: evaluate(given, lambda _: None), "a number")
-    if any(value.powers) or value.number < 0:
-        raise field.error(f"found {value.text!r}, expected a number of 0 or more")
-    return value.number
+def _members(node: Field) -> Mapping[str, Field]:
+    return node.members({"name": "a name such as GlobalBuffer"}, _NODE[1:])
 
 
 def _name(node: Field) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ...ir import MemoryPlanError
+from ...ir.display import Shown
 from .buffers import BufferSet, InPlace, LiveBuffer
 
 
 @dataclass(frozen=True)
-class MemoryPlan:
+class MemoryPlan(Shown):
     """Addresses for all buffers.
 
     buffers      what was to be planned
@@ -48,6 +49,10 @@ class MemoryPlan:
     def fits(self) -> bool:
         """Whether the plan fits the capacity, if there is one."""
         return self.capacity is None or self.height <= self.capacity
+
+    def __str__(self) -> str:
+        proof = "no plan is lower" if self.proven else f"no plan is lower than {self.lower_bound:,} bytes"
+        return f"{len(self.buffers.buffers)} buffers in {self.height:,} bytes, {proof}"
 
     def places(self) -> Iterator[tuple[LiveBuffer, int, int]]:
         """Every copy of every buffer, with its first address and the one after its last."""

@@ -95,8 +95,8 @@ def test_points_come_from_files(name: str, tmp_path: Path) -> None:
     [
         ("p.csv", "", "p.csv: no points, expected the names of fields and a line for each point"),
         ("p.csv", "a,b\n", "no points"),
-        ("p.csv", "a,b\n1\n", "p.csv:2: found 1 values, expected one for each of a, b"),
-        ("p.csv", "a,b\n1,\n", "p.csv:2: found 1 values, expected one for each of a, b"),
+        ("p.csv", "a,b\n1\n", "p.csv:2: found 1 value, expected one for each of a, b"),
+        ("p.csv", "a,b\n1,\n", "p.csv:2: found 1 value, expected one for each of a, b"),
         ("p.csv", "a,a\n1,2\n", "p.csv:1: two columns are named a"),
         ("p.csv", "a,\n1,2\n", "p.csv:1: a column has no name"),
         ("p.csv", "a\n1\n1\n", "the value 1 is given twice"),

@@ -52,6 +52,20 @@ BASES: dict[str, tuple[str, ...]] = {
 }
 """What each command is given beside the wrong word; files are those of the folder that `prepare` makes."""
 
+_CASCADE = ("--op", "T[m,n] += A[m,k] * B[k,n]", "--op", "U[m,p] += T[m,n] * D[n,p]", "m=2,n=2,k=2,p=2")
+_TREE = (*_CASCADE, *MACHINE, "--mapping", "tree.txt")
+
+CASCADES: dict[str, tuple[str, ...]] = {
+    "search": (*_CASCADE, *MACHINE, "--no-cache"),
+    "space": (*_CASCADE, *MACHINE),
+    "bound": (*_CASCADE, "--sizes", "4"),
+    "evaluate": _TREE,
+    "explain": _TREE,
+    "verify": _TREE,
+    "emit": (*_TREE, "--to", "c"),
+}
+"""The same for a cascade, of the commands that take one."""
+
 MEASURED = "m,n,k,batch,dtype,a,b,seconds\n" + "".join(
     f"{size},{size},{size},1,fp16,row,row,{1e-5 * size}\n" for size in (64, 128, 256, 512)
 )
@@ -86,6 +100,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "SYMBOL=SIZE": NO_SIZES,
     "SPEC": ("nonsense", "->", "mk,kn->mq", "m1,kn->mn", "mk;kn->mn"),
     "FIELD=VALUE": ("x", "x=1", "=1", "GLB.size", "GLB.size=", "GLB.size=-1 KiB", "GLB.size=1e400 KiB", "GLB=3"),
+    "TENSOR=LAYOUT": ("x", "=NHWC", "O=", "O=NHWC", "X=NHWC", "O=ZZ", "O=K0", "O=any", "GLB.O=any", "O=NHWC=NCHW"),
     "TENSOR=DENSITY": (
         *(
             "x",
@@ -168,23 +183,25 @@ class Asked:
         """A command line that is right but for this value."""
         base = list(BASES[self.command])
         if self.is_argument or self.option in ("--conv", "--einsum", "--gemm", "--network"):
-            base = _without(base, *(("--gemm", "--network") if self.command not in ("gpu advise",) else ("--gemm",)))
+            base = without_option(
+                base, *(("--gemm", "--network") if self.command not in ("gpu advise",) else ("--gemm",))
+            )
         if self.is_argument:
             base = base if base and base[0].startswith("--") else base[1:]
             before = {"list": ["layers"]}.get(self.command, []) if self.metavar == "NETWORK" else []
             return [*self.command.split(), *before, *base, "--", value]
         sizes = ["--layer"] if self.command in ("evaluate", "explain", "emit") else []
         beside = [*sizes, "m=2,n=2,k=2"] if self.option == "--einsum" else []
-        beside = _without(beside, self.option)
+        beside = without_option(beside, self.option)
         without = ("--no-cache",) if self.option == "--store" else ()
-        base = [word for word in _without(base, self.option) if word not in without]
+        base = [word for word in without_option(base, self.option) if word not in without]
         if self.option == "--op":  # operations have their sizes where other commands have the mapping
             base = ["m=2,n=2,k=2" if word == "mapping.json" else word for word in base]
-            base = base if "m=2,n=2,k=2" in base else ["m=2,n=2,k=2", *_without(base, "--gemm")]
+            base = base if "m=2,n=2,k=2" in base else ["m=2,n=2,k=2", *without_option(base, "--gemm")]
         return [*self.command.split(), *beside, *base, f"{self.option}={value}"]
 
 
-def _without(words: list[str], *options: str) -> list[str]:
+def without_option(words: list[str], *options: str) -> list[str]:
     """The words without these options and what belongs to them."""
     kept, skip = [], False
     for word in words:
@@ -245,6 +262,9 @@ def prepare(folder: Path) -> None:
     (folder / "measured.csv").write_text(MEASURED, encoding="utf-8")
     for name, text in (("tables", f"{ERT}\n{ART}"), ("accelforge", ACCELFORGE), ("zigzag", ZIGZAG)):
         (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    tree = ("DRAM keeps A B D T U", "branch T", "  for M in 2", "    for N in 2", "      for K in 2")
+    tree += ("branch U", "  for M in 2", "    for P in 2", "      for N in 2")
+    (folder / "tree.txt").write_text("\n".join(tree) + "\n", encoding="utf-8")
     (folder / "case.yaml").write_text(timeloop_case(), encoding="utf-8")
     done = CliRunner().invoke(app, ["search", *LAYER, *MACHINE, "--out", str(folder), "-q"])
     assert done.exit_code == 0, done.output

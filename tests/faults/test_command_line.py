@@ -12,7 +12,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from commands import BAD, BASES, Asked, every_command, everything_asked, flags, prepare, refusal
+from commands import (
+    BAD,
+    BASES,
+    CASCADES,
+    Asked,
+    every_command,
+    everything_asked,
+    flags,
+    prepare,
+    refusal,
+    without_option,
+)
 from tilewright.cli import app
 
 ASKED = everything_asked()
@@ -54,6 +65,23 @@ def test_a_wrong_value_is_refused(asked: Asked) -> None:
         named = {asked.option, asked.option.lstrip("-"), asked.metavar, repr(value)[1:20], "empty text"}
         named |= {piece.strip()[:20] for piece in pieces}
         assert any(word and word.lower() in message.lower() for word in named), f"{asked.line(value)}: {message}"
+
+
+@pytest.mark.parametrize("command", CASCADES)
+def test_a_right_line_with_a_cascade_is_answered(command: str) -> None:
+    done = CliRunner().invoke(app, [command, *CASCADES[command]])
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("command", CASCADES)
+def test_a_wrong_value_is_refused_beside_a_cascade(command: str) -> None:
+    """What cascades do not know is refused, too, and never passed over."""
+    for asked in ASKED:
+        if asked.command == command and not asked.is_argument and asked.option != "--op":
+            without = ("--no-cache",) if asked.option == "--store" else ()
+            base = [word for word in CASCADES[command] if word not in without]
+            base = base if asked.option in ("--set", "--constraint", "--op") else without_option(base, asked.option)
+            refusal([command, *base, f"{asked.option}={asked.bad[0]}"])
 
 
 @pytest.mark.parametrize(("command", "flag"), flags())

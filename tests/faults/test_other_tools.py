@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine_files import ACCELFORGE, ART, ERT, ESTIMATED, FORMULAS, ZIGZAG
+from machine_files import ACCELFORGE, ACCELFORGE_CLASSES, ART, ERT, ESTIMATED, FORMULAS, ZIGZAG
 from test_readers import trees_and_texts
 
 from fuzzing import as_yaml, from_tagged, read_or_refused, some, to_tagged
@@ -53,7 +53,11 @@ def test_zigzag(folder: Path, text: str) -> None:
 
 
 @some(60)
-@given(mutated(from_tagged(ACCELFORGE)).map(as_yaml) | mangled(ACCELFORGE))
+@given(
+    mutated(from_tagged(ACCELFORGE)).map(as_yaml)
+    | mutated(from_tagged(ACCELFORGE_CLASSES)).map(as_yaml)
+    | mangled(ACCELFORGE)
+)
 def test_accelforge(folder: Path, text: str) -> None:
     text = to_tagged(text)
     refused_or_written(lambda: read_accelforge(written(folder, text)))

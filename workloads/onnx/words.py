@@ -49,8 +49,7 @@ def _sloped(x: Expression, slope: Expression) -> Expression:
 def _gelu(node: OnnxNode, given: Operands) -> Expression:
     (x,) = given
     if node.attributes.get("approximate", "none") != "tanh":
-        error = Call("erf", (_times(x, Number(math.sqrt(0.5))),))
-        return _times(_times(Number(0.5), x), _plus(Number(1.0), error))
+        return _times(_times(Number(0.5), x), _plus(Number(1.0), Call("erf", (_times(Number(math.sqrt(0.5)), x),))))
     cubic = _times(Number(0.044715), _times(x, _times(x, x)))
     inner = Call("tanh", (_times(Number(math.sqrt(2 / math.pi)), _plus(x, cubic)),))
     return _times(_times(Number(0.5), x), _plus(Number(1.0), inner))

@@ -11,6 +11,7 @@ _SPELLED = {
     "abs": "np.abs({})",
     "add": "({} + {})",
     "div": "({} / {})",
+    "erf": "erf({})",
     "exp": "np.exp({})",
     "log": "np.log({})",
     "max": "np.maximum({}, {})",

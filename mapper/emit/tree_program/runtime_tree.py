@@ -5,9 +5,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 # ---- tensors of a cascade --------------------------------------------------------------------------------------------
+
+
+def erf(values: np.ndarray) -> np.ndarray:
+    """The error function, which numpy does not have."""
+    return np.array([math.erf(value) for value in np.ravel(values)]).reshape(np.shape(values))
 
 
 def placed(array: np.ndarray, expected: tuple[int, ...], origin: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:

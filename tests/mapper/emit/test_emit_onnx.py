@@ -95,7 +95,25 @@ def inverted() -> onnx.ModelProto:
     return model_of(nodes, {"x": [1, 2, 2, 2]}, stored=stored)
 
 
-MODELS = {"images": images, "words": words, "inverted": inverted}
+def gelus() -> onnx.ModelProto:
+    """Two layers with the exact Gelu: as one operator, and as exporters write it out."""
+    nodes = [
+        node("MatMul", ["x", "w1"], ["a"], "up"),
+        node("Gelu", ["a"], ["b"], "gelu"),
+        node("MatMul", ["b", "w2"], ["c"], "down"),
+        node("Div", ["c", "root"], ["d"], "div"),
+        node("Erf", ["d"], ["e"], "erf"),
+        node("Add", ["e", "one"], ["f"], "add"),
+        node("Mul", ["c", "f"], ["g"], "mul"),
+        node("Mul", ["g", "half"], ["y"], "half"),
+    ]
+    numbers = {"root": np.float32(2**0.5), "one": np.float32(1), "half": np.float32(0.5)}
+    return model_of(
+        nodes, {"x": [3, 4]}, stored={"w1": w(4, 6), "w2": w(6, 4), **{k: np.array(v) for k, v in numbers.items()}}
+    )
+
+
+MODELS = {"gelus": gelus, "images": images, "words": words, "inverted": inverted}
 
 
 @needs_gcc

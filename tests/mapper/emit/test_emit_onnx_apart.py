@@ -128,7 +128,7 @@ def test_a_model_computes_what_onnx_does(model: Callable[[], onnx.ModelProto], t
 
 
 def test_outputs_on_the_way_pass_through_the_outermost_memory(tmp_path: Path) -> None:
-    """A group keeps nothing to itself that the model hands out, and words are handed out before and after a function."""
+    """A group keeps nothing to itself that the model hands out, be it before or after a function."""
     nodes = [
         node("MatMul", ["x", "u"], ["a"], "first"),
         node("Relu", ["a"], ["b"], "relu"),

@@ -15,8 +15,10 @@ from generators import random_architecture
 from longer import blocks
 from tilewright.arch import Architecture
 from tilewright.ir import FusedMapping
+from tilewright.ir.expression import FUNCTIONS, SYMBOLS
 from tilewright.mapper.emit import emit_tree, verify_tree
 from tilewright.mapper.emit.tree_program import program
+from tilewright.workloads import cascade
 
 SEEDS = blocks(seeds=200, size=50)
 
@@ -34,6 +36,18 @@ def test_programs_agree(seeds: range) -> None:
         fused, arch = random_case(seed)
         verification = verify_tree(fused, arch, seed)
         assert verification, f"seed {seed}: {verification.message}\n{fused}"
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_has_a_program(function: str) -> None:
+    """The tree's program, and the operations one after the other."""
+    arguments = ["T[m]", "B[m]"][: FUNCTIONS[function]]
+    point = f"T[m] {SYMBOLS[function]} B[m]" if function in SYMBOLS else f"{function}({', '.join(arguments)})"
+    both = cascade(["T[m] += A[m,k] * C[m,k]", f"O[m] = {'-T[m]' if function == 'neg' else point}"], m=4, k=2)
+    rng = random.Random(1)
+    arch = random_architecture(rng)
+    verification = verify_tree(random_tree(rng, both, arch), arch, 1)
+    assert verification, verification.message
 
 
 @pytest.mark.parametrize("seeds", blocks(seeds=60, size=30))

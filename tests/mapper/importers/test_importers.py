@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from machine_files import ACCELFORGE, ART, ERT, ZIGZAG
+from machine_files import ACCELFORGE, ACCELFORGE_CLASSES, ART, ERT, ZIGZAG
 
 from tilewright.arch import ArrayAxis, Fanout, Keeps, Memory, load_arch, parse_arch
+from tilewright.arch.estimates import mac, registers, sram
 from tilewright.arch.writer import architecture_text
 from tilewright.ir import ArchitectureError
 from tilewright.mapper.importers import ImportedMachine, read_accelforge, read_zigzag, with_tables
@@ -66,6 +67,23 @@ def test_accelforge(tmp_path: Path) -> None:
     assert "arch.nodes[4].size is the width of a tensor, and here a word" in found.notes
 
 
+def test_component_classes_of_accelforge_are_estimated(tmp_path: Path) -> None:
+    found = read(read_accelforge, ACCELFORGE_CLASSES, tmp_path)
+    main, buffer, register = (memory(found, name) for name in ("Main", "Buffer", "Register"))
+    assert (found.arch.clock_hz, main.access_bits, main.read_energy_pj, main.area_mm2) == (200e6, 1, 8, 0)
+    estimate = sram(2**20, 64, 65).rounded()
+    assert (buffer.read_energy_pj, buffer.write_energy_pj) == (2 * estimate.read_pj, 2 * 9 * 64 / 32)
+    assert (buffer.read_bits_per_cycle, buffer.write_bits_per_cycle) == (32 * 64, 32 * 32)
+    assert buffer.area_mm2 == pytest.approx(3 * estimate.area_mm2)
+    assert buffer.leakage_pj_per_cycle == pytest.approx(3 * estimate.leakage_mw * 1e9 / 200e6)
+    words = registers(128, 8, 65)
+    assert register.read_energy_pj == pytest.approx(words.read_pj / 8, rel=1e-3)
+    assert (register.leakage_pj_per_cycle, register.shared_bits_per_cycle) == (0, 5)
+    assert found.arch.mac.energy_pj == mac("int8", "int16", 65).rounded().read_pj
+    assert found.arch.estimates.startswith("read of Main, Buffer and Register; write of Main and Register; leakage of")
+    assert "n_banks of Buffer left out: no part of the estimate" in found.notes
+
+
 @pytest.mark.parametrize(
     ("reader", "text", "old", "new", "message"),
     [
@@ -101,6 +119,16 @@ def test_accelforge(tmp_path: Path) -> None:
             "nodes:\n  - !Compute {area: 1}",
             "name: missing, expected a name such as",
         ),
+        (
+            read_accelforge,
+            ACCELFORGE_CLASSES,
+            "SmartBufferSRAM",
+            "ADC",
+            "component_class: no table has the class 'ADC'",
+        ),
+        (read_accelforge, ACCELFORGE_CLASSES, "{tech_node: 65e-9}", "{}", "no estimate without tech_node"),
+        (read_accelforge, ACCELFORGE_CLASSES, "adder_width: 16", "adder_width: 24", "no table has the format int24"),
+        (read_accelforge, ACCELFORGE_CLASSES, "size: 128", "size: inf", "a memory of class Register needs a size"),
         (read_accelforge, ACCELFORGE, "arch:", "machine:", "arch: missing, expected nodes from the outside in"),
     ],
 )
