@@ -9,19 +9,30 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
 from trees import random_tree
 
+from generators import random_architecture
+from onnx_models import saved
 from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import Cascade, FusedMapping, MappingError
 from tilewright.mapper.certificate import Certificate
-from tilewright.mapper.emit.network import NetworkProgram, emit_c_network, network_weights, weights_bytes
+from tilewright.mapper.emit.network import (
+    NetworkProgram,
+    emit_c_network,
+    network_program,
+    network_weights,
+    weights_bytes,
+)
 from tilewright.mapper.emit.tree_lowering import lower_tree
 from tilewright.mapper.fusing import FusedAnswer
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, Segment
 from tilewright.mapper.segmentation.arenas import arenas_of
+from tilewright.workloads import load_network
 from tilewright.workloads.graph import NetworkGraph, operation_groups
 
 GCC = shutil.which("gcc")
@@ -97,3 +108,20 @@ def as_library(folder: Path, program: NetworkProgram, inputs: list[np.ndarray], 
         ctypes.c_void_p(arena.ctypes.data),
     )
     return output
+
+
+def agrees_with_onnx(model: onnx.ModelProto, folder: Path, seed: int) -> None:
+    """The program of a model, cut into some groups on some machine, computes what ONNX's reference implementation does,
+    within the precision of the reference, which is single."""
+    rng = random.Random(seed)
+    graph = load_network(saved(folder, model)).wiring
+    assert graph is not None
+    program = network_program(random_answer(rng, graph, random_architecture(rng, capacity=8000)))
+    done = self_checked(folder, program, emit_c_network(program), seed)
+    assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
+    (given,) = model.graph.input
+    shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
+    x = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+    found = as_library(folder, program, [x.astype(np.float64)], network_weights(program))
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    np.testing.assert_allclose(found, expected.ravel(), rtol=2e-4, atol=2e-5)

@@ -13,14 +13,17 @@ from .loop_program import Affine, Variable
 _SPELLED = {
     "abs": "magnitude({})",
     "add": "({} + {})",
+    "ceil": "ceil({})",
     "div": "({} / {})",
     "erf": "erf({})",
     "exp": "exp({})",
+    "floor": "floor({})",
     "log": "log({})",
     "max": "larger({}, {})",
     "min": "smaller({}, {})",
     "mul": "({} * {})",
     "neg": "(-{})",
+    "pow": "pow({}, {})",
     "relu": "larger({}, 0)",
     "rsqrt": "(1 / sqrt({}))",
     "sigmoid": "(1 / (1 + exp(-{})))",
@@ -28,6 +31,9 @@ _SPELLED = {
     "sub": "({} - {})",
     "tanh": "tanh({})",
 }
+
+
+# ceil, floor and pow are no functions of cascades: models apply them to words that are complete.
 
 
 def added(target: str, value: str, is_maximum: bool) -> str:

@@ -308,7 +308,9 @@ class TreeLowering:
                 continue
             exchanges = [self.fused.exchange(tensor, reader.name) for reader in cascade.consumers[tensor]]
             place = max(exchanges, key=lambda one: (len(one[0]), one[1]))
-            if place[0] == branch[:-1]:
+            # The tile may be kept further out than where the first reader's branch parts from the producer's.
+            parts = [self.fused.split_of(producer.name, reader.name) for reader in cascade.consumers[tensor]]
+            if max(parts, key=len) == branch[:-1]:
                 owner, tile = self.of[producer.name], self.tiles[place]
                 at = owner.position((branch, 0))
                 first = self.access(owner, producer.output, tile, at)

@@ -14,7 +14,17 @@ specs.py        `expand+dw+project` and `conv1..conv3`: which occurrences a text
 from .between import BETWEEN
 from .groups import OperationGroup, operation_groups
 from .joining import SOFTMAX_FORMS, SoftmaxForm, joined
-from .meaning import WORD, FinishParameter, NetworkMeaning, StoredOperand, Values, WordFinish
+from .meaning import (
+    WORD,
+    Apart,
+    ApartOperation,
+    ApartRead,
+    FinishParameter,
+    NetworkMeaning,
+    StoredOperand,
+    Values,
+    WordFinish,
+)
 from .occurrences import OUTSIDE, NetworkGraph, Occurrence, Source
 from .readings import CascadeParameter, CascadeTensor, cascade_parameters, cascade_tensors
 from .specs import chosen, is_joined
@@ -24,6 +34,9 @@ __all__ = [
     "OUTSIDE",
     "SOFTMAX_FORMS",
     "WORD",
+    "Apart",
+    "ApartOperation",
+    "ApartRead",
     "CascadeParameter",
     "CascadeTensor",
     "FinishParameter",

@@ -35,6 +35,8 @@ def operation_groups(graph: NetworkGraph, most: int, *, softmax: SoftmaxForm = "
     """
     occurrences = list(graph)
     readers = _readers(occurrences)
+    for name in graph.meaning.outputs if graph.meaning is not None else ():
+        readers.setdefault(name, set()).add("")  # what the network hands out is read outside of every group
     return [
         found
         for start in range(len(occurrences))
@@ -67,7 +69,7 @@ def _group(
         cascade = None if alone.kind == OUTSIDE else joined(graph, members, f"{graph.network}:{shown}", softmax=softmax)
         yield OperationGroup(start, end, names, cascade)
         return
-    if any(o.kind == OUTSIDE for o in members) or not _is_closed(names, readers):
+    if any(o.kind == OUTSIDE for o in members) or not _is_closed(names, readers) or not _in_one_form(graph, members):
         return
     try:
         yield OperationGroup(start, end, names, joined(graph, members, f"{graph.network}:{shown}", softmax=softmax))
@@ -79,3 +81,16 @@ def _is_closed(names: Sequence[str], readers: dict[str, set[str]]) -> bool:
     """Whether every tensor that is read inside is read there alone."""
     inside = set(names)
     return all(readers[name] <= inside for name in names if readers.get(name, set()) & inside)
+
+
+def _in_one_form(graph: NetworkGraph, members: Sequence[Occurrence]) -> bool:
+    """Whether every tensor that is read inside is read in one form: a cascade has it once."""
+    if graph.meaning is None or not graph.meaning.forms:
+        return True
+    found: dict[str, str] = {}
+    reads = [(source.name, (member.name, source.name)) for member in members for source in member.sources]
+    forms = graph.meaning.forms
+    inside = {member.name for member in members}
+    if any(source in inside and use in forms for source, use in reads):
+        return False
+    return all(found.setdefault(source, forms.get(use, source)) == forms.get(use, source) for source, use in reads)

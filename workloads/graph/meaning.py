@@ -4,13 +4,15 @@ written (biases, batch norms, functions of one word). Tables say nothing of thes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...ir import Expression
 
 if TYPE_CHECKING:
     import numpy as np
+
+    Index = np.ndarray[Any, np.dtype[np.int64]]
 
 WORD = "X"
 """What the expression of a finish calls the word."""
@@ -59,6 +61,57 @@ class StoredOperand:
     order: tuple[str, ...]
 
 
+Apart = Callable[[], "ApartOperation"]
+"""Works out, with stored parameters, what is done apart."""
+
+
+@dataclass(frozen=True)
+class ApartRead:
+    """A tensor as an operation apart reads it.
+
+    name       in the operation's expression
+    source     who makes it; None: it is stored
+    value      the name of what is stored; None: it is made
+    extents    axes of the output, as this tensor is read for it
+    positions  for each of these axes, the positions of the output that are made of this tensor
+    offsets    for each axis and these positions, where the words lie that are taken there: an array (positions, taken).
+               The word is at the sum over all axes; below zero means that there is none
+    """
+
+    name: str
+    source: str | None
+    value: str | None
+    extents: tuple[int, ...]
+    positions: tuple[Index, ...]
+    offsets: tuple[Index, ...]
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some of the words are not there."""
+        return any(bool((each < 0).any()) for each in self.offsets)
+
+
+@dataclass(frozen=True)
+class ApartOperation:
+    """What is done between groups, in the outermost memory, and is no operation that a mapping has.
+
+    how         "move": each word of the output is one word of one of the tensors, or `fill`; "words": the expression of
+                one word of each; "sum", "mean", "max": over what is taken of the only one
+    shape       of the output
+    reads       what it is made of
+    expression  of the names of `reads`
+    fill        what is nowhere else
+    scale       the result is multiplied with it
+    """
+
+    how: Literal["move", "words", "sum", "mean", "max"]
+    shape: tuple[int, ...]
+    reads: tuple[ApartRead, ...]
+    expression: Expression | None = None
+    fill: float = 0.0
+    scale: float = 1.0
+
+
 @dataclass(frozen=True)
 class NetworkMeaning:
     """All of it.
@@ -68,6 +121,10 @@ class NetworkMeaning:
     outputs   occurrences that make what the network hands out
     unknown   what cannot be computed, each with its place and why
     values    reads the parameters
+    apart     by occurrence, those that are done between groups; by form, copies of tensors that are read both before
+              and after functions of their words, each of which is a form of its own
+    copies    by what is made, its other forms
+    forms     by reader and what it reads, the form that it reads, where that is not what is made
     """
 
     finishes: Mapping[str, WordFinish]
@@ -75,3 +132,6 @@ class NetworkMeaning:
     outputs: tuple[str, ...]
     unknown: tuple[str, ...]
     values: Values
+    apart: Mapping[str, Apart] = field(default_factory=dict)
+    copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    forms: Mapping[tuple[str, str], str] = field(default_factory=dict)

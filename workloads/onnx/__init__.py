@@ -4,6 +4,7 @@ files.py         reading, symbolic dimensions
 shapes.py        shapes and types of all tensors
 graph.py         nodes, their names, producers and consumers
 edges.py         which layer reads which, for cascades
+apart.py         what is done between groups: moves of data, tensors that are broadcast, reductions
 words.py         what is done word by word, as expressions
 values.py        stored parameters
 nodes.py         what an operator sees, and what it returns

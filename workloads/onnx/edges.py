@@ -2,7 +2,8 @@
 
 Every tensor is a *view* of what an occurrence makes: its axes as runs of words with strides, so that Reshape and
 Transpose are no operations. Functions of one word (Relu, a bias, a batch norm, a scale) are done as outputs are
-written, and pass a view on. What is not followed here stays in the graph as something from outside.
+written, and pass a view on. What is not followed here stays in the graph as something from outside; `apart.py` says
+what a program does there.
 """
 
 from __future__ import annotations
@@ -11,15 +12,31 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ...ir import Call, Expression, Number, Operand, Problem, ProblemError, Rank
 from ..graph.between import EPSILON
-from ..graph.meaning import WORD, FinishParameter, NetworkMeaning, StoredOperand, Values, WordFinish
+from ..graph.meaning import (
+    WORD,
+    Apart,
+    ApartOperation,
+    ApartRead,
+    FinishParameter,
+    NetworkMeaning,
+    StoredOperand,
+    WordFinish,
+)
 from ..graph.occurrences import LAYER, OUTSIDE, DimPart, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
+from .apart import Lies, apart_of, copied, stored_lies
 from .convolutions import auto_pad_of, pads_of
 from .nodes import OnnxNode, OnnxValue
+from .values import StoredModel
 from .words import word_of
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Run = tuple[int, int]
 """Words one behind the other: how many, and how far apart in what was made."""
@@ -32,11 +49,13 @@ class TensorView:
     source  the occurrence, or an input of the model
     axes    for each axis its runs, slowest first; runs of one word are left out
     finish  what has been done with its words; None where no program can do it
+    changed the tensor behind the last node that did something with them; empty: none did
     """
 
     source: str
     axes: tuple[tuple[Run, ...], ...]
     finish: WordFinish | None = field(default=WordFinish(Operand(WORD)), compare=False)
+    changed: str = field(default="", compare=False)
 
     @property
     def runs(self) -> list[Run]:
@@ -63,7 +82,7 @@ def onnx_wiring(
     dense: Iterable[str],
     *,
     results: Sequence[str],
-    values: Values,
+    stored: StoredModel,
 ) -> NetworkGraph:
     """The graph of an ONNX file's layers and of what is done between them.
 
@@ -72,28 +91,53 @@ def onnx_wiring(
     problems  by node, of those that are one problem
     dense     operators that become problems
     results   names of the tensors that the file hands out
-    values    reads its parameters
+    stored    its parameters
     """
     rows = {node: layer.name for layer in layers for node in layer.nodes}
     every = list(nodes)
-    reader = _NodeReader(rows, problems, frozenset(dense), {node.name for node in every})
-    for node in every:
-        reader.read(node)
-    return NetworkGraph(network, tuple(reader.found), reader.meaning(results, values))
+    names = {node.name for node in every}
+    written = {value.name for node in every for value in node.outputs}
+    apart: frozenset[str] = frozenset()
+    while True:  # every round has more tensors apart
+        reader = _NodeReader(rows, problems, frozenset(dense), names, stored, apart)
+        for node in every:
+            reader.read(node)
+        meaning = reader.meaning(results)
+        more = (reader.wanted & written) - apart
+        if not more:
+            return NetworkGraph(network, tuple(reader.found), meaning)
+        apart |= more
 
 
 class _NodeReader:
-    """One use for one file."""
+    """One use for one file.
+
+    apart  tensors that lie for themselves, though they could be views of others
+
+    Afterwards `wanted` has those that some reader needs so.
+    """
 
     def __init__(
-        self, rows: Mapping[str, str], problems: Mapping[str, Problem], dense: frozenset[str], taken: set[str]
+        self,
+        rows: Mapping[str, str],
+        problems: Mapping[str, Problem],
+        dense: frozenset[str],
+        taken: set[str],
+        stored_model: StoredModel,
+        apart: frozenset[str],
     ) -> None:
         self.rows, self.problems, self.dense, self.taken = rows, problems, dense, taken
+        self.stored_model, self.apart = stored_model, apart
+        self.wanted: set[str] = set()
+        self.made_apart: dict[str, Apart] = {}
+        self.extents: dict[str, tuple[int, ...]] = {}
+        self.uses: list[tuple[str, TensorView]] = []
+        self.forms: dict[tuple[str, WordFinish], str] = {}
         self.views: dict[str, TensorView] = {}
         self.shapes: set[str] = set()
         self.found: list[Occurrence] = []
         self.stored: dict[tuple[str, str], StoredOperand] = {}
-        self.finished: dict[str, dict[WordFinish, None]] = {}
+        self.finished: dict[str, dict[WordFinish, str]] = {}
         self.unknown: list[str] = []
 
     def read(self, node: OnnxNode) -> None:
@@ -107,7 +151,8 @@ class _NodeReader:
             return
         is_layer = not node.domain and node.op in self.dense and bool(node.outputs)
         try:
-            view = None if is_layer or node.domain else self._passed(node, values)
+            is_apart = any(value.name in self.apart for value in node.outputs)
+            view = None if is_layer or node.domain or is_apart else self._passed(node, values)
             if view is not None:
                 self.views[node.output.name] = view
             else:
@@ -122,19 +167,61 @@ class _NodeReader:
             name = f"input {value.name}" if value.name in self.taken else value.name
             self.found.append(Occurrence(name, OUTSIDE, shape=value.shape))
             self.views[value.name] = made(name, value.shape)
+            self.extents[name] = value.shape
         return self.views.get(value.name)
 
     def _add(self, node: OnnxNode, occurrence: Occurrence) -> None:
         self.found.append(occurrence)
+        reason = self._program_apart(node, occurrence)
         for source in dict.fromkeys(one.name for one in occurrence.sources):
             for view in (self.views[v.name] for v in node.inputs if v and v.name in self.views):
                 if view.source == source:
-                    self._read(view)
+                    self._read(view, occurrence.name)
         for number, value in enumerate(node.outputs):
             if value.shape is not None:
                 name = occurrence.name if number == 0 else f"{occurrence.name}:{number}"
+                if number and occurrence.kind == OUTSIDE and occurrence.sources:
+                    self.found.append(replace(occurrence, name=name, shape=value.shape))
+                    self._program_apart(node, self.found[-1], number)
                 view = made(name, value.shape)
-                self.views[value.name] = replace(view, finish=self._own_finish(node, occurrence, view))
+                self.extents[name] = value.shape
+                finish = WordFinish(Operand(WORD)) if number else self._own_finish(node, occurrence, view, reason)
+                self.views[value.name] = replace(view, finish=finish)
+
+    def _program_apart(self, node: OnnxNode, occurrence: Occurrence, number: int = 0) -> str | None:
+        """Find what a program does for an occurrence from outside; why there is none, otherwise."""
+        if occurrence.kind != OUTSIDE or not occurrence.sources:
+            return None
+        try:
+            lies = [self._lies(node, value) for value in node.inputs]
+            found = apart_of(node, lies, number, self.stored_model)
+            views = [self.views.get(value.name) if value is not None else None for value in node.inputs]
+            self.made_apart[occurrence.name] = lambda: self._in_their_forms(found(), views)
+        except ProblemError as error:
+            return error.message
+        return None
+
+    def _in_their_forms(self, operation: ApartOperation, views: Sequence[TensorView | None]) -> ApartOperation:
+        """With each tensor that is read as what has been done with its words, where there are several such."""
+
+        def form(read: ApartRead) -> ApartRead:
+            view = views[int(read.name[1:])]
+            known = self.forms.get((view.source, view.finish)) if view is not None and view.finish is not None else None
+            return replace(read, source=known or read.source)
+
+        return replace(operation, reads=tuple(map(form, operation.reads)))
+
+    def _lies(self, node: OnnxNode, value: OnnxValue | None) -> Lies | None:
+        """How an input lies; None where it is not there, or is no tensor."""
+        if value is None or value.name in self.shapes:
+            return None
+        if value.constant:
+            along = node.op == "BatchNormalization" and value.shape is not None
+            return stored_lies(value, _channels(node, value) if along else None)
+        view = self.views.get(value.name)
+        if view is None or value.shape is None:
+            raise ProblemError(f"no program works out {value.name}", where=node.where)
+        return Lies(view.source, value, tuple(_axis_places(axis) for axis in view.axes))
 
     def _outside(self, node: OnnxNode, kind: str = OUTSIDE) -> Occurrence:
         names = [self.views[value.name].source for value in node.inputs if value and value.name in self.views]
@@ -171,6 +258,7 @@ class _NodeReader:
             view = self.view(operand)
             found = _lying(view, order, tensor.ranks, problem) if view is not None else None
             if view is None or found is None:
+                self.wanted |= {operand.name} if view is not None else set()
                 return self._outside(node, LAYER)
             sources.append(Source(view.source, found, _zeros(node, tensor.ranks)))
         row = self.rows[node.name]
@@ -185,7 +273,9 @@ class _NodeReader:
             return None
         view, shape = views[0], node.output.shape
         if node.op in _BY_WORD.split():
-            return replace(view, finish=self._changed(node, view)) if values[0].shape == shape else None
+            if values[0].shape != shape:
+                return None
+            return replace(view, finish=self._changed(node, view), changed=node.output.name)
         if node.op in ("Reshape", "Flatten", "Squeeze", "Unsqueeze"):
             axes = _regrouped(view.runs, shape)
             return None if axes is None else replace(view, axes=axes)
@@ -196,10 +286,11 @@ class _NodeReader:
 
     # ---- what is done with words -------------------------------------------------------------------------------
 
-    def _read(self, view: TensorView) -> None:
+    def _read(self, view: TensorView, reader: str) -> None:
         """Note what has been done with the words of an occurrence when they are read."""
         if view.finish is not None:
-            self.finished.setdefault(view.source, {})[view.finish] = None
+            self.uses.append((reader, view))
+            self.finished.setdefault(view.source, {}).setdefault(view.finish, view.changed)
 
     def _changed(self, node: OnnxNode, view: TensorView) -> WordFinish | None:
         """What has been done with words behind a node; None, and noted, where there is no program for it."""
@@ -241,8 +332,13 @@ class _NodeReader:
         parameters[name] = FinishParameter(value.name, tuple(own), tuple(sizes), tuple(runs))
         return Operand(name)
 
-    def _own_finish(self, node: OnnxNode, occurrence: Occurrence, view: TensorView) -> WordFinish | None:
-        """What a node does with the words that its multiplications or sums make."""
+    def _own_finish(
+        self, node: OnnxNode, occurrence: Occurrence, view: TensorView, reason: str | None
+    ) -> WordFinish | None:
+        """What a node does with the words that its multiplications or sums make.
+
+        reason  why it has no program, if that is known already
+        """
         parameters: dict[str, FinishParameter] = {}
         word: Expression = Operand(WORD)
         if node.op == "Conv" and node.has(2):
@@ -259,36 +355,53 @@ class _NodeReader:
                 if node.has(position):
                     factor = self._parameter(node.input(position), view, parameters, f"{node.name}.{position}")
                     word = Call(function, (word, factor))
-        reason = _without_program(node, occurrence)
+        reason = reason or _without_program(node, occurrence)
         if occurrence.kind == "maxpool" and occurrence.window and any(occurrence.window[2]):
             read = self.views[node.input(0).name].finish
             if read is not None and not _is_never_negative(read.expression):
-                reason = "its windows reach beyond the image, and words may be negative: a program reads zeros there"
+                self.wanted.add(node.output.name)  # as an operation it would find zeros beyond the image
         if reason:
             self.unknown.append(f"{node.where}: {reason}")
         return WordFinish(word, tuple(parameters.items()))
 
-    def meaning(self, results: Sequence[str], values: Values) -> NetworkMeaning:
+    def meaning(self, results: Sequence[str]) -> NetworkMeaning:
         """What the nodes that were read compute beyond their operations."""
         outputs = []
         for result in results:
             view = self.views.get(result)
             if view is None or not view.is_as_made:
+                self.wanted.add(result)
                 self.unknown.append(f"output {result}: its words do not lie as they are made")
                 continue
-            self._read(view)
-            outputs.append(view.source)
-        given = {occurrence.name for occurrence in self.found if occurrence.kind == OUTSIDE}
-        finishes = {}
+            self._read(view, "")
+            outputs.append(view)
+        finishes, plain = dict[str, WordFinish](), WordFinish(Operand(WORD))
+        given = {occurrence.name for occurrence in self.found if occurrence.kind == OUTSIDE and not occurrence.sources}
         for source, found in self.finished.items():
-            finish = next(iter(found))
-            if len(found) > 1:
-                self.unknown.append(f"{source}: it is read both before and after functions of its words")
-            elif finish.expression != Operand(WORD):
-                finishes[source] = finish
-                if source in given:
-                    self.unknown.append(f"{source}: functions of its words are read before any operation")
-        return NetworkMeaning(finishes, self.stored, tuple(outputs), tuple(dict.fromkeys(self.unknown)), values)
+            several = len(found) > 1 or source in given
+            for finish, changed in found.items():
+                if finish.expression != plain.expression:
+                    key = f"{source}:{changed}" if several else source
+                    finishes[key] = finish
+                    if several:
+                        self.forms[source, finish] = key
+                        self.made_apart[key] = partial(copied, source, self.extents[source])
+        forms: dict[tuple[str, str], str] = {}
+        for reader, view in self.uses:
+            assert view.finish is not None
+            form = self.forms.get((view.source, view.finish), view.source)
+            if forms.setdefault((reader, view.source), form) != form and reader and reader not in self.made_apart:
+                self.unknown.append(f"{reader}: it reads {view.source} both before and after functions of its words")
+        return NetworkMeaning(
+            finishes,
+            self.stored,
+            tuple(self.forms.get((v.source, v.finish or plain), v.source) for v in outputs),
+            tuple(dict.fromkeys(self.unknown)),
+            self.stored_model.values,
+            self.made_apart,
+            {source: tuple(key for (of, _), key in self.forms.items() if of == source) for source, _ in self.forms},
+            {use: form for use, form in forms.items() if form != use[1]},
+        )
 
     # ---- between layers ----------------------------------------------------------------------------------------
 
@@ -297,6 +410,10 @@ class _NodeReader:
         kind = _kind(node)
         as_made = len(views) == len(values) and all(view.is_as_made for view in views)
         same = bool(values) and all(value.shape == values[0].shape for value in values)
+        if kind in ("softmax", "maxpool", "avgpool", "layernorm", "rmsnorm"):
+            self.wanted |= {v.name for v in values if (view := self.view(v)) is not None and not view.is_as_made}
+        if any(value.name in self.apart for value in node.outputs):
+            return self._outside(node)
         if kind is None or not as_made or not same or len(views) != (2 if kind in ("add", "mul") else 1):
             return self._outside(node)
         if len({view.source for view in views}) < len(views):
@@ -336,7 +453,9 @@ def _channels(node: OnnxNode, value: OnnxValue) -> tuple[int, ...]:
 
 def _without_program(node: OnnxNode, occurrence: Occurrence) -> str | None:
     """Why no program can do what a node does besides its operation."""
-    if occurrence.kind == OUTSIDE or (occurrence.multiplies and occurrence.problem is None):
+    if occurrence.kind == OUTSIDE:
+        return None
+    if occurrence.multiplies and occurrence.problem is None:
         return "there is no program for this operator" if occurrence.sources else None
     if occurrence.multiplies and node.op not in ("Conv", "Gemm", "MatMul"):
         return "there is no program for its integers"
@@ -406,6 +525,16 @@ def _window(node: OnnxNode) -> tuple[tuple[int, int], tuple[int, int], tuple[int
 
 
 # ---- how words lie ---------------------------------------------------------------------------------------------------
+
+
+def _axis_places(axis: Sequence[Run]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Where the positions of an axis lie."""
+    import numpy as np
+
+    found = np.zeros(1, np.int64)
+    for count, stride in axis:
+        found = (found[:, None] + np.arange(count) * stride).ravel()
+    return found
 
 
 def _order(ranks: Sequence[Rank]) -> tuple[str, ...]:

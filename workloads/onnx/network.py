@@ -23,7 +23,7 @@ from .products import gemm_node, matmul, matmul_integer, qlinear_matmul
 from .recurrent import recurrent
 from .transposed import conv_transpose
 from .unknown import unknown_shape
-from .values import stored_values
+from .values import StoredModel
 from .wiring import check_wiring
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
         single,
         OPERATORS,
         results=[result.name for result in model.graph.output],
-        values=lambda: stored_values(path, dims or {}),
+        stored=StoredModel(path, dims or {}),
     )
     return OnnxNetwork(
         path.stem,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,32 @@ def stored_values(path: Path, dims: Mapping[str, int]) -> dict[str, np.ndarray[A
         if all(not name or name in found for name in node.input):
             _compute(model, node, found)
     return found
+
+
+class StoredModel:
+    """The parameters of a file, read when they are asked for."""
+
+    def __init__(self, path: Path, dims: Mapping[str, int]) -> None:
+        self.path, self.dims = path, dims
+
+    @cached_property
+    def _values(self) -> dict[str, np.ndarray[Any, Any]]:
+        return stored_values(self.path, self.dims)
+
+    @cached_property
+    def _model(self) -> onnx.ModelProto:
+        return read_model(self.path, self.dims)
+
+    def values(self) -> dict[str, np.ndarray[Any, Any]]:
+        """All parameters, by name. Raises ProblemError as `stored_values` does."""
+        return self._values
+
+    def results(self, output: str, given: Mapping[str, np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+        """What the node that makes this tensor makes of these ones, and of parameters otherwise."""
+        node = next(node for node in self._model.graph.node if output in node.output)
+        found = {name: given[name] if name in given else self.values()[name] for name in node.input if name}
+        _compute(self._model, node, found)
+        return [found[name] for name in node.output if name]
 
 
 def _compute(model: onnx.ModelProto, node: onnx.NodeProto, found: dict[str, np.ndarray[Any, Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
@@ -67,6 +68,23 @@ def _function(name: str) -> Callable[[OnnxNode, Operands], Expression]:
     return lambda _, given: Call(name, tuple(given))
 
 
+def _elu(node: OnnxNode, given: Operands) -> Expression:
+    (x,) = given
+    below = Call("sub", (Call("exp", (Call("min", (x, Number(0.0))),)), Number(1.0)))
+    return _plus(Call("relu", (x,)), _times(Number(node.number("alpha", 1.0)), below))
+
+
+def _cast(node: OnnxNode, given: Operands) -> Expression:
+    if node.attributes.get("to") not in (1, 11):  # single, double
+        raise ProblemError("programs compute in doubles: there is none for a cast to this type", where=node.where)
+    return given[0]
+
+
+def _folded(name: str) -> Callable[[OnnxNode, Operands], Expression]:
+    """A function of two, of as many as there are."""
+    return lambda _, given: functools.reduce(lambda left, right: Call(name, (left, right)), given)
+
+
 def _itself(_: OnnxNode, given: Operands) -> Expression:
     return given[0]
 
@@ -75,11 +93,15 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Abs": _function("abs"),
     "Add": _function("add"),
     "BatchNormalization": _batch_norm,
+    "Cast": _cast,
+    "Ceil": _function("ceil"),
     "Clip": _clip,
     "Div": _function("div"),
     "Dropout": _itself,
+    "Elu": _elu,
     "Erf": _function("erf"),
     "Exp": _function("exp"),
+    "Floor": _function("floor"),
     "Gelu": _gelu,
     "HardSwish": lambda _, given: _times(
         given[0], _between(_plus(_times(given[0], Number(1 / 6)), Number(0.5)), 0.0, 1.0)
@@ -95,15 +117,20 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Identity": _itself,
     "LeakyRelu": _leaky,
     "Log": _function("log"),
+    "Max": _folded("max"),
+    "Min": _folded("min"),
     "Mul": _function("mul"),
     "Neg": _function("neg"),
     "PRelu": lambda _, given: _sloped(*given),
+    "Pow": _function("pow"),
     "Reciprocal": lambda _, given: Call("div", (Number(1.0), given[0])),
     "Relu": _function("relu"),
     "Sigmoid": _function("sigmoid"),
     "Softplus": lambda _, given: Call("log", (_plus(Number(1.0), Call("exp", (given[0],))),)),
+    "Softsign": lambda _, given: Call("div", (given[0], _plus(Number(1.0), Call("abs", (given[0],))))),
     "Sqrt": _function("sqrt"),
     "Sub": _function("sub"),
+    "Sum": _folded("add"),
     "Tanh": _function("tanh"),
 }
 """The operators that are done word by word, with programs for them."""

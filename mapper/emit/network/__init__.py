@@ -8,6 +8,7 @@ weights.py    parameters, as a file
 exact.py      with which of them results are exact
 c_network.py  one C file
 c_group.py    one group in it
+c_apart.py    what is done between groups
 c_finish.py   what is done with words there
 c_runtime.py  its check
 """

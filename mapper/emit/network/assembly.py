@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from ....ir import Cascade, MappingError
+from ....ir import Cascade, MappingError, ProblemError
 from ....workloads.graph import (
+    Apart,
+    ApartRead,
     CascadeParameter,
     CascadeTensor,
     NetworkGraph,
@@ -25,13 +28,16 @@ from .addresses import group_addresses, plan_elements
 from .finishes import placed_finish
 from .program import (
     LINE,
+    ApartCall,
     Finished,
     GroupCall,
     GroupProgram,
     NetworkProgram,
     Reading,
+    Step,
     StoredWords,
     Weight,
+    made_by,
     padded_buffer,
     scratch_buffer,
     scratch_height,
@@ -60,15 +66,11 @@ class _Assembly:
 
     def program(self) -> NetworkProgram:
         self._check_known()
-        calls = [
-            self._call(number, segment)
-            for number, segment in enumerate(self.answer.segments)
-            if segment.answer is not None
-        ]
-        made = {call.keys[operation.output.name] for call in calls for operation in call.cascade}
-        read = {reading.key for call in calls for reading in _readings(call)}
-        inputs = tuple(dict.fromkeys(r.key for call in calls for r in _readings(call) if r.key not in made))
-        outputs = tuple(key for call in calls for key in call.outputs if key not in read)
+        calls = list(self._steps())
+        made = {key for call in calls for key in made_by(call)}
+        read = dict.fromkeys(key for call in calls for key in _read_by(call))
+        inputs = tuple(key for key in read if key not in made)
+        outputs = tuple(key for call in calls for key in _handed_by(call) if key not in read)
         if self.meaning is not None:
             outputs = self.meaning.outputs
             self._check_outputs(outputs, calls)
@@ -84,8 +86,8 @@ class _Assembly:
             self.meaning.values if self.meaning is not None else None,
         )
 
-    def _check_outputs(self, outputs: Sequence[str], calls: Sequence[GroupCall]) -> None:
-        handed = {key for call in calls for key in call.outputs}
+    def _check_outputs(self, outputs: Sequence[str], calls: Sequence[Step]) -> None:
+        handed = {key for call in calls for key in _handed_by(call)}
         for key in outputs:
             if key not in handed:
                 message = f"{key} is an output of the model, and is made inside a group"
@@ -97,7 +99,8 @@ class _Assembly:
             hint = "what a program can have stands in docs/networks.md; export the model without the rest"
             raise MappingError(message, where=self.graph.network, hint=hint)
         outside = [name for segment in self.answer.segments if segment.answer is None for name in segment.names]
-        unknown = [self.graph.shown(one) for one in self._occurrences(outside) if one.sources]
+        known = self.meaning.apart if self.meaning is not None else {}
+        unknown = [self.graph.shown(o) for o in self._occurrences(outside) if o.sources and o.name not in known]
         if unknown:
             message = f"how {', '.join(unknown)} come{'s' * (len(unknown) == 1)} from what is read there is not stated"
             hint = "a program needs layers, and additions, products, norms, softmax and pooling between them"
@@ -106,13 +109,56 @@ class _Assembly:
     def _occurrences(self, names: Sequence[str]) -> list[Occurrence]:
         return [self.graph.by_name[name] for name in names]
 
+    def _steps(self) -> Iterator[Step]:
+        """Groups, and what is done between them; nothing for what comes from outside but its forms."""
+        known = self.meaning.apart if self.meaning is not None else {}
+        for number, segment in enumerate(self.answer.segments):
+            made = list(segment.names)
+            if segment.answer is not None:
+                call = self._call(number, segment)
+                made = made_by(call)
+                yield call
+            elif made[0] in known:
+                yield self._apart_call(number, made[0], segment, known[made[0]])
+            for source in made:
+                for form in self.meaning.copies.get(source, ()) if self.meaning is not None else ():
+                    yield self._apart_call(number, form, segment, known[form])
+
+    def _apart_call(self, number: int, name: str, segment: Segment, apart: Apart) -> ApartCall:
+        try:
+            operation = apart()
+        except ProblemError as error:
+            raise MappingError(error.message, where=f"{self.graph.network}: {name}", hint=error.hint) from None
+        inputs: list[str | Weight] = []
+        for read in operation.reads:
+            if read.source is not None:
+                shape = self.graph.shape(read.source)
+                if shape is not None:
+                    self._see(read.source, shape)
+                inputs.append(read.source)
+            else:
+                inputs.append(self._apart_weight(name, read))
+        self._see(name, operation.shape)
+        return ApartCall(number + 1, name, operation, tuple(inputs), self._finished(name, segment, operation.shape))
+
+    def _apart_weight(self, name: str, read: ApartRead) -> Weight:
+        """All words of a parameter that are read, as they are stored."""
+        assert read.value is not None
+        words = 1 + sum(int(each.max(initial=0)) for each in read.offsets)
+        stored = StoredWords(read.value, np.arange(words))
+        return self._new_weight(f"{name}: {read.value}", (words,), 1, stored)
+
     def _call(self, number: int, segment: Segment) -> GroupCall:
         assert segment.answer is not None
         cascade = segment.answer.mapping.cascade
         members = self._occurrences(segment.names)
         tensors = cascade_tensors(self.graph, members, cascade)
         parameters = cascade_parameters(self.graph, members, cascade)
-        keys: dict[str, str] = {name: tensor.key for name, tensor in tensors.items()}
+        forms = self._forms(members)
+        keys = {
+            name: tensor.key if name in cascade.producers else forms.get(tensor.key, tensor.key)
+            for name, tensor in tensors.items()
+        }
         inputs: list[Reading | Weight] = []
         for name in cascade.tensors:
             extents = cascade.extents(name)
@@ -121,7 +167,7 @@ class _Assembly:
             elif name in tensors:
                 tensor = tensors[name]
                 self._see(tensor.key, tensor.made)
-                inputs.append(_reading(tensor, cascade, name))
+                inputs.append(replace(_reading(tensor, cascade, name), key=keys[name]))
             else:
                 weight = self._weight(cascade, name, segment, parameters[name])
                 keys[name] = weight.name
@@ -133,6 +179,13 @@ class _Assembly:
         return GroupCall(
             number + 1, program, cascade, keys, tuple(inputs), tuple(keys[name] for name in outputs), known
         )
+
+    def _forms(self, members: Sequence[Occurrence]) -> dict[str, str]:
+        """By what a group reads, the form in which it does, where that is another one."""
+        if self.meaning is None:
+            return {}
+        uses = [(member.name, source.name) for member in members for source in member.sources]
+        return {use[1]: self.meaning.forms[use] for use in uses if use in self.meaning.forms}
 
     def _see(self, key: str, shape: Sequence[int]) -> None:
         """Note the words of a tensor, which are the same wherever it is met."""
@@ -192,19 +245,20 @@ class _Assembly:
             self.programs[kind] = GroupProgram(number + 1, segment, finishes, tree, body, addresses)
         return self.programs[kind]
 
-    def _plan(self, calls: Sequence[GroupCall], given: set[str]) -> MemoryPlan:
+    def _plan(self, calls: Sequence[Step], given: set[str]) -> MemoryPlan:
         """Addresses of all that lies in the outermost memory but the caller's arrays; a moment is a group."""
         begin: dict[str, int] = {}
         end: dict[str, int] = {}
         buffers = []
         for moment, call in enumerate(calls):
+            end |= dict.fromkeys(_read_by(call), moment + 1)
+            begin |= dict.fromkeys(_handed_by(call), moment)
+            if isinstance(call, ApartCall):
+                continue
             for reading in _readings(call):
-                end[reading.key] = moment + 1
                 if not reading.is_as_made:
                     name, size = padded_buffer(call.number, reading.key), math.prod(reading.shape)
                     buffers.append(LiveBuffer(name, moment, moment + 1, size, LINE))
-            for key in call.outputs:
-                begin[key] = moment
             size = scratch_height(call.program, self.arch)
             if size:
                 buffers.append(LiveBuffer(scratch_buffer(call.number), moment, moment + 1, size, LINE))
@@ -223,3 +277,11 @@ def _reading(tensor: CascadeTensor, cascade: Cascade, name: str) -> Reading:
 
 def _readings(call: GroupCall) -> Iterator[Reading]:
     return (one for one in call.inputs if isinstance(one, Reading))
+
+
+def _handed_by(step: Step) -> Sequence[str]:
+    return [step.key] if isinstance(step, ApartCall) else step.outputs
+
+
+def _read_by(step: Step) -> list[str]:
+    return step.sources if isinstance(step, ApartCall) else [reading.key for reading in _readings(step)]

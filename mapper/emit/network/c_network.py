@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ....ir import Operation
+from ....workloads.graph import ApartOperation
 from ..c_direct import direct_lines
 from ..c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
 from ..c_text import c_comment, c_names, c_string
 from ..c_tree_runtime import FUNCTIONS
+from ..loop_program import TensorFinish
 from .addresses import ArenaKey
+from .c_apart import apart_function
 from .c_finish import finish_function
 from .c_group import CGroup
 from .c_runtime import NETWORK_MAIN
 from .exact import exact_magnitude
 from .program import (
     LINE,
+    ApartCall,
     GroupCall,
     NetworkProgram,
     Reading,
     Weight,
+    made_by,
     padded_buffer,
     scratch_buffer,
     scratch_height,
@@ -46,6 +51,7 @@ def emit_c_network(program: NetworkProgram) -> str:
         _arena_lines(program, members),
         *(CGroup(group, members, program.arch.memories[0].name).function_lines() for group in program.programs),
         _copy_lines(program),
+        _apart_lines(program),
         _run_lines(program),
         [CHECK, BUFFERS],
         c_comment("The same operations, one after the other: what the outputs of run() are compared with."),
@@ -133,6 +139,43 @@ def _term(name: str, shift: int, stride: int) -> str:
     return place if stride == 1 else f"{place} * {stride}"
 
 
+def _apart_bodies(program: NetworkProgram) -> dict[str, ApartOperation | Finishing]:
+    """What is done between groups, each different function once, by its text without a name."""
+    found: dict[str, ApartOperation | Finishing] = {}
+    for call in program.steps:
+        if isinstance(call, ApartCall):
+            for one in _apart_parts(call):
+                found.setdefault("\n".join(_apart_text("FUNCTION", one)), one)
+    return found
+
+
+Finishing = tuple[TensorFinish, tuple[int, ...]]
+"""What is done with all words of a tensor, and its extents."""
+
+
+def _apart_parts(call: ApartCall) -> list[ApartOperation | Finishing]:
+    return [call.operation, *([(call.finished.finish, call.operation.shape)] if call.finished else [])]
+
+
+def _apart_text(function: str, part: ApartOperation | Finishing) -> Iterator[str]:
+    return apart_function(function, part) if isinstance(part, ApartOperation) else finish_function(function, *part)
+
+
+def _apart_lines(program: NetworkProgram) -> Iterator[str]:
+    for number, part in enumerate(_apart_bodies(program).values()):
+        yield from _apart_text(f"between{number}", part)
+
+
+def _apart_calls(program: NetworkProgram, call: ApartCall, place: Callable[[str], str]) -> Iterator[str]:
+    """What is called for it, in the program as in its check: both do the same."""
+    bodies = list(_apart_bodies(program))
+    given = [f"weights + {one.offset}" if isinstance(one, Weight) else place(one) for one in call.inputs]
+    finishing = [f"weights + {one.offset}" for one in call.finished.parameters] if call.finished else []
+    for part, before, after in zip(_apart_parts(call), (given, []), ([], finishing), strict=False):
+        function = bodies.index("\n".join(_apart_text("FUNCTION", part)))
+        yield f"    between{function}({', '.join([*before, place(call.key), *after])});"
+
+
 def _run_lines(program: NetworkProgram) -> Iterator[str]:
     memory, copies = _outermost(program), _copied(program)
     yield ("void run(const element *const inputs[], const element *weights, element *const outputs[], arenas *arena)")
@@ -146,7 +189,11 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
             return f"outputs[{program.outputs.index(key)}]"
         return f"arena->{memory} + {program.offset(key)}"
 
-    for call in program.calls:
+    for call in program.steps:
+        if isinstance(call, ApartCall):
+            yield from c_comment(call.key, "    ")
+            yield from _apart_calls(program, call, place)
+            continue
         yield from c_comment(f"group {call.number}: {' + '.join(op.name for op in call.cascade)}", "    ")
         given = []
         for one in call.inputs:
@@ -181,7 +228,10 @@ def _direct_lines(program: NetworkProgram) -> Iterator[str]:
             return f"weights + {offsets[key]}"
         return f"inputs[{program.inputs.index(key)}]" if key in program.inputs else f"made[{made.index(key)}]"
 
-    for call in program.calls:
+    for call in program.steps:
+        if isinstance(call, ApartCall):
+            calls += _apart_calls(program, call, place)
+            continue
         for operation in call.cascade:
             lines = list(_direct_of(call, operation, "FUNCTION"))
             body = "\n".join(lines)
@@ -212,7 +262,7 @@ def _direct_of(call: GroupCall, operation: Operation, function: str) -> Iterator
 
 
 def _made(program: NetworkProgram) -> list[str]:
-    return [call.keys[operation.output.name] for call in program.calls for operation in call.cascade]
+    return [key for step in program.steps for key in made_by(step)]
 
 
 def _constant_lines(program: NetworkProgram) -> Iterator[str]:

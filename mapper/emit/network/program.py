@@ -11,7 +11,7 @@ import numpy as np
 
 from ....arch import Architecture
 from ....ir import Cascade, Operation
-from ....workloads.graph import Values
+from ....workloads.graph import ApartOperation, Values
 from ...memory_plan import MemoryPlan
 from ...segmentation import Segment
 from ..c_direct import Lying, lying
@@ -153,6 +153,33 @@ class GroupCall:
 
 
 @dataclass(frozen=True)
+class ApartCall:
+    """What is done between groups, in the outermost memory.
+
+    number     from 1, among the groups
+    key        of what it makes
+    operation  what it does
+    inputs     who makes what it reads, or the parameter, in the operation's order
+    finished   what is done with its words
+    """
+
+    number: int
+    key: str
+    operation: ApartOperation
+    inputs: tuple[str | Weight, ...]
+    finished: Finished | None
+
+    @property
+    def sources(self) -> list[str]:
+        """Who makes what it reads."""
+        return [one for one in self.inputs if isinstance(one, str)]
+
+
+Step = GroupCall | ApartCall
+"""What a program does at one moment."""
+
+
+@dataclass(frozen=True)
 class NetworkProgram:
     """The whole.
 
@@ -162,7 +189,7 @@ class NetworkProgram:
     outputs  for the caller: what nothing in the network reads
     words    of every tensor, by who makes it; of those inside groups too
     weights  of all operations
-    calls    groups in the order in which they run
+    steps    groups, and what is done between them, in the order in which they run
     plan     of what lies between groups, and in the outermost memory inside them, by `tensor_buffer` and such
     values   reads the parameters that a model states; None: they are seeded
     """
@@ -173,9 +200,14 @@ class NetworkProgram:
     outputs: tuple[str, ...]
     words: Mapping[str, int]
     weights: tuple[Weight, ...]
-    calls: tuple[GroupCall, ...]
+    steps: tuple[Step, ...]
     plan: MemoryPlan
     values: Values | None = None
+
+    @property
+    def calls(self) -> list[GroupCall]:
+        """The groups."""
+        return [step for step in self.steps if isinstance(step, GroupCall)]
 
     @property
     def programs(self) -> list[GroupProgram]:
@@ -211,3 +243,10 @@ def scratch_height(program: GroupProgram, arch: Architecture) -> int:
     """Elements that a group keeps in the outermost memory for itself."""
     addresses = program.addresses.get((arch.memories[0].name, ()))
     return addresses.height if addresses else 0
+
+
+def made_by(step: Step) -> list[str]:
+    """All tensors that a step makes, those inside a group too."""
+    if isinstance(step, ApartCall):
+        return [step.key]
+    return [step.keys[operation.output.name] for operation in step.cascade]

@@ -1,0 +1,259 @@
+"""ONNX nodes that are done between groups: moves of data, arithmetic of tensors that are broadcast, reductions.
+
+Where the words of a result come from is what the node makes of numbered words: `onnx.reference` says it for every
+operator that moves data, so that none of them is written here a second time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...ir import Expression, Operand, ProblemError
+from ..graph.meaning import Apart, ApartOperation, ApartRead
+from .convolutions import auto_pad_of, pads_of
+from .nodes import OnnxNode, OnnxValue
+from .values import StoredModel
+from .words import WORDS, word_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Index = np.ndarray[Any, np.dtype[np.int64]]
+
+MOST_TABLE = 100_000
+"""Words of a move that follows no order along axes, each of which stands in the program."""
+
+_RENAMED = frozenset(("Flatten", "Reshape", "Squeeze", "Unsqueeze"))
+_MOVING = frozenset(
+    (
+        *("Concat", "DepthToSpace", "Expand", "Gather", "GatherElements", "GatherND", "Identity", "Pad", "Resize"),
+        *("Slice", "SpaceToDepth", "Split", "Tile", "Transpose", "Upsample", *_RENAMED),
+    )
+)
+_REDUCING = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceSum": "sum"}
+_POOLING = {"AveragePool": "mean", "MaxPool": "max", "GlobalAveragePool": "mean", "GlobalMaxPool": "max"}
+
+
+@dataclass(frozen=True)
+class Lies:
+    """How a tensor lies that a node reads: in what somebody makes, or among what is stored.
+
+    offsets  for each axis, where its positions lie
+    """
+
+    source: str | None
+    value: OnnxValue
+    offsets: tuple[Index, ...]
+
+    @property
+    def index(self) -> Index:
+        """For every word of the tensor, where it lies."""
+        import numpy as np
+
+        found = np.zeros((1,) * len(self.offsets), np.int64)
+        for axis, offsets in enumerate(self.offsets):
+            found = found + offsets.reshape([-1 if i == axis else 1 for i in range(len(self.offsets))])
+        return found
+
+
+def stored_lies(value: OnnxValue, shape: Sequence[int] | None = None) -> Lies:
+    """A parameter, in a shape of its own."""
+    import numpy as np
+
+    known = value.shape if shape is None else shape
+    if known is None:
+        raise ProblemError(f"the shape of parameter {value.name} is not known")
+    strides = [math.prod(known[i + 1 :]) for i in range(len(known))]
+    return Lies(None, value, tuple(np.arange(n) * s for n, s in zip(known, strides, strict=True)))
+
+
+def apart_of(node: OnnxNode, lies: Sequence[Lies | None], number: int, stored: StoredModel) -> Apart:
+    """What a node does, worked out when it is called; for the output of that number.
+
+    lies  for each input how it lies; None: it is not there, or is no tensor
+
+    Raises ProblemError where there is no program for it.
+    """
+    if node.domain or len(node.outputs) <= number or node.outputs[number].shape is None:
+        raise ProblemError("there is no program for this operator", where=node.where)
+    if node.op in _MOVING:
+        _check_moving(node, lies)
+        return lambda: _moved(node, lies, number, stored)
+    if node.op in WORDS:
+        word_of(node, [Operand("X") for value in node.inputs if value is not None])  # attributes
+        return lambda: _by_words(node, lies)
+    if number == 0 and node.op in _REDUCING and lies[0] is not None:
+        return lambda: _reduced(node, lies, stored)
+    if node.op in _POOLING and lies[0] is not None and len(node.outputs) == 1:
+        found = _pooled(node, lies[0])
+        return lambda: found
+    raise ProblemError("there is no program for this operator", where=node.where)
+
+
+# ---- moves -----------------------------------------------------------------------------------------------------------
+
+
+def _check_moving(node: OnnxNode, lies: Sequence[Lies | None]) -> None:
+    moved = lies if node.op == "Concat" else lies[:1]
+    rest = lies[len(moved) :]
+    if any(one is None for one in moved):
+        raise ProblemError("what it reads is not known", where=node.where)
+    if node.op in _RENAMED:
+        return
+    for value, how in zip(node.inputs[len(moved) :], rest, strict=True):
+        if value is not None and not value.constant and (how is None or how.source is not None):
+            raise ProblemError(f"which words it takes depends on {value.name}, which is no parameter", where=node.where)
+    if node.op in ("Resize", "Upsample") and node.attributes.get("mode", "nearest") not in ("nearest", b"nearest"):
+        raise ProblemError("there is no program for this mode, only for 'nearest'", where=node.where)
+
+
+def _moved(node: OnnxNode, lies: Sequence[Lies | None], number: int, stored: StoredModel) -> ApartOperation:
+    import numpy as np
+
+    shape = node.outputs[number].shape
+    assert shape is not None
+    tensors = [one for one in (lies if node.op == "Concat" else lies[:1]) if one is not None]
+    ends = list(itertools.accumulate((math.prod(one.value.shape or ()) for one in tensors), initial=1))
+    # Words are numbered from 1, tensor after tensor: 0 is what is nowhere.
+    numbered = [
+        np.arange(*ends[i : i + 2], dtype=np.int64).reshape(one.value.shape or ()) for i, one in enumerate(tensors)
+    ]
+    fill = 0.0
+    if node.op == "Concat":
+        result = np.concatenate(numbered, node.attributes["axis"])
+    elif node.op in _RENAMED:
+        result = numbered[0].reshape(shape)
+    else:
+        given = {node.input(0).name: numbered[0]}
+        if node.op == "Pad":
+            fill = _fill(node, stored)
+            given |= {node.input(2).name: np.array(0, np.int64)} if node.has(2) else {}
+        result = np.asarray(stored.results(node.outputs[0].name, given)[number]).astype(np.int64).reshape(shape)
+    reads = []
+    for position, one in enumerate(tensors):
+        low, high = ends[position : position + 2]
+        here = (result >= low) & (result < high)
+        if here.any():
+            index = np.where(here, one.index.ravel()[np.where(here, result - low, 0)], -1)
+            reads.append(_read(f"A{position}", one, index, node))
+    return ApartOperation("move", shape, tuple(reads), fill=fill)
+
+
+def _fill(node: OnnxNode, stored: StoredModel) -> float:
+    """What a Pad puts around."""
+    return float(stored.values()[node.input(2).name].ravel()[0]) if node.has(2) else node.number("value", 0.0)
+
+
+def _read(name: str, lies: Lies, index: Index, node: OnnxNode) -> ApartRead:
+    """A tensor that is read at an index for each word of the output; -1: not for this word."""
+    import numpy as np
+
+    value = None if lies.source is not None else lies.value.name
+    positions = [
+        np.flatnonzero((index >= 0).any(axis=tuple(i for i in range(index.ndim) if i != axis)))
+        for axis in range(index.ndim)
+    ]
+    box = index[np.ix_(*positions)]
+    base = int(box.flat[0]) if box.size else 0
+    offsets = []
+    total = np.full((1,) * index.ndim, base)
+    for axis in range(index.ndim):
+        along = box[tuple(slice(None) if i == axis else 0 for i in range(index.ndim))] - base
+        total = total + along.reshape([-1 if i == axis else 1 for i in range(index.ndim)])
+        offsets.append(along)
+    if np.array_equal(total, box) and all((each >= 0).all() for each in offsets):
+        if offsets:
+            offsets[0] = offsets[0] + base
+        else:  # one word
+            return ApartRead(name, lies.source, value, (1,), (np.zeros(1, np.int64),), (np.full((1, 1), base),))
+        pairs = tuple(each.reshape(-1, 1) for each in offsets)
+        return ApartRead(name, lies.source, value, index.shape, tuple(positions), pairs)
+    flat = index.ravel()
+    kept = np.flatnonzero(flat >= 0)
+    if kept.size > MOST_TABLE:
+        raise ProblemError("it moves words in an order for which there is no program", where=node.where)
+    return ApartRead(name, lies.source, value, (flat.size,), (kept,), (flat[kept].reshape(-1, 1),))
+
+
+def copied(source: str, shape: Sequence[int]) -> ApartOperation:
+    """The same words once more."""
+    import numpy as np
+
+    words = np.arange(math.prod(shape))
+    read = ApartRead("A0", source, None, (words.size,), (words,), (words.reshape(-1, 1),))
+    return ApartOperation("move", tuple(shape), (read,))
+
+
+# ---- words -----------------------------------------------------------------------------------------------------------
+
+
+def _by_words(node: OnnxNode, lies: Sequence[Lies | None]) -> ApartOperation:
+    import numpy as np
+
+    shape = node.output.shape or ()
+    reads, given = [], list[Expression]()
+    for position, one in enumerate(lies):
+        if one is not None:
+            index = np.broadcast_to(one.index, shape)
+            reads.append(_read(f"A{position}", one, index, node))
+            given.append(Operand(f"A{position}"))
+    return ApartOperation("words", tuple(shape), tuple(reads), word_of(node, given))
+
+
+# ---- reductions ------------------------------------------------------------------------------------------------------
+
+
+def _reduced(node: OnnxNode, lies: Sequence[Lies | None], stored: StoredModel) -> ApartOperation:
+    first = lies[0]
+    assert first is not None
+    axes = list(node.attributes.get("axes") or ())
+    if node.has(1):
+        axes = [int(axis) for axis in stored.values()[node.input(1).name].ravel()]
+    if not axes and not node.integer("noop_with_empty_axes", 0):
+        axes = list(range(len(first.offsets)))
+    taken = {axis % len(first.offsets) for axis in axes}
+    offsets = [each.reshape(1, -1) if i in taken else each.reshape(-1, 1) for i, each in enumerate(first.offsets)]
+    return _over(_REDUCING[node.op], first, offsets)
+
+
+def _pooled(node: OnnxNode, lies: Lies) -> ApartOperation:
+    shape, images = node.output.shape or (), len(lies.offsets) - 2
+    offsets = [each.reshape(-1, 1) for each in lies.offsets[:2]]
+    if node.op.startswith("Global"):
+        return _over(_POOLING[node.op], lies, [*offsets, *(each.reshape(1, -1) for each in lies.offsets[2:])])
+    window = node.integers("kernel_shape", images, 1, 1)
+    steps, apart = node.integers("strides", images, 1, 1), node.integers("dilations", images, 1, 1)
+    if auto_pad_of(node) not in ("NOTSET", "VALID"):
+        raise ProblemError("there is no program for its auto_pad: export it with pads", where=node.where)
+    counted = bool(node.integer("count_include_pad", 0)) and node.op == "AveragePool"
+    if counted and node.integer("ceil_mode", 0):
+        raise ProblemError("there is no program for ceil_mode with count_include_pad", where=node.where)
+    for along, outputs, size, step, dilation, (before, _) in zip(
+        lies.offsets[2:], shape[2:], window, steps, apart, pads_of(node, images), strict=True
+    ):
+        offsets.append(_windows(along, outputs, size, step, dilation, before))
+    how = "sum" if counted else _POOLING[node.op]
+    return _over(how, lies, offsets, 1 / math.prod(window) if counted else 1.0)
+
+
+def _windows(along: Index, outputs: int, size: int, step: int, dilation: int, before: int) -> Index:
+    """Where the positions of every window lie; -1 beyond the image."""
+    import numpy as np
+
+    at = np.arange(outputs)[:, None] * step - before + np.arange(size)[None, :] * dilation
+    inside = (at >= 0) & (at < along.size)
+    return np.where(inside, along[np.where(inside, at, 0)], -1)
+
+
+def _over(how: Any, lies: Lies, offsets: Sequence[Index], scale: float = 1.0) -> ApartOperation:
+    import numpy as np
+
+    value = None if lies.source is not None else lies.value.name
+    shape = tuple(len(each) for each in offsets)
+    positions = tuple(np.arange(n) for n in shape)
+    read = ApartRead("A0", lies.source, value, shape, positions, tuple(offsets))
+    return ApartOperation(how, shape, (read,), Operand("A0"), scale=scale)
