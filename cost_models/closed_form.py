@@ -155,8 +155,8 @@ def _first_tile(nest: Nest, boundary: Boundary, inner: str) -> FirstTile:
         inner=inner,
         outer_words=words_in(nest, tensor, FIRST, Group(position, joined, first_outer))[0],
         inner_words=words_in(nest, tensor, FIRST, Group(position, NOTHING, first_inner))[0],
-        outer_finishes=tensor.is_output and _may_finish(nest, boundary.outer_position),
-        inner_finishes=tensor.is_output and _may_finish(nest, position),
+        outer_finishes=tensor.is_output and may_finish(nest, boundary.outer_position),
+        inner_finishes=tensor.is_output and may_finish(nest, position),
     )
 
 
@@ -245,9 +245,9 @@ def _count_partial_sums(
         inner.fills += returning
         inner.reads += drained
         inner.drains += drained
-        if _may_finish(nest, position):
+        if may_finish(nest, position):
             inner.finished_reads += sums_drained(nest.arch, first_visits)
-        if _may_finish(nest, boundary.outer_position):
+        if may_finish(nest, boundary.outer_position):
             outer.finished_writes += first_arrivals
     outer.writes += arrivals
     outer.reads += sums_inwards(nest.arch, arrivals, first_arrivals)
@@ -262,7 +262,7 @@ def arriving_sums(nest: Nest, boundary: Boundary, outer: Place = ALL) -> tuple[i
     return moved_words(nest, tensor, "none", arriving), first
 
 
-def _may_finish(nest: Nest, position: int) -> bool:
+def may_finish(nest: Nest, position: int) -> bool:
     """Whether words of this output node are finished at their last arrival.
 
     Not in the accumulator next to the MAC, and not while several instances each hold a part of the sum.

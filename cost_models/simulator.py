@@ -211,14 +211,17 @@ class Walk:
     def transfer(
         self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]
     ) -> None:
-        """Some words pass a port of a memory's instance together; `kind` as in `AccessBits`."""
+        """Some words pass a port of a memory's instance together; `kind` as in `AccessBits`, or `finished`: those
+        collected for the last time."""
 
-    def arrival(self, boundary: Boundary, outer: Coordinates, words: frozenset[Element]) -> None:
+    def arrival(
+        self, boundary: Boundary, outer: Coordinates, words: frozenset[Element], finished: bool = False
+    ) -> None:
         """Partial sums arrive together at an instance of the outer memory: they are written, and read first unless
         they arrive for the first time."""
         if (boundary.outer_position, outer, words) in self.arrived or not self.arch.first_read_elision:
             self.transfer("supplied", boundary.outer, outer, boundary.tensor, words)
-        self.transfer("collected", boundary.outer, outer, boundary.tensor, words)
+        self.transfer("finished" if finished else "collected", boundary.outer, outer, boundary.tensor, words)
         self.arrived.add((boundary.outer_position, outer, words))
 
     # ---- operands ------------------------------------------------------------------------------------------
@@ -362,7 +365,6 @@ class Walk:
         for (outer, _), sums in arriving.items():
             account = self.account(boundary, outer)
             stored = self.holders[boundary.outer_position].products[outer]
-            self.arrival(boundary, outer, frozenset(sums))
             for element, products in sums.items():
                 if (outer, element) in seen:
                     account.reads += 1
@@ -370,6 +372,8 @@ class Walk:
                 stored[element] = stored.get(element, 0) + products
                 account.writes += 1
                 account.finished_writes += self.finished(stored[element]) and may_finish
+            done = may_finish and all(self.finished(stored[element]) for element in sums)
+            self.arrival(boundary, outer, frozenset(sums), done)
 
     # ---- the MAC -------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ NEEDED = {"compilers": ("tvm", "xdsl")}
         "c",
         "scaling",
         "sparse",
+        "layouts",
         "importing",
         "cascades",
         "memory",

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
+from functools import partial
 
 from ...arch import Architecture, Memory
 from ...ir import Mapping, Node, Problem, Tensor, TilewrightError
@@ -23,6 +24,7 @@ from ..closed_form import (
     Nest,
     candidates,
     kinds_along_rank,
+    may_finish,
     moved_words,
     times_moved,
     words_in,
@@ -125,32 +127,38 @@ def count_lines(
     a line is smaller than a word.
     """
     nest, counts = Nest.of(mapping, arch), LineCounts()
-
-    def box(memory: Memory | None, tensor: Tensor) -> LineBox | None:
-        if memory is None or memory.line_bits is None:
-            return None
-        return line_box(memory, mapping.problem, tensor, layout_in(memory, tensor), width(arch, memory, tensor))
-
     for boundary in boundaries_of(mapping, arch):
-        if only is not None and boundary.tensor.name not in only:
-            continue
-        outer, inner = (box(memory, boundary.tensor) for memory in (boundary.outer, boundary.inner))
-        count_outer, count_inner = (_sums_outside, _sums_inside) if boundary.tensor.is_output else (_reads, _fills)
-        if outer is not None:
-            _add(counts, nest, boundary, boundary.outer, boundary.outer_position, outer, count_outer)
-        if inner is not None and boundary.inner is not None:
-            _add(counts, nest, boundary, boundary.inner, boundary.inner_position, inner, count_inner)
+        if only is None or boundary.tensor.name in only:
+            _count_boundary(counts, nest, boundary, width)
     for position, item in enumerate(mapping.nest.items):
         if isinstance(item, Node) and (only is None or item.tensor in only):
-            tensor = mapping.problem.tensor(item.tensor)
-            memory = arch.level(item.memory)
-            lines = box(memory, tensor) if isinstance(memory, Memory) else None
-            if lines is not None:
-                counts.held[item.memory, item.tensor] = _most_held(nest, tensor, position, lines)
+            tensor, memory = mapping.problem.tensor(item.tensor), arch.level(item.memory)
+            if isinstance(memory, Memory) and memory.line_bits is not None:
+                line = _box(nest, memory, tensor, width(arch, memory, tensor))
+                counts.held[item.memory, item.tensor] = _most_held(nest, tensor, position, line)
     return counts
 
 
 Count = Callable[[Nest, Boundary, LineBox, Place], Lines]
+
+
+def _box(nest: Nest, memory: Memory, tensor: Tensor, word_bits: int) -> LineBox:
+    return line_box(memory, nest.problem, tensor, layout_in(memory, tensor), word_bits)
+
+
+def _count_boundary(counts: LineCounts, nest: Nest, boundary: Boundary, width: Callable[..., int]) -> None:
+    """Add the lines of both ends of a boundary, where its memories have lines."""
+    arch, tensor, outer, inner = nest.arch, boundary.tensor, boundary.outer, boundary.inner
+    count_outer, count_inner = (_sums_outside, _sums_inside) if tensor.is_output else (_reads, _fills)
+    if outer.line_bits is not None:
+        line = _box(nest, outer, tensor, width(arch, outer, tensor))
+        if tensor.is_output and outer is arch.memories[0]:
+            count_outer = partial(_sums_outermost, line)
+            line = _box(nest, outer, tensor, arch.partial_width_bits(tensor))
+        _add(counts, nest, boundary, outer, boundary.outer_position, line, count_outer)
+    if inner is not None and inner.line_bits is not None:
+        line = _box(nest, inner, tensor, width(arch, inner, tensor))
+        _add(counts, nest, boundary, inner, boundary.inner_position, line, count_inner)
 
 
 def _add(
@@ -184,6 +192,16 @@ def _sums_outside(nest: Nest, boundary: Boundary, line: LineBox, only: Place) ->
     arrivals = _visits(nest, boundary, group, line)
     first = _first(nest, boundary.tensor, group, boundary.outer_position, line)
     return Lines(supplied=sums_inwards(nest.arch, arrivals, first), collected=arrivals)
+
+
+def _sums_outermost(finished: LineBox, nest: Nest, boundary: Boundary, line: LineBox, only: Place) -> Lines:
+    """Finished words, which arrive last, lie there in their own width; all others are as wide as partial sums."""
+    lines = _sums_outside(nest, boundary, line, only)
+    if not may_finish(nest, boundary.outer_position):
+        return lines
+    group = Group(boundary.inner_position, boundary.reduced, only)
+    wide, narrow = (_first(nest, boundary.tensor, group, boundary.outer_position, box) for box in (line, finished))
+    return replace(lines, collected=lines.collected - wide + narrow)
 
 
 def _sums_inside(nest: Nest, boundary: Boundary, line: LineBox, only: Place) -> Lines:

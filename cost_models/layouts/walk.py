@@ -28,6 +28,11 @@ class LineWalk(Walk):
             if memory.line_bits is not None
             for tensor in mapping.problem.tensors
         }
+        outermost, output = arch.memories[0], mapping.problem.output
+        self.unfinished: LineBox | None = None
+        if outermost.line_bits is not None:
+            wide = arch.partial_width_bits(output)
+            self.unfinished = line_box(outermost, mapping.problem, output, layout_in(outermost, output), wide)
         self.lines: dict[tuple[str, str, Coordinates], dict[str, int]] = defaultdict(lambda: defaultdict(int))
 
     def transfer(
@@ -36,8 +41,10 @@ class LineWalk(Walk):
         """Some words pass a port of a memory's instance together."""
         box = self.boxes.get((memory.name, tensor.name)) if memory is not None else None
         if memory is not None and box is not None:
+            if tensor.is_output and memory is self.arch.memories[0] and kind != "finished" and self.unfinished:
+                box = self.unfinished
             touched = {tuple(x // b for x, b in zip(word, box, strict=True)) for word in words}
-            self.lines[memory.name, tensor.name, instance][kind] += len(touched)
+            self.lines[memory.name, tensor.name, instance]["collected" if kind == "finished" else kind] += len(touched)
 
     def line_counts(self) -> LineCounts:
         """Lines of the whole walk; what tiles lie in is not counted."""

@@ -4,7 +4,7 @@ tiles are known to leave gaps; the cost model counts the lines of complete mappi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -18,20 +18,14 @@ from .rows import Floats, Ints, Rows
 from .traffic import TrafficModel
 
 
-def packed(problem: Problem, arch: Architecture) -> tuple[Problem, Architecture]:
-    """The problem and the machine without lines, where no mapping costs more: all lines are full, and where the
-    outermost memory has some, sums are no wider than outputs, as it lays them out."""
+def packed(arch: Architecture) -> Architecture:
+    """The machine without lines, on which no mapping costs more: all lines are full."""
     if not any(memory.line_bits for memory in arch.memories):
-        return problem, arch
+        return arch
     levels = tuple(
         level.model_copy(update={"line_bits": None}) if isinstance(level, Memory) else level for level in arch.levels
     )
-    if arch.memories[0].line_bits:
-        # A layer may state widths of its own, and they go before those of the machine.
-        widths = {t.name: min(arch.width_bits(t), arch.partial_width_bits(t)) for t in problem.tensors if t.is_output}
-        tensors = (replace(t, partial_bits=widths[t.name]) if t.is_output else t for t in problem.tensors)
-        problem = replace(problem, tensors=tuple(tensors))
-    return problem, arch.model_copy(update={"levels": levels})
+    return arch.model_copy(update={"levels": levels})
 
 
 @dataclass(frozen=True)
@@ -64,9 +58,9 @@ class LineBounds:
         kinds = {}
         for m, memory in enumerate(reversed(machine.memories)):
             for t, tensor in enumerate(problem.tensors):
-                width = held_width_bits(machine, memory, tensor)
-                boxes = possible_layouts(memory, problem, tensor, width)
                 if memory.line_bits is not None:
+                    # The outermost memory lays sums out in their own width until they are finished.
+                    widths = {held_width_bits(machine, memory, tensor), machine.partial_width_bits(tensor)}
                     kinds[m, t] = [
                         (
                             tuple(
@@ -75,7 +69,8 @@ class LineBounds:
                             ),
                             memory.line_bits / width,
                         )
-                        for box in boxes
+                        for width in widths
+                        for box in possible_layouts(memory, problem, tensor, width)
                     ]
         return cls(hierarchy, kinds)
 

@@ -117,7 +117,7 @@ class ExactSearch:
         # Where words lie tells dimensions apart that cost alike otherwise.
         apart = frozenset(self.original.dim_names) if self._has_lines else named_dims(self.constraints)
         self.canonical = canonical_problem(self.original, self.machine, self.tiling, apart)
-        self.problem, self.arch = packed(self.canonical.problem, with_single_axes(self.canonical.arch))
+        self.problem, self.arch = self.canonical.problem, packed(with_single_axes(self.canonical.arch))
         self.found = BestFound(
             self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
         )
@@ -334,13 +334,13 @@ class ExactSearch:
         if it costs no more."""
         if not self._has_lines or self.count > 1 or self.enough or self.surroundings is not ALONE:
             return
-        problem, machine = packed(self.original, self.machine)
+        machine = packed(self.machine)
         means = self.means.share(self.effort.smaller_space_share)
         asked = (self.objective, self.tiling, self.space, self.constraints, means)
-        first = ExactSearch(problem, machine, *asked, ceiling=self.ceiling, effort=self.effort)
+        first = ExactSearch(self.original, machine, *asked, ceiling=self.ceiling, effort=self.effort)
         if first.solve():
             self.floor = min(first.open_bound, first.found[0].value)
-            self.found.evaluate(Mapping(self.original, first.found[0].mapping.nest))
+            self.found.evaluate(first.found[0].mapping)
         self.pruned.update(first.pruned)
         if first.interrupted:
             raise KeyboardInterrupt

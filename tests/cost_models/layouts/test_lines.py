@@ -58,7 +58,10 @@ def random_case(seed: int) -> tuple[Mapping, Architecture]:
     problem, arch = random_problem(rng), random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
     mapping = random_mapping(rng, problem, arch, ragged=rng.random() < 0.8)
     switches = {"inner_drain_read": rng.random() < 0.7, "first_read_elision": rng.random() < 0.8}
-    return mapping, with_layouts(rng, problem, with_lines(rng, arch.model_copy(update=switches)))
+    lined = with_lines(rng, arch.model_copy(update=switches))
+    wide = seed % 2 and all(memory.line_bits is None or memory.line_bits > arch.word_bits for memory in lined.memories)
+    sums = lined.model_copy(update={"partial_sum_bits": 2 * arch.word_bits}) if wide else lined
+    return mapping, with_layouts(rng, problem, sums)
 
 
 @pytest.mark.parametrize("block", range(8))
@@ -74,7 +77,7 @@ def test_closed_form_equals_walk(block: int) -> None:
 def test_lines_of_one_word_are_words() -> None:
     for seed in range(60):
         mapping, arch = random_case(seed)
-        arch = with_lines(random.Random(seed), arch, words=(1,), share=1)
+        arch = with_lines(random.Random(seed), arch, words=(1,), share=1).model_copy(update={"partial_sum_bits": None})
         words, lines = count_words(mapping, arch), count_lines(mapping, arch, held_width_bits)
         for key, accesses in words.total.items():
             found = lines.total[key]

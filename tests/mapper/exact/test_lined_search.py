@@ -123,13 +123,13 @@ def test_a_layout_that_fills_all_lines_is_proven_without_a_long_search() -> None
 
 @pytest.mark.parametrize("seed", [2, 6, 14, 19, 20])
 def test_optimum_where_a_layer_states_wide_sums(seed: int) -> None:
-    """The outermost memory lays outputs out in their own width, which the layer may state, and not the machine."""
+    """The outermost memory lays outputs out in their own width once they are finished, which the layer may state."""
     problem, arch, ragged = case_of(seed)
     tensors = tuple(replace(t, bits=8, partial_bits=32) if t.is_output else t for t in problem.tensors)
     problem = replace(problem, tensors=tensors)
     levels = [
         level.model_copy(update={"line_bits": max(32, level.line_bits)})
-        if isinstance(level, Memory) and level.line_bits and level is not arch.memories[0]
+        if isinstance(level, Memory) and level.line_bits
         else level
         for level in arch.levels
     ]
@@ -139,7 +139,7 @@ def test_optimum_where_a_layer_states_wide_sums(seed: int) -> None:
     assert found == pytest.approx(expected, rel=1e-9, abs=0)
 
 
-@pytest.mark.parametrize("seeds", blocks(SEEDS, BLOCK))
+@pytest.mark.parametrize("seeds", blocks(SEEDS // 2, BLOCK))
 def test_optimum_with_open_layouts(seeds: range) -> None:
     """One or two tensors in one or two memories are left open; the oracle tries all orders of their ranks."""
     for seed in seeds:
