@@ -20,6 +20,8 @@ class Effort:
     tables_share: float = 0.25
     """Part of the memory for tables. The rest is for what is being worked on."""
     smaller_space_share: float = 0.3
+    full_lines_share: float = 0.6
+    """The same for the search where lines are always full: it may be all that is needed."""
     """Part of the time, where it is limited, for the search of a smaller space."""
     least_seconds_to_count: float = 0.02
     """Time to count the space in, however short the search was."""

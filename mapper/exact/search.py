@@ -335,7 +335,7 @@ class ExactSearch:
         if not self._has_lines or self.count > 1 or self.enough or self.surroundings is not ALONE:
             return
         machine = packed(self.machine)
-        means = self.means.share(self.effort.smaller_space_share)
+        means = self.means.share(self.effort.full_lines_share)
         asked = (self.objective, self.tiling, self.space, self.constraints, means)
         first = ExactSearch(self.original, machine, *asked, ceiling=self.ceiling, effort=self.effort)
         if first.solve():
