@@ -30,6 +30,8 @@ def front_figure(exploration: ExplorationPoints) -> Figure:
         figure, axes = new_figure(6.4, 4.8)
         for on_front, colour, label in ((False, GREY, "beaten"), (True, BLUE, "on the front")):
             chosen = [figures for point, figures in mapped if (id(point) in front) is on_front]
+            if mapped and not chosen:
+                continue  # the legend names what can be seen
             axes.scatter(
                 [latency for _, latency, _ in chosen],
                 [pj * _JOULES for pj, _, _ in chosen],
