@@ -185,14 +185,10 @@ def evaluate(
     """
     if arch is None and layer is not None and not isinstance(layer, Problem):
         layer, arch = None, layer
+    if density is not None and layout is not None:
+        raise TilewrightError("zeros and layouts are not known together", where="layout", hint="leave one out")
     if isinstance(mapping, FusedMapping):
-        if density is not None:
-            raise TilewrightError("cascades know no densities yet", where="density", hint="evaluate one operation")
-        if layout is not None:
-            raise TilewrightError("cascades know no layouts yet", where="layout", hint="evaluate one operation")
-        if arch is None:
-            raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
-        return _finite(evaluate_tree(mapping, as_architecture(arch)), as_architecture(arch))
+        return _evaluate_fused(mapping, arch, density=density, layout=layout)
     if not isinstance(mapping, Mapping):
         checks.path(mapping, "the mapping", "a Mapping, or the path or the text of one", MappingError)
         from .mapping_sources import load_any
@@ -208,11 +204,18 @@ def evaluate(
     check_countable(mapping.problem)
     machine = as_architecture(arch)
     if density is not None:
-        if layout is not None:
-            raise TilewrightError("zeros and layouts are not known together", where="layout", hint="leave one out")
         return _finite(evaluate_sparse(mapping, machine, parse_densities(density, mapping.problem)), machine)
     cost, _ = evaluate_open(mapping, laid_out(machine, mapping.problem, layout))
     return _finite(cost, machine)
+
+
+def _evaluate_fused(mapping: FusedMapping, arch: ArchitectureLike | None, **unknown: object) -> FusedCost:
+    for name, given in unknown.items():
+        if given is not None:
+            raise TilewrightError(f"cascades know no {name} yet", where=name, hint="evaluate one operation")
+    if arch is None:
+        raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
+    return _finite(evaluate_tree(mapping, as_architecture(arch)), as_architecture(arch))
 
 
 def _finite(cost: AnyCost, machine: Architecture) -> AnyCost:
