@@ -107,7 +107,8 @@ class SearchContext:
     @property
     def many_arrays(self) -> bool:
         """Whether so many ragged arrays stand inside each other that what groups of them have in common says little of
-        one: then bounds that know each row's arrays pay for the time that they take."""
+        one: then bounds that know each row's arrays pay for the time that they take, and are kept as rows grow.
+        Elsewhere a row's own bound, which may be lower, says better which of its siblings to grow first."""
         return self.tiling == "ragged" and len(self.hierarchy.fanouts) >= self.effort.many_arrays
 
     @property

@@ -159,7 +159,9 @@ def pass_fanout(context: SearchContext, batch: Batch, below: float) -> Batch:
     ahead = batch.bounds.at(batch.bounds.table(state), tile, batch.member)
     if context.many_arrays:
         ahead = np.maximum(ahead, OnceEach(batch.bounds, context.tiling, batch.rows).of_all(uncharged(state)))
-    bound = np.maximum(context.value(costs + ahead, steps), batch.bound)
+    bound = context.value(costs + ahead, steps)
+    if context.many_arrays:
+        bound = np.maximum(bound, batch.bound)
     passed = replace(batch, path=path, state=state, costs=costs, steps=steps, bound=bound, pending=pending)
     return passed.take(np.flatnonzero(context.below(bound, below))).sorted()
 
@@ -182,6 +184,6 @@ def settled(context: SearchContext, batch: Batch, below: float) -> Batch:
     if not batch.complete:
         tile = context.model(batch.path).loops.array_tile(batch.rows, batch.path.band)
         known = costs + batch.bounds.at(batch.bounds.table(batch.state), tile, batch.member)
-    bound = np.maximum(context.value(known, batch.steps), batch.bound)
+    bound = context.value(known, batch.steps)
     counted = replace(batch, costs=costs, bound=bound, pending=[])
     return counted.take(np.flatnonzero(context.below(counted.bound, below))).sorted()

@@ -223,7 +223,8 @@ class _Loops(LoopBand):
             still = ()
         costs = stage.costs + self._least_above(stage, node_group, still)
         bound = self.context.value(costs, self.batch.steps[stage.parents])
-        bound = np.maximum(bound, self.batch.bound[stage.parents])
+        if self.context.many_arrays:
+            bound = np.maximum(bound, self.batch.bound[stage.parents])
         keep = np.flatnonzero(self.context.below(bound, self.below))
         missing = tuple(d for d in range(len(self.sizes)) if d not in stage.order)
         order = tuple(self.bounds.dims[d] for d in (*stage.order, *missing))
