@@ -13,9 +13,10 @@ from ...ir import Operation
 from .branch import Room, Sizes
 from .part_bounds import PartBounds
 from .parts import Busy, VisitedPart, less_rooms
-from .shared_loops import Loops, inner_sizes, uneven_below
+from .shared_loops import Loops
 from .upper_memories import Floats
 from .upper_nodes import Chain, UpperNodes
+from .window_passing import WindowPassing
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,13 @@ class NodeChoices:
     """Choices of nodes above the splits of one cascade on one machine.
 
     bounds  of what parts weigh
+    windows  between operations
     fuses   whether there are nodes above splits at all
     pruned  counts choices that are left aside, by rule
     """
 
     bounds: PartBounds
+    windows: WindowPassing
     fuses: bool
     pruned: Counter[str]
     _known: dict[tuple[object, ...], list[list[NodeChoice]]] = field(default_factory=dict)
@@ -72,7 +75,7 @@ class NodeChoices:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
         key = part.names, part.sizes, part.homes, part.again, part.steps, loops
         if key not in self._known:
-            below = inner_sizes(self.bounds.cascade, part, loops)
+            below = self.windows.sizes_below(part, loops)
             inner = dict(zip(part.names, below, strict=True))
             dims = tuple(loop.dim for loop in loops)
             found = []
@@ -120,7 +123,7 @@ class NodeChoices:
 
     def _even_part(self, part: VisitedPart, loops: Loops, user: Operation) -> float:
         """What uneven visits cost at least, as a part of what even ones would."""
-        uneven = uneven_below(self.bounds.cascade, part, loops)
+        uneven = self.windows.uneven_below(part, loops)
         return math.prod(one.part for one in uneven[part.names.index(user.name)])
 
     def _sizes(self, payer: Operation, sizes: Sizes, tensor: str, loops: Loops) -> Sizes:

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...ir import Cascade, Loop, SharedLoop
+from ...ir import Loop, SharedLoop
 from ..means import Means
 from ..tilings import factors
-from .branch import Sizes
 from .loop_bounds import LoopBounds, grid
 from .part_bounds import OwnLeast, PartBounds
 from .parts import VisitedPart
@@ -20,7 +19,6 @@ from .sharing import LoopAbove, SharedDim, shared_dims
 from .tree_constraints import TreeConstraints
 from .upper_memories import Floats
 from .window_passing import WindowPassing
-from .windowed import Uneven, uneven_visits
 
 Loops = tuple[LoopAbove, ...]
 
@@ -91,27 +89,6 @@ def _trips(sizes: set[int]) -> list[int]:
         return []
     (size,) = sizes
     return [trips for trips in factors(size, "perfect", True) if trips > 1]
-
-
-def inner_sizes(cascade: Cascade, part: VisitedPart, loops: Loops) -> list[Sizes]:
-    """By operation, the tile of one visit below some loops; of an uneven one, of an even visit."""
-    found = []
-    for name, sizes, uneven in zip(part.names, part.sizes, uneven_below(cascade, part, loops), strict=True):
-        trips = {loop.dim.of(name): loop.trips for loop in loops}
-        even = {one.dim: one.step for one in uneven}
-        found.append(tuple((dim, even.get(dim, size // trips.get(dim, 1))) for dim, size in sizes))
-    return found
-
-
-def uneven_below(cascade: Cascade, part: VisitedPart, loops: Loops) -> tuple[tuple[Uneven, ...], ...]:
-    """By operation, what is uneven below some loops. Where loops above are, nothing is: there are only leaves below."""
-    found = part.uneven or ((),) * len(part.names)
-    for loop in loops:
-        if loop.dim.uneven:
-            visits = uneven_visits(cascade, part.names, loop.dim, loop.trips, loop.passes)
-            assert visits is not None
-            found = tuple((visits[name],) if name in visits else () for name in part.names)
-    return found
 
 
 def _apart(dims: Sequence[SharedDim]) -> bool:

@@ -43,7 +43,7 @@ from .oracle import ExactBranches
 from .part_bounds import OwnLeast, PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, less_rooms, some_of, with_busy
 from .placing import Placing
-from .shared_loops import Loops, SharedLoops, inner_sizes, loop_item, uneven_below
+from .shared_loops import Loops, SharedLoops, loop_item
 from .tree_constraints import ANY_TREE, TreeConstraints
 from .upper_memories import UpperMemories
 from .weights import Weights
@@ -100,7 +100,7 @@ class TreeSearch:
             self.cascade, self.memories, self.space, self.weights, self.solver, placing, may_be_uneven=searched
         )
         self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows)
-        self.nodes = NodeChoices(self.bounds, fuses, self.pruned)
+        self.nodes = NodeChoices(self.bounds, self.windows, fuses, self.pruned)
         self.exchanges = Exchanges(self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints)
 
     @property
@@ -331,13 +331,13 @@ class TreeSearch:
             busy.append(with_busy(outside, above, visits) if self.bounds.timed else ())
         return VisitedPart(
             part.names,
-            tuple(inner_sizes(self.cascade, part, loops)),
+            tuple(self.windows.sizes_below(part, loops)),
             tuple(sorted(homes.items())),
             tuple(again),
             room,
             tuple(busy),
             steps=part.steps or bool(loops),
-            uneven=uneven_below(self.cascade, part, loops),
+            uneven=self.windows.uneven_below(part, loops),
             alone=self.windows.ties(part.names, loops),
         )
 

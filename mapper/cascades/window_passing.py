@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...cost_models.cascades import words_exchanged
 from ...cost_models.cascades.windows import Kept
 from ...ir import Cascade
-from .branch import Room
+from .branch import Room, Sizes
 from .parts import VisitedPart, stepped_dims
 from .placing import Placing
 from .sharing import LoopAbove, Passage, SharedDim
 from .tree_constraints import TreeConstraints
 from .upper_memories import UpperMemories
-from .windowed import uneven_visits
+from .windowed import Uneven, uneven_visits
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,7 @@ class WindowPassing:
     searched: bool
     wide_sums: bool
     constraints: TreeConstraints
+    _visits: dict[tuple[tuple[str, ...], LoopAbove], dict[str, Uneven] | None] = field(default_factory=dict)
 
     # ---- which loops ---------------------------------------------------------------------------------------
 
@@ -81,9 +82,38 @@ class WindowPassing:
             found |= {name, *(reader.name for reader in readers)}
         return frozenset(found & set(names))
 
+    # ---- what is below -------------------------------------------------------------------------------------
+
+    def uneven_below(self, part: VisitedPart, loops: Sequence[LoopAbove]) -> tuple[tuple[Uneven, ...], ...]:
+        """By operation, what is uneven below some loops. Where loops above are, nothing is: there are only leaves
+        below."""
+        found = part.uneven or ((),) * len(part.names)
+        for loop in loops:
+            if loop.dim.uneven:
+                visits = self._uneven(part.names, loop)
+                assert visits is not None
+                found = tuple((visits[name],) if name in visits else () for name in part.names)
+        return found
+
+    def sizes_below(self, part: VisitedPart, loops: Sequence[LoopAbove]) -> list[Sizes]:
+        """By operation, the tile of one visit below some loops; of an uneven one, of an even visit."""
+        found = []
+        for name, sizes, uneven in zip(part.names, part.sizes, self.uneven_below(part, loops), strict=True):
+            trips = {loop.dim.of(name): loop.trips for loop in loops}
+            even = {one.dim: one.step for one in uneven}
+            found.append(tuple((dim, even.get(dim, size // trips.get(dim, 1))) for dim, size in sizes))
+        return found
+
+    def _uneven(self, names: tuple[str, ...], loop: LoopAbove) -> dict[str, Uneven] | None:
+        """The uneven operations below a loop, counted once for all trees."""
+        key = names, loop
+        if key not in self._visits:
+            self._visits[key] = uneven_visits(self.cascade, names, loop.dim, loop.trips, loop.passes)
+        return self._visits[key]
+
     # ---- where ---------------------------------------------------------------------------------------------
 
-    def ways(self, names: Sequence[str], loops: tuple[LoopAbove, ...]) -> Iterator[tuple[LoopAbove, ...]]:
+    def ways(self, names: tuple[str, ...], loops: tuple[LoopAbove, ...]) -> Iterator[tuple[LoopAbove, ...]]:
         """Some loops, with all choices of memories that windowed intermediates pass in, rows kept or not."""
         windowed = next((i for i, loop in enumerate(loops) if loop.dim.uneven), None)
         if windowed is None:
@@ -92,8 +122,9 @@ class WindowPassing:
         loop, is_innermost = loops[windowed], windowed == len(loops) - 1
         options = [list(self._passes(name, is_innermost)) for name in loop.dim.uneven]
         for passes in itertools.product(*options):
-            if uneven_visits(self.cascade, names, loop.dim, loop.trips, passes) is not None:
-                yield (*loops[:windowed], replace(loop, passes=passes), *loops[windowed + 1 :])
+            passed = replace(loop, passes=passes)
+            if self._uneven(names, passed) is not None:
+                yield (*loops[:windowed], passed, *loops[windowed + 1 :])
 
     def _passes(self, name: str, is_innermost: bool) -> Iterator[Passage]:
         """Where the output of an uneven operation may pass. A memory keeps rows from step to step of the innermost loop
@@ -117,7 +148,7 @@ class WindowPassing:
         constraints leave them less."""
         found: list[Room] = [()] * len(part.names)
         for loop in (loop for loop in loops if loop.dim.uneven):
-            visits = uneven_visits(self.cascade, part.names, loop.dim, loop.trips, loop.passes)
+            visits = self._uneven(part.names, loop)
             assert visits is not None
             for name, one in zip(loop.dim.uneven, loop.passes, strict=True):
                 words = self._words(part, loops, name, one, {loop.dim.of(name): visits[name].span})
