@@ -21,6 +21,7 @@ from .tables import TableBranches, supports
 from .tree_search import Fuse, TreeSearch
 from .upper_memories import UpperMemories
 from .weights import Weights
+from .windowed import windowed_dims
 
 Kind = TypeVar("Kind", bound=TreeSearch)
 
@@ -29,6 +30,9 @@ MOST_ORDERS = 1_000
 
 FIRST_SHARE, LOOK_SHARE, FIRST_SECONDS = 0.5, 0.35, 3.0
 """Of the time that is left, and at most, for a first tree: of a search for one weighted sum, and of one of several."""
+
+WITHOUT_WINDOWS_SHARE = 0.4
+"""Of the time that is left for one weighted sum, for trees without shared loops along windows."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,8 @@ class WeightedSums:
     def solve(self, weights: Weights) -> Corner | None:
         """The least of one weighted sum."""
         self._fall_back(weights)
+        if self._has_windows:
+            self._solve_without_windows(weights)
         known = self._least_known(weights)
         bound, found = self._least(weights, known)
         self.bounds.append((weights, min(bound, known)))
@@ -106,6 +112,26 @@ class WeightedSums:
         if self.out_of_means:
             raise OutOfMeans
         return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+
+    @cached_property
+    def _has_windows(self) -> bool:
+        """Whether trees are asked for in which shared loops step along what readers see through windows."""
+        cascade = self.question.cascade
+        return self.question.fuse == "windows" and any(any(windowed_dims(cascade, op)) for op in cascade)
+
+    def _solve_without_windows(self, weights: Weights) -> None:
+        """The best tree without shared loops along windows: what it costs is known exactly, and of those with such loops
+        the one that seems best may cost more."""
+        whole = self.means
+        self.use(whole.share(WITHOUT_WINDOWS_SHARE))
+        try:
+            _, found = self._least(weights, self._least_known(weights), fuse="all")
+        finally:
+            self.use(whole)
+        self.out_of_means = False
+        corner = None if found is None else self.evaluated(found)
+        if corner is not None:
+            self.corners.append(corner)
 
     def look(self, weights: Weights) -> Corner | None:
         """A good mapping for one weighted sum, soon and without a proof; None where no quick way is known."""
