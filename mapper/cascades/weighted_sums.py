@@ -120,8 +120,8 @@ class WeightedSums:
         return self.question.fuse == "windows" and any(any(windowed_dims(cascade, op)) for op in cascade)
 
     def _solve_without_windows(self, weights: Weights) -> None:
-        """The best tree without shared loops along windows: what it costs is known exactly, and of those with such loops
-        the one that seems best may cost more."""
+        """The best tree without shared loops along windows: its cost is known exactly, and of those with such loops the
+        one that seems best may cost more."""
         whole = self.means
         self.use(whole.share(WITHOUT_WINDOWS_SHARE))
         try:
