@@ -122,7 +122,7 @@ def search(
     memory_limit  bytes that the search may take for its tables and open mappings, or a text such as "2 GiB"; what does
                not fit is bounded more coarsely (strategy "exact")
     store      path of a result store that is asked first, and keeps what is found (strategy "exact"); None: none is
-    fuse       of a cascade: "all"; "windows", also shared loops along which readers see windows; "whole", intermediates
+    fuse       of a cascade: "all"; "plain", no shared loops along which readers see windows; "whole", intermediates
                whole on chip and no shared loops; "none", every intermediate in the outermost memory
     density    of operands that have zeros, by tensor: a fraction, a text such as "2:4@K", or a numpy array whose zeros
                count (docs/sparse.md). Then the answer has the mapping, its mean cost and the certificate

@@ -125,7 +125,8 @@ def blocks(chosen: argparse.Namespace) -> None:
 
 def _question(whole: Cascade, arch: Architecture, chosen: argparse.Namespace) -> CascadeQuestion:
     limits = Limits(time_s=chosen.time_limit)
-    return CascadeQuestion(whole, arch, parse_objective(chosen.objective), chosen.tiling, chosen.space, limits=limits)
+    objective = parse_objective(chosen.objective)
+    return CascadeQuestion(whole, arch, objective, chosen.tiling, chosen.space, chosen.fuse, limits=limits)
 
 
 def gpt3(chosen: argparse.Namespace) -> None:
@@ -182,6 +183,7 @@ def main(given: Iterable[str] | None = None) -> None:
     parser.add_argument("--objective", default="edp", help="of blocks")
     parser.add_argument("--tiling", default="ragged", help="of blocks")
     parser.add_argument("--space", default="even", help="of blocks")
+    parser.add_argument("--fuse", default="all", help="of blocks")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each")
     parser.add_argument("--times", type=int, default=3, help="runs of each golden")
     chosen = parser.parse_args(given)

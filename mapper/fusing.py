@@ -27,14 +27,11 @@ from .model_version import MODEL_VERSION
 from .question import Question, canonical_json, plain_architecture, plain_problem
 from .several import best_of, search_in_turn, with_time_left
 
-FUSES: Final[tuple[Fuse, ...]] = ("all", "windows", "whole", "none")
-
-ALONG_WINDOWS: Final = "shared loops along windows too"
-"""How a certificate says that its trees have them."""
+FUSES: Final[tuple[Fuse, ...]] = ("all", "plain", "whole", "none")
 
 _CONSTRAINTS: Final[dict[Fuse, tuple[str, ...]]] = {
     "all": (),
-    "windows": (ALONG_WINDOWS,),
+    "plain": ("no shared loops along windows",),
     "whole": ("intermediates on chip whole: no shared loops",),
     "none": ("nothing fused: every intermediate in the outermost memory",),
 }
@@ -255,7 +252,7 @@ def _diagnose(question: CascadeQuestion) -> None:
 
 
 def _of(question: CascadeQuestion, answer: CascadeAnswer) -> FusedAnswer:
-    told = (*_CONSTRAINTS[question.fuse], *question.constraints.lines)
+    told = (*_CONSTRAINTS[question.fuse], *answer.certificate.constraints, *question.constraints.lines)
     certificate = replace(answer.certificate, constraints=told)
     return FusedAnswer(answer.mapping, answer.cost, certificate)
 

@@ -28,8 +28,8 @@ _SENTENCES = (
     "Each intermediate is exchanged directly above its split, in any memory outside all arrays that may keep it, or in "
     "the outermost one. Each other tensor may stay in any such memory above or between the shared loops.",
     "Inside a branch every mapping of the operation is searched, as of a single layer.",
-    "With `--fuse windows` shared loops also step over rows that the next operation reads through a window: they are "
-    "kept, or made again. Both operations are branches of their own there.",
+    "A shared loop may step over rows that the next operation reads through a window: they are kept, or made again. "
+    "Both operations are branches of their own then; what such visits cost is bounded, and a gap may stay.",
     f"Not in the space: {NOT_IN_THE_SPACE}; whole operations that are computed again.",
 )
 
@@ -82,8 +82,7 @@ def _intervals(cascade: Cascade) -> list[tuple[tuple[str, ...], tuple[SharedDim,
     spans = ((first, last) for last in range(2, len(names) + 1) for first in range(last - 1))
     found = [names[first:last] for first, last in spans]
     return [
-        (some, tuple(dim for dim in shared_dims(cascade, some) if not dim.uneven))
-        for some in sorted(found, key=lambda some: (len(some), names.index(some[0])))
+        (some, shared_dims(cascade, some)) for some in sorted(found, key=lambda some: (len(some), names.index(some[0])))
     ]
 
 

@@ -70,8 +70,8 @@ FuseOption = Annotated[
     typer.Option(
         "--fuse",
         metavar="WHAT",
-        autocompletion=completions.words("all", "windows", "whole", "none"),
-        help="Of a cascade: all; windows, also shared loops along windows; whole, intermediates whole on chip, no "
+        autocompletion=completions.words("all", "plain", "whole", "none"),
+        help="Of a cascade: all; plain, no shared loops along windows; whole, intermediates whole on chip, no "
         "shared loops; none, all of them in the outermost memory.",
     ),
 ]

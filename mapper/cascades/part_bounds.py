@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
-from ...ir import Cascade, Operation, Role
+from ...ir import Cascade, Operation, Role, ceil_div
 from ..space import Space
 from .branch import BranchSolver, Homes, Sizes
 from .parts import VisitedPart, some_of
@@ -70,16 +70,22 @@ class PartBounds:
 
         Of a tensor that several of them use, a node above their split may come between that and its home: then the
         first of them alone fills it."""
-        name, sizes, homes = part.names[place], part.sizes[place], dict(part.homes)
+        name, homes = part.names[place], dict(part.homes)
         operation = self.cascade.operation(name)
-        least = part.part_of(place)
-        energy, latency = (least * amount for amount in self._least_of(name, sizes))
-        cycles = self.memories.port_cycles(part.busy[place])
-        for tensor in operation.problem.tensors:
-            if tensor.name in homes and self.placing.users(part, tensor.name)[0] is operation:
-                more, later = self.far(operation, tensor.name, sizes, homes[tensor.name])
-                energy, cycles = energy + least * more, cycles + least * later
-        return self.weights.of(energy, max(latency, cycles.max(initial=0.0)) if self.timed else 0.0)
+        far = [t.name for t in operation.problem.tensors if t.name in homes]
+        far = [tensor for tensor in far if self.placing.users(part, tensor)[0] is operation]
+        least = 0.0
+        for tiles in part.tiles(place, self.timed):
+            energy, latency, cycles = 0.0, 0.0, self.memories.port_cycles(part.busy[place])
+            for share, sizes in tiles:
+                own, soonest = self._least_of(name, sizes)
+                energy, latency = energy + share * own, latency + share * soonest
+                for tensor in far:
+                    more, later = self.far(operation, tensor, sizes, homes[tensor])
+                    energy, cycles = energy + share * more, cycles + share * later
+            slowest = max(latency, cycles.max(initial=0.0)) if self.timed else 0.0
+            least = max(least, self.weights.of(energy, slowest))
+        return least
 
     def close(self, part: VisitedPart) -> float:
         """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""
@@ -101,8 +107,10 @@ class PartBounds:
         own = tuple(sorted(homes.items()))
         self._as_a_whole(name, own, part.steps)
         alone = replace(some_of(part, place, place + 1), homes=own)
-        least = alone.part_of(0) if len(part.names) == 1 else self._even_part(name)
-        return least * self.solver.bound(alone.question(), self.weights)
+        if len(part.names) > 1:
+            return self._even_part(name) * self.solver.bound(alone.question(), self.weights)
+        ways = alone.questions(self.timed)
+        return max(sum(share * self.solver.bound(asked, self.weights) for share, asked in way) for way in ways)
 
     def _even_part(self, name: str) -> float:
         """What uneven visits of an operation may cost at least, should there be any, as a part of what it costs as a
@@ -140,33 +148,33 @@ class PartBounds:
         uneven, of the even ones that they are parts of."""
         if name not in self._least:
             operation = self.cascade.operation(name)
-            found = [self._near(operation, operation.problem.dims)]
+            energy, latency = self._near(operation, operation.problem.dims, (math.inf, math.inf))
             for one in self._windowed(name):
                 size = operation.problem.sizes[one.dim]
-                positions = max(size - one.extra, 0)
-                for step in one.steps:
-                    energy, latency = found[0]
-                    visits = positions / size
-                    if size % step:
-                        dims = tuple((dim, step if dim == one.dim else n) for dim, n in operation.problem.dims)
-                        (energy, latency), visits = self._near(operation, dims), positions / step
-                    found.append((visits * energy, visits * latency))
-            self._least[name] = min(energy for energy, _ in found), min(latency for _, latency in found)
+                for covered in sorted({_covering(one, step, size) for step in one.steps}, reverse=True):
+                    dims = tuple((dim, covered if dim == one.dim else n) for dim, n in operation.problem.dims)
+                    part = size / covered
+                    found = self._near(operation, dims, (energy / part, latency / part))
+                    energy, latency = min(energy, part * found[0]), min(latency, part * found[1])
+            self._least[name] = energy, latency
         return self._least[name]
 
-    def _near(self, operation: Operation, dims: Sizes) -> tuple[float, float]:
-        """The least energy and the least latency of a tile of an operation with endless room, tensors near."""
+    def _near(self, operation: Operation, dims: Sizes, most: tuple[float, float]) -> tuple[float, float]:
+        """The least energy and the least latency of a tile of an operation with endless room, tensors near; or what is
+        of interest at most."""
         energy, latency = 0.0, 0.0
         if self.weights.energy:
             nearest = self.memories.nearer_is_cheaper and not self.memories.arch.total_leakage_pj_per_cycle
-            energy = self._least_with(operation, dims, self._homes(operation, nearest), ENERGY_ALONE)
+            energy = self._least_with(operation, dims, self._homes(operation, nearest), ENERGY_ALONE, most[0])
         if self.timed:
-            latency = self._least_with(operation, dims, self._homes(operation), LATENCY_ALONE)
+            latency = self._least_with(operation, dims, self._homes(operation), LATENCY_ALONE, most[1])
         return energy, latency
 
-    def _least_with(self, operation: Operation, dims: Sizes, choices: Iterable[Homes], weights: Weights) -> float:
-        """The least energy, or latency, of a tile of an operation with endless room, by any of some homes."""
-        least = math.inf
+    def _least_with(
+        self, operation: Operation, dims: Sizes, choices: Iterable[Homes], weights: Weights, least: float
+    ) -> float:
+        """The least energy, or latency, of a tile of an operation with endless room, by any of some homes; or what is
+        of interest at most."""
         for homes in choices:
             least = self._with_homes(operation, dims, homes, weights, least)
         return least
@@ -218,3 +226,8 @@ class PartBounds:
             return self.weights.energy * (own.energy_pj + energy_pj)
         slowest = np.maximum(own.cycles, (own.busy + cycles).max(axis=1, initial=0.0))
         return self.weights.of(own.energy_pj + energy_pj, float(slowest.sum()))
+
+
+def _covering(one: Windowed, step: int, size: int) -> int:
+    """Positions of a tile of which all visits are parts, where an even one makes some."""
+    return ceil_div(step + one.extra, step) * (step if size % step else size)

@@ -47,9 +47,31 @@ class VisitedPart:
             self.names[0], self.sizes[0], self.homes, self.room[0], self.again[0], busy, divides=self.steps
         )
 
+    def questions(self, timed: bool) -> list[list[tuple[float, BranchQuestion]]]:
+        """What a single operation's branch is asked, by the tiles that stand for its visits."""
+        even = self.question()
+        return [[(share, replace(even, sizes=sizes)) for share, sizes in tiles] for tiles in self.tiles(0, timed)]
+
     def part_of(self, place: int) -> float:
         """What uneven visits of an operation cost at least, as a part of what as many even ones would."""
         return math.prod(uneven.part for uneven in self.uneven[place]) if self.uneven else 1.0
+
+    def tiles(self, place: int, timed: bool) -> list[list[tuple[float, Sizes]]]:
+        """Ways to let tiles stand for the visits of an operation: the mean visit weighs no less than so many of each
+        together, in any of these ways. The even visit is the first one of the first way.
+
+        timed  whether cycles count: those of the busiest port over all visits are fewer than those of every visit's own
+               busiest port together, so all visits have to be parts of one tile
+        """
+        (uneven,) = self.uneven[place] if self.uneven and self.uneven[place] else (None,)
+        if uneven is None:
+            return [[(1.0, self.sizes[place])]]
+        ways = [((uneven.part, uneven.step),), uneven.one_tile()] if timed and uneven.longer else [uneven.tiles()]
+        return [[(share, _resized(self.sizes[place], uneven.dim, size)) for share, size in way] for way in ways]
+
+
+def _resized(sizes: Sizes, dim: str, size: int) -> Sizes:
+    return tuple((own, size if own == dim else n) for own, n in sizes)
 
 
 @dataclass(frozen=True)

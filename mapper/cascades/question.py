@@ -24,7 +24,8 @@ class CascadeQuestion:
     cascade, arch  what is to be mapped, and on which machine
     objective      to be minimized
     tiling, space  the mappings to choose from
-    fuse           `all` of the space, `whole` intermediates on chip but no shared loops, or `none`
+    fuse           `all` of the space, `plain` without shared loops along windows, `whole` intermediates on chip but no
+                   shared loops, or `none`
     constraints    that trees have to satisfy
     limits         after which the best mapping so far is taken, with the bound proven by then
     """
@@ -45,12 +46,14 @@ class CascadeAnswer:
 
     mapping      the best one that was found
     cost         of the mapping
-    certificate  what is proven of it
+    certificate  what is proven of it; if of trees without shared loops along windows alone, it says so
+    lower_bound  no tree of the space has a lower objective, with such loops or without
     """
 
     mapping: FusedMapping
     cost: FusedCost
     certificate: Certificate
+    lower_bound: float
 
 
 def check_searchable(question: CascadeQuestion) -> None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -80,7 +81,7 @@ class CascadeSearch(WeightedSums):
         objective = self.question.objective
         if self._value(best) == math.inf and isinstance(objective, Capped):
             raise self._nothing_within(objective)
-        return CascadeAnswer(best.mapping, best.cost, self._certificate(best, objective))
+        return self._answer(best, objective)
 
     def front(self) -> list[Corner]:
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
@@ -88,10 +89,7 @@ class CascadeSearch(WeightedSums):
 
     def front_answers(self) -> list[CascadeAnswer]:
         """These, each with the proof that nothing of as little energy is faster, or how much faster it could be."""
-        return [
-            CascadeAnswer(c.mapping, c.cost, self._certificate(c, LATENCY.capped(energy=c.energy)))
-            for c in self.front()
-        ]
+        return [self._answer(c, LATENCY.capped(energy=c.energy)) for c in self.front()]
 
     def _value(self, corner: Corner) -> float:
         return self.question.objective.value(corner.energy, corner.latency)
@@ -239,39 +237,51 @@ class CascadeSearch(WeightedSums):
 
     # ---- what is proven ------------------------------------------------------------------------------------
 
-    def _certificate(self, best: Corner, objective: Objective) -> Certificate:
+    def _answer(self, best: Corner, objective: Objective) -> CascadeAnswer:
         value = objective.value(best.energy, best.latency)
-        bound = min(value, self._bound(objective, value))
+        least = _or_value(self._bound(objective, value, self.bounds), value)
+        bound, told = least, tuple[str, ...]()
+        along = any(best.mapping.windows(operation.name) for operation in self.question.cascade)
+        if least < value and self.plain_bounds and not along:
+            plain = _or_value(self._bound(objective, value, [*self.bounds, *self.plain_bounds]), value)
+            if plain == value:
+                bound, told = value, (plain_words(1 - least / value),)
+        certificate = self._certificate(objective, value, bound, told)
+        return CascadeAnswer(best.mapping, best.cost, certificate, least)
+
+    def _certificate(self, objective: Objective, value: float, bound: float, told: tuple[str, ...]) -> Certificate:
         question = self.question
         return Certificate(
             objective=objective.name,
             tiling=question.tiling,
             value=value,
-            lower_bound=value if bound >= value * (1 - RELATIVE_TOLERANCE) else bound,
+            lower_bound=bound,
             space_size=None,
             placements=0,
             evaluated=self.solver.searches,
             pruned=dict(sorted(self.pruned.items())),
             seconds=time.perf_counter() - self._started,
             space=question.space,
+            constraints=told,
             interrupted=self.interrupted,
         )
 
-    def _bound(self, objective: Objective, value: float) -> float:
+    def _bound(self, objective: Objective, value: float, bounds: Sequence[tuple[Weights, float]]) -> float:
         """The objective of no mapping is lower.
 
         value  of the best one that is found
+        bounds  what no mapping weighs less than, by weights
         """
         if self._is_complete:
             return value
         base = objective.base if isinstance(objective, Capped) else objective
         most_energy, most_latency = _limits(objective)
         is_plain = base.name in ("edp", "ed2p") or weights_of(base) is not None
-        return least_value(self.bounds, base.value, most_energy, most_latency, *([] if is_plain else [value]))
+        return least_value(bounds, base.value, most_energy, most_latency, *([] if is_plain else [value]))
 
     def _nothing_within(self, objective: Capped) -> TilewrightError:
         """Why no mapping keeps the limits; or that the means have run out before this was known."""
-        if self._bound(objective, math.inf) == math.inf:
+        if self._bound(objective, math.inf, self.bounds) == math.inf:
             return unmet_limits(
                 objective, lambda one: min(self.corners, key=lambda c: one.value(c.energy, c.latency)).cost
             )
@@ -293,6 +303,19 @@ class CascadeSearch(WeightedSums):
             where=self.question.cascade.name,
             hint="raise the time limit or the memory limit",
         )
+
+
+def _or_value(bound: float, value: float) -> float:
+    """A bound, or the value that it comes as close to as rounding lets it."""
+    return value if bound >= value * (1 - RELATIVE_TOLERANCE) else bound
+
+
+def plain_words(less: float) -> str:
+    """How a certificate says that it is about trees without shared loops along windows alone.
+
+    less  part of the value by which one with them could be better at most
+    """
+    return f"no shared loops along windows: a tree with them is {100 * less:.2g} % better at most"
 
 
 def _fast(corner: Corner) -> Weights:

@@ -8,7 +8,7 @@ The space: splits stand outside all arrays; a split has at most one shared loop 
 tiles divide it, and below shared loops all tiles divide, also where the tiling is ragged; a split inside another one
 has shared loops; intermediates pass at nodes directly above the split at which writer and reader part, or through the
 outermost memory; other tensors stay at any depth among the shared loops; branches have all mappings of the space and
-tiling asked for. Shared loops do not step over dimensions that readers see through windows.
+tiling asked for. Shared loops along what readers see through windows: `windowed.py`.
 
 1. `_best_of`: which dimensions are shared, in which order and tiles (`shared_loops.py`), and where tensors from outside
    stay above these loops (`node_choices.py`);
@@ -36,7 +36,7 @@ from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means
 from ..space import Space
 from ..tilings import Tiling
-from .branch import BranchMapping, BranchSolver
+from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
 from .exchanges import Exchange, Exchanges
 from .node_choices import NodeChoice, NodeChoices
 from .oracle import ExactBranches
@@ -50,7 +50,7 @@ from .weights import Weights
 from .window_passing import WindowPassing
 from .windowed import covering
 
-Fuse = Literal["all", "windows", "whole", "none"]
+Fuse = Literal["all", "plain", "whole", "none"]
 
 MOST_BRANCHES = 4
 """Operations of which all ways to part them are bounded before any is searched."""
@@ -60,13 +60,12 @@ MOST_BRANCHES = 4
 class TreeSearch:
     """Trees of one cascade on one machine, by one weight.
 
-    fuse      `all`: whatever the space has; `windows`: and shared loops along which readers see windows; `whole`: no
+    fuse      `all`: whatever the space has; `plain`: but for shared loops along which readers see windows; `whole`: no
               shared loops; `none`: every intermediate through the outermost memory
     wide_sums whether intermediates take the room of partial sums while they are written, as they do where unfinished
               sums reach the node that exchanges them; else that of finished words, as they do at least
     branches  branches that were asked for
     flat      look at trees with one split alone: each operation is a branch of it
-    is_relaxed  whether any visits were uneven, whose costs are bounds (`windowed.py`)
     incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
     pruned    choices that were left aside, by rule
     constraints  that trees have to satisfy
@@ -83,7 +82,6 @@ class TreeSearch:
     wide_sums: bool = False
     flat: bool = False
     branches: int = 0
-    is_relaxed: bool = False
     incumbent: FoundPart | None = None
     open_bound: float = 0.0
     pruned: Counter[str] = field(default_factory=Counter)
@@ -94,7 +92,7 @@ class TreeSearch:
     def __post_init__(self) -> None:
         self.placing, fuses = Placing(self.cascade, self.memories, self.space, self.flat), self.fuse != "none"
         placing = self.placing
-        searched = self.fuse == "windows" and isinstance(self.solver, ExactBranches)  # tables know no windows
+        searched = self.fuse == "all" and isinstance(self.solver, ExactBranches)  # tables know no windows
         self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.wide_sums, self.constraints)
         self.bounds = PartBounds(
             self.cascade, self.memories, self.space, self.weights, self.solver, placing, may_be_uneven=searched
@@ -106,7 +104,7 @@ class TreeSearch:
     @property
     def shares_loops(self) -> bool:
         """Whether trees have shared loops."""
-        return self.fuse in ("all", "windows")
+        return self.fuse in ("all", "plain")
 
     def whole(self, names: Sequence[str], cutoff: float = math.inf) -> Outcome:
         """The whole cascade, its operations done in an order."""
@@ -160,21 +158,46 @@ class TreeSearch:
         bound = self.bounds.close(part)
         if bound >= cutoff:
             return Outcome(bound)
+        first: Tree | None = None
+        heaviest = Outcome(0.0)
+        for way in part.questions(self.bounds.timed):
+            outcome = self._least_of_way(part, way, cutoff)
+            if outcome.found is None:
+                return outcome
+            first = outcome.found.tree if first is None else first
+            if outcome.bound >= heaviest.bound:
+                heaviest = Outcome(outcome.bound, replace(outcome.found, tree=first))
+        return heaviest
+
+    def _least_of_way(self, part: VisitedPart, way: Sequence[tuple[float, BranchQuestion]], cutoff: float) -> Outcome:
+        """What a branch weighs at least, by tiles that stand for its visits."""
+        least = [share * self.solver.bound(question, self.weights) for share, question in way]
+        found = FoundPart(0.0, 0.0, Tree(()))
+        for i, (share, question) in enumerate(way):
+            others = self._weight(found) + sum(least[i + 1 :])
+            answer = self._asked(question, (cutoff - others) / share if share else math.inf)
+            if answer.mapping is None:
+                return Outcome(others + share * answer.bound)
+            found = FoundPart(
+                found.energy_pj + share * answer.mapping.energy_pj,
+                found.latency_cycles + share * answer.mapping.latency_cycles,
+                found.tree if i else self.leaf(part, answer.mapping).tree,
+            )
+        return Outcome(self._weight(found), found)
+
+    def _asked(self, question: BranchQuestion, cutoff: float) -> BranchAnswer:
+        """A branch's best mapping, if it weighs less than the cutoff."""
         self.branches += 1
         started = time.perf_counter()
-        answer = self.solver.least(part.question(), self.weights, cutoff / part.part_of(0))
-        taken = time.perf_counter() - started
-        self._seconds[part.names[0]] = max(taken, 0.5 * self._seconds.get(part.names[0], 0.0))
-        if answer.mapping is None:
-            return Outcome(part.part_of(0) * answer.bound)
-        found = self.leaf(part, answer.mapping)
-        return Outcome(self._weight(found), found)
+        answer = self.solver.least(question, self.weights, cutoff)
+        taken, name = time.perf_counter() - started, question.operation
+        self._seconds[name] = max(taken, 0.5 * self._seconds.get(name, 0.0))
+        return answer
 
     def leaf(self, part: VisitedPart, mapping: BranchMapping) -> FoundPart:
         """A branch of one operation. Where its visits are uneven, energy and latency are bounds; the cost model has the
         last word on the whole tree."""
         least, uneven = part.part_of(0), part.uneven[0] if part.uneven else ()
-        self.is_relaxed |= bool(uneven)
         tree = Tree(covering(mapping.items, uneven), (), part.names[0])
         return FoundPart(least * mapping.energy_pj, least * mapping.latency_cycles, tree)
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
+from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
 from .oracle import ExactBranches
 from .parts import FoundPart
@@ -31,8 +32,8 @@ MOST_ORDERS = 1_000
 FIRST_SHARE, LOOK_SHARE, FIRST_SECONDS = 0.5, 0.35, 3.0
 """Of the time that is left, and at most, for a first tree: of a search for one weighted sum, and of one of several."""
 
-WITHOUT_WINDOWS_SHARE = 0.4
-"""Of the time that is left for one weighted sum, for trees without shared loops along windows."""
+WINDOWS_SHARE = 0.7
+"""Of the time that is left for one weighted sum, for all trees, where some have shared loops along windows."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class WeightedSums:
     pruned   choices that were left aside, by rule
     corners  mappings that are found
     bounds   what no mapping weighs less than, by weights
+    plain_bounds  the same of mappings without shared loops along windows, where they were searched on their own
     """
 
     question: CascadeQuestion
@@ -63,6 +65,7 @@ class WeightedSums:
     pruned: Counter[str] = field(default_factory=Counter)
     corners: list[Corner] = field(default_factory=list)
     bounds: list[tuple[Weights, float]] = field(default_factory=list)
+    plain_bounds: list[tuple[Weights, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.memories = UpperMemories(self.question.arch)
@@ -98,10 +101,21 @@ class WeightedSums:
         """The least of one weighted sum."""
         self._fall_back(weights)
         if self._has_windows:
-            self._solve_without_windows(weights)
-        known = self._least_known(weights)
+            self._solve_with_windows(weights)
+        else:
+            self._solve(weights, self._least_known(weights))
+        if self.out_of_means:
+            raise OutOfMeans
+        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
+
+    def _solve(self, weights: Weights, known: float) -> None:
+        """The best tree, if one weighs less than what is known, and a bound on all."""
         bound, found = self._least(weights, known)
         self.bounds.append((weights, min(bound, known)))
+        self._evaluate(weights, found)
+
+    def _evaluate(self, weights: Weights, found: FoundPart | None) -> None:
+        """Keep a tree with what it costs."""
         if found is not None:
             corner = self.evaluated(found)
             if corner is None:
@@ -109,29 +123,28 @@ class WeightedSums:
                 corner = None if found is None else self.evaluated(found)
             if corner is not None:
                 self.corners.append(corner)
-        if self.out_of_means:
-            raise OutOfMeans
-        return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
 
     @cached_property
     def _has_windows(self) -> bool:
         """Whether trees are asked for in which shared loops step along what readers see through windows."""
         cascade = self.question.cascade
-        return self.question.fuse == "windows" and any(any(windowed_dims(cascade, op)) for op in cascade)
+        return self.question.fuse == "all" and any(any(windowed_dims(cascade, op)) for op in cascade)
 
-    def _solve_without_windows(self, weights: Weights) -> None:
-        """The best tree without shared loops along windows: its cost is known exactly, and of those with such loops the
-        one that seems best may cost more."""
+    def _solve_with_windows(self, weights: Weights) -> None:
+        """The best tree where some have shared loops along windows. What these weigh is bounded: if that which seems
+        best weighs more in the end, or time runs out, the best one without such loops may weigh less."""
         whole = self.means
-        self.use(whole.share(WITHOUT_WINDOWS_SHARE))
+        self.use(whole.share(WINDOWS_SHARE))
         try:
-            _, found = self._least(weights, self._least_known(weights), fuse="all")
+            self._solve(weights, self._least_known(weights))
         finally:
             self.use(whole)
-        self.out_of_means = False
-        corner = None if found is None else self.evaluated(found)
-        if corner is not None:
-            self.corners.append(corner)
+        known, (_, bound), unfinished = self._least_known(weights), self.bounds[-1], self.out_of_means
+        if bound < known * (1 - RELATIVE_TOLERANCE):
+            bound, found = self._least(weights, known, fuse="plain")
+            self._evaluate(weights, found)
+            self.plain_bounds.append((weights, bound))
+        self.out_of_means = unfinished
 
     def look(self, weights: Weights) -> Corner | None:
         """A good mapping for one weighted sum, soon and without a proof; None where no quick way is known."""
@@ -186,18 +199,18 @@ class WeightedSums:
 
     def _first_tree(self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
-        that come to hand for its branches, with perfect tiles, and first of trees with one split alone: there are fewer
-        of them. It leaves less to look at, and is there when time runs out.
+        that come to hand for its branches, with perfect tiles, and first of trees with one split alone, and no shared
+        loops along windows: there are fewer of them. It leaves less to look at, and is there when time runs out.
         What it learns of parts and branches stays its own: these are no proven answers."""
         if not isinstance(self.solver, ExactBranches):
             return None
         solver = self._quick
         solver.means = self.means.share(share).at_most(FIRST_SECONDS)
         best: FoundPart | None = None
-        for flat in (True, False) if len(self.question.cascade.operations) > 2 else (True,):
-            first: TreeSearch = self.tree_search(
-                search.weights, search.wide_sums, search.fuse, solver=solver, flat=flat
-            )
+        kinds: list[tuple[Fuse, bool]] = [("plain", True)] if self._has_windows and search.fuse == "all" else []
+        kinds += [(search.fuse, flat) for flat in (True, False) if flat or len(self.question.cascade.operations) > 2]
+        for fuse, flat in kinds:
+            first: TreeSearch = self.tree_search(search.weights, search.wide_sums, fuse, solver=solver, flat=flat)
             try:
                 for names in self.orders():
                     best = first.whole(names, cutoff).found or best

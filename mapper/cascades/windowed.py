@@ -5,9 +5,9 @@ producer are *uneven*: the first one makes more rows than the others, or all of 
 may make fewer (`cost_models/cascades/windows.py`). What a producer reads itself is uneven in turn.
 
 Loops inside an uneven branch cut the rows of an even visit; where a visit makes more, one more loop stands outside.
-Costs are bounds: visits that make fewer count as their part of an even one, and those that make more as an even one.
-Tiles inside divide an even visit, so a part of it costs no less than its part. The cost model has the last word on the
-whole tree; what it says more is a gap.
+Costs are bounds: visits that make fewer count as their part of an even one, and those that make more as their part of
+the even ones that cover them, taken as one visit. Tiles inside divide an even visit, so a part of it costs no less than
+its part. The cost model has the last word on the whole tree; what it says more is a gap.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Uneven:
     most    positions that a visit makes at most
     part    of the positions of as many even visits: at least what all visits make, none of them more than an even one
     span    positions of a tile where the reader finds it, zeros around included
+    longer  visits that make more than an even one: (positions, how many)
     """
 
     dim: str
@@ -41,6 +42,19 @@ class Uneven:
     most: int
     part: float
     span: int
+    longer: tuple[tuple[int, int], ...] = ()
+
+    def tiles(self) -> tuple[tuple[float, int], ...]:
+        """Tiles that stand for the visits, by their positions: the mean visit takes no less energy than so many of each
+        together."""
+        longer = [(times, number, self.step * ceil_div(number, self.step)) for number, times in self.longer]
+        even = self.part - sum(times for times, _, _ in longer) / self.visits
+        return (even, self.step), *((times / self.visits * number / size, size) for times, number, size in longer)
+
+    def one_tile(self) -> tuple[tuple[float, int], ...]:
+        """One tile that every visit is a part of."""
+        size = self.step * ceil_div(self.most, self.step)
+        return ((sum(share * positions for share, positions in self.tiles()) / size, size),)
 
 
 def uneven_visits(
@@ -132,7 +146,8 @@ def _window(operation: Operation, made: str, reader: Operation, read: str) -> _W
 def _uneven(dim: str, step: int, made: Sequence[int], span: int) -> Uneven:
     counts, visits = Counter(made), len(made)
     positions = sum(times * min(number, step) for number, times in counts.items())
-    return Uneven(dim, step, visits, max(counts), positions / (visits * step), span)
+    longer = tuple(sorted((number, times) for number, times in counts.items() if number > step))
+    return Uneven(dim, step, visits, max(counts), positions / (visits * step), span, longer)
 
 
 def covering(items: tuple[Loop | Node, ...], uneven: Sequence[Uneven]) -> tuple[Loop | Node, ...]:

@@ -186,9 +186,9 @@ def test_constraints_are_kept_and_said(chain: tw.Cascade, result: tw.CascadeResu
     assert only.unfused is not None
 
 
-@pytest.mark.parametrize("fuse", ["all", "windows"])
+@pytest.mark.parametrize("fuse", ["all", "plain"])
 def test_a_shared_loop_is_asked_for_and_barred(
-    chain: tw.Cascade, result: tw.CascadeResult, fuse: Literal["all", "windows"]
+    chain: tw.Cascade, result: tw.CascadeResult, fuse: Literal["all", "plain"]
 ) -> None:
     values = []
     for lines in ("T along M", "T not along M"):
