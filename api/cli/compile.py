@@ -26,6 +26,7 @@ from .options import (
     StoreOption,
     TilingOption,
     WidthsOption,
+    is_given,
     refuse_given,
     tiling_and_space,
     widths_named,
@@ -89,7 +90,8 @@ def compile_network(
         typer.Option(
             metavar="FORM",
             autocompletion=completions.words("c"),
-            help="Also write one program for the whole network: c, a C99 file that checks itself, and its parameters.",
+            help="Also write one program for the whole network: c, a C99 file that checks itself, and its parameters. "
+            "It knows no shared loops along windows: --fuse is plain, unless given.",
         ),
     ] = None,
     verify: Annotated[
@@ -118,6 +120,8 @@ def compile_network(
         refuse_given(context, "--no-cache leaves the store alone", "store")
     found = load_network(network, sizes_of_symbols(dim), widths_named(widths))
     kinds = tiling_and_space(tiling, space)
+    if emit == "c" and not is_given(context, "fuse"):
+        fuse = "plain"
     limits = limits_of(time_limit, memory_limit)
     machine = architecture_named(arch, set_fields)
     question = network_question(found, machine, objective, *kinds, cast("Fuse", fuse), group, limits)

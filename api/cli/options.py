@@ -263,14 +263,19 @@ PngOption = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="D
 FormatsOption = Annotated[str, typer.Option("--format", metavar="NAME,...", help="Of the tables: csv, json, parquet.")]
 
 
+def is_given(context: typer.Context, option: str) -> bool:
+    """Whether the command line has an option, a parameter of the command: "no_cache"."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def refuse_given(context: typer.Context, why: str, *options: str) -> None:
     """TilewrightError for the first of these options that the command line has: it would be ignored.
 
     options  as parameters of the command: "no_cache"
     """
     for option in options:
-        source = context.get_parameter_source(option)
-        if source is not None and source.name == "COMMANDLINE":
+        if is_given(context, option):
             written = next((p.opts[0] for p in context.command.params if p.name == option), option)
             raise TilewrightError(why, where=written)
 

@@ -151,7 +151,7 @@ class PartBounds:
             energy, latency = self._near(operation, operation.problem.dims, (math.inf, math.inf))
             for one in self._windowed(name):
                 size = operation.problem.sizes[one.dim]
-                for covered in sorted({_covering(one, step, size) for step in one.steps}, reverse=True):
+                for covered in _coverings(one, size):
                     dims = tuple((dim, covered if dim == one.dim else n) for dim, n in operation.problem.dims)
                     part = size / covered
                     found = self._near(operation, dims, (energy / part, latency / part))
@@ -228,6 +228,8 @@ class PartBounds:
         return self.weights.of(own.energy_pj + energy_pj, float(slowest.sum()))
 
 
-def _covering(one: Windowed, step: int, size: int) -> int:
-    """Positions of a tile of which all visits are parts, where an even one makes some."""
-    return ceil_div(step + one.extra, step) * (step if size % step else size)
+def _coverings(one: Windowed, size: int) -> list[int]:
+    """Positions of tiles, of one of which all visits are parts, whatever an even one makes. A part of a tile costs no
+    less than its part, so those that divide others are not needed."""
+    found = {ceil_div(step + one.extra, step) * (step if size % step else size) for step in one.steps}
+    return sorted(n for n in found if not any(m != n and m % n == 0 for m in found))

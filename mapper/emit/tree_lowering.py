@@ -138,7 +138,10 @@ class TreeLowering:
         self.fused, self.outermost = fused, arch.memories[0].name
         self.ways = ways_of(fused, arch)
         if any(way.made for way in self.ways.values()):
-            raise self._refused("programs of windows along shared loops cannot be written yet")
+            message = "programs of windows along shared loops cannot be written yet"
+            raise self._refused(
+                message, "search with --fuse plain (in Python, fuse='plain'), or take the numpy program"
+            )
         variables: dict[Place, Variable] = {}
         numbers: Counter[str] = Counter()
         self.of = {name: _OperationLowering(way, variables, numbers) for name, way in self.ways.items()}
@@ -148,8 +151,8 @@ class TreeLowering:
         for place, (name, position) in sorted(self.owners.items(), key=lambda each: each[1][1]):
             self._copies(place, self.of[name], position)
 
-    def _refused(self, why: str) -> MappingError:
-        return MappingError(why, where=self.fused.cascade.name)
+    def _refused(self, why: str, hint: str | None = None) -> MappingError:
+        return MappingError(why, where=self.fused.cascade.name, hint=hint)
 
     def _owners(self) -> Iterator[tuple[Place, tuple[str, int]]]:
         """For every node of the tree the operation that fills or drains it, and the node's position on its way."""
