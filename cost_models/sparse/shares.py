@@ -15,6 +15,7 @@ the other, are left out as well: operations, and with skipping their cycles.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from functools import cached_property
@@ -211,7 +212,10 @@ def zeros_at_mac(mac: Mac, operand: Tensor, density: Density, nonzero: float) ->
 
 
 def _fits(density: Structured, kept: int, block: int) -> bool:
-    """Whether no aligned block has more nonzero words than a unit takes."""
-    if density.block % block == 0:
-        return min(density.kept, block) <= kept
-    return block % density.block == 0 and density.kept * (block // density.block) <= kept
+    """Whether no block that a unit takes has more nonzero words than it can take, wherever blocks of the density, which
+    may be of another length, have theirs."""
+    for start in range(0, math.lcm(block, density.block), block):
+        overlaps = Counter(place // density.block for place in range(start, start + block))
+        if sum(min(density.kept, words) for words in overlaps.values()) > kept:
+            return False
+    return True
