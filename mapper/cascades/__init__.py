@@ -7,6 +7,7 @@ regions.py        energies and latencies that no mapping has, and those that mat
 tree_search.py    branch and bound over parts of a tree, from the outside in
 front_search.py   all that may be best where energy and latency are weighed in other ways
 part_bounds.py    what parts weigh at least
+ragged_loops.py   shared loops of which the last step is shorter
 shared_loops.py   loops above a split: all choices
 node_choices.py   nodes of tensors from outside, above a split: all choices that fit
 exchanges.py      memories that exchange intermediates at a split
