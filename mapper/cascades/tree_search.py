@@ -4,9 +4,9 @@ A part of several operations has loops, nodes of tensors that come from outside,
 the same in the mean for every one of its visits, whatever stands outside: that is the barrier of DESIGN section 7. So
 parts are searched on their own, and each is known once for all trees that it occurs in.
 
-The space: splits stand outside all arrays; a split has at most one shared loop over a dimension of an operation, whose
-tiles divide it, and below shared loops all tiles divide, also where the tiling is ragged; a split inside another one
-has shared loops; intermediates pass at nodes directly above the split at which writer and reader part, or through the
+The space: splits stand outside all arrays; a split has at most one shared loop over a dimension of an operation; one
+inside another split has shared loops; tiles of shared loops, and all below them, divide, or (`ragged`) only what
+stands below a loop divides its tile (`ragged_loops.py`); intermediates pass at nodes directly above the split at which writer and reader part, or through the
 outermost memory; other tensors stay at any depth among the shared loops; branches have all mappings of the space and
 tiling asked for. Shared loops along what readers see through windows: `windowed.py`.
 

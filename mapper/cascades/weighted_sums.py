@@ -39,8 +39,9 @@ WINDOWS_SHARE = 0.7
 DIVIDED_SHARE = 0.8
 """Of the time that is left for one weighted sum, for trees in which tiles of shared loops divide."""
 
-RAGGED_PART, RAGGED_SECONDS = 0.5, 5.0
-"""How long all other trees are searched at most: a part of the time that those took, or at least so many seconds."""
+RAGGED_SECONDS = 20.0
+"""How long all other trees are searched in a whole search: as long as those took, or so many seconds if that is
+more."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class WeightedSums:
         self.memories = UpperMemories(self.question.arch)
         self.solver = self._solver()
         self._looked: set[Weights] = set()
+        self._taken, self._taken_ragged = 0.0, 0.0
 
     def _solver(self) -> TableBranches | ExactBranches:
         """Tables where they are exact, else a search for every question."""
@@ -146,8 +148,10 @@ class WeightedSums:
         taken  seconds for those in which they do
         """
         unfinished, known = self.out_of_means, self._least_known(weights)
-        self.use(means.at_most(max(RAGGED_PART * taken, RAGGED_SECONDS)))
+        started, self._taken = time.perf_counter(), self._taken + taken
+        self.use(means.at_most(max(self._taken, RAGGED_SECONDS) - self._taken_ragged))
         bound, found = self._least(weights, known, fuse="plain", ragged=True)
+        self._taken_ragged += time.perf_counter() - started
         self.ragged_bounds.append((weights, min(bound, known)))
         self._evaluate(weights, found, ragged=True)
         self.out_of_means = unfinished
