@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
-from .cascade import Cascade, Operation
+from .cascade import Cascade
 from .display import Shown
 from .errors import MappingError, checked
 from .mapping import Mapping
@@ -21,6 +21,7 @@ from .problem import Problem
 from .tree import Address, Place, Tree, loop_of
 from .tree_rules import (
     CascadeTree,
+    check_iterations,
     check_leaves,
     check_nodes,
     check_outer_nodes,
@@ -56,6 +57,7 @@ class FusedMapping(Shown):
         object.__setattr__(self, "_windows", {})
         asked = CascadeTree(self.cascade, self.tree)
         check_leaves(asked)
+        check_iterations(asked)
         check_nodes(asked)
         for tensor in self.cascade.intermediates:
             for consumer in self.cascade.consumers[tensor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .cascade import Operation
+from .operation import Operation
 from .mapping import Mapping
 from .nest import Loop
 from .tree import Place
