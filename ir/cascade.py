@@ -153,7 +153,9 @@ def _check_before(cascade: Cascade, operation: Operation, tensor: str, done: set
     """The generation before a step is there until the operation that iterates has made the next one."""
     if tensor in done:
         producer = cascade.producers[tensor].name
-        message = f"{operation.name} reads {operation.access(tensor)}, and {producer} before it writes the next generation "
+        message = (
+            f"{operation.name} reads {operation.access(tensor)}, and {producer} before it writes the next generation "
+        )
         message += "in its place"
         raise ProblemError(message, where=cascade.name, hint=f"put {operation.name} before {producer}")
 

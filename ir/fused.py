@@ -14,14 +14,15 @@ from math import prod
 from .cascade import Cascade
 from .display import Shown
 from .errors import MappingError, checked
+from .iteration_rules import check_iterations
 from .mapping import Mapping
 from .nest import Loop, LoopNest, Node
+from .operation import Operation
 from .path import OperationPath
 from .problem import Problem
 from .tree import Address, Place, Tree, loop_of
 from .tree_rules import (
     CascadeTree,
-    check_iterations,
     check_leaves,
     check_nodes,
     check_outer_nodes,

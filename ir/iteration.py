@@ -1,7 +1,7 @@
 """Iterations of a cascade: operations that write the next generation of what they, or others, have read.
 
-R[m,i+1] = max(R[m,i], L[m,i]) start -inf: R has one generation after the other, and i is *iterative*, its steps are done
-in order. Others read the generation before a step (R[m,i]), the one after it (R[m,i+1]), or the last (R[m,-1]).
+R[m,i+1] = max(R[m,i], L[m,i]) start -inf: R has one generation after the other, and i is *iterative*: its steps are
+done in order. Others read the generation before a step (R[m,i]), the one after it (R[m,i+1]), or the last (R[m,-1]).
 
 A cycle of operations is an iteration if it is closed step by step: what one of them reads of another one is of the same
 step, or of the one before. A cycle through something that is known only after all steps is none.
@@ -40,7 +40,9 @@ _HINT = "R[m,i] is the generation before step i, R[m,i+1] the one after it, and 
 def _check_steps(producer: Operation, reader: Operation, where: str) -> None:
     """An operation that reads generations has as many steps as there are."""
     read, made = (operation.generation(producer.output.name) for operation in (reader, producer))
-    assert read is not None and made is not None and made.dim is not None
+    assert read is not None
+    assert made is not None
+    assert made.dim is not None
     if read.dim is None:
         return
     sizes = producer.problem.sizes[made.dim], reader.problem.sizes[read.dim]

@@ -39,15 +39,21 @@ def check_leaves(asked: CascadeTree) -> None:
             raise MappingError(f"operation {name} has no branch", hint=f"add a line 'branch {name}'")
     for operation in asked.cascade:
         for tensor in operation.problem.operands:
-            producer = asked.cascade.producers.get(tensor.name)
-            if producer and operation.reads_before(tensor.name):
-                if names.index(producer.name) < names.index(operation.name):
-                    message = f"{operation.name} reads {operation.access(tensor.name)}, and {producer.name} before it "
-                    message += "writes the next generation in its place"
-                    raise MappingError(message, hint=f"put the branch of {operation.name} first")
-            elif producer and names.index(producer.name) > names.index(operation.name):
-                message = f"{operation.name} reads {tensor.name} before {producer.name} writes it"
-                raise MappingError(message, hint=f"put the branch of {producer.name} first")
+            if tensor.name in asked.cascade.producers:
+                _check_turn(asked.cascade, names, operation, tensor.name)
+
+
+def _check_turn(cascade: Cascade, names: list[str], operation: Operation, tensor: str) -> None:
+    """An operation comes after the one that writes what it reads; before it, if it reads the generation before."""
+    producer = cascade.producers[tensor].name
+    comes_first = names.index(operation.name) < names.index(producer)
+    if operation.reads_before(tensor) and not comes_first:
+        message = f"{operation.name} reads {operation.access(tensor)}, and {producer} before it writes the next "
+        message += "generation in its place"
+        raise MappingError(message, hint=f"put the branch of {operation.name} first")
+    if comes_first and not operation.reads_before(tensor):
+        message = f"{operation.name} reads {tensor} before {producer} writes it"
+        raise MappingError(message, hint=f"put the branch of {producer} first")
 
 
 def check_nodes(asked: CascadeTree) -> None:
@@ -101,58 +107,14 @@ def _keeps_generations(asked: CascadeTree, tensor: str, outermost: Place) -> boo
     producer = asked.cascade.producers[tensor]
     above = asked.tree.above(asked.tree.leaves()[producer.name])
     inner = next(place for place in asked.tree.nodes_above(tensor, above[-1][0][0]) if place > outermost)
-    return any(outermost < place < inner for place, _ in _steps_of(above, producer.name, producer.iterates))
+    return any(outermost < place < inner for place, _ in steps_of(above, producer.name, producer.iterates))
 
 
-def _steps_of(
-    items: list[tuple[Place, Loop | Node]], operation: str, dim: str | None
-) -> Iterator[tuple[Place, Loop]]:
+def steps_of(items: list[tuple[Place, Loop | Node]], operation: str, dim: str | None) -> Iterator[tuple[Place, Loop]]:
     """The loops of more than one trip over a dimension of an operation."""
     for place, item in items:
         if isinstance(item, Loop) and item.trips > 1 and loop_of(item, operation).dim == dim:
             yield place, item
-
-
-def check_iterations(asked: CascadeTree) -> None:
-    """An iterative dimension steps one at a time, and only as loops in time that all who use its generations share."""
-    leaves = asked.tree.leaves()
-    for producer in asked.cascade:
-        made = producer.generation(producer.output.name)
-        if made is None:
-            continue
-        for operation in (producer, *asked.cascade.consumers[made.tensor]):
-            generation = operation.generation(made.tensor)
-            assert generation is not None
-            leaf = leaves[operation.name]
-            for place, item in _steps_of(asked.tree.above(leaf), operation.name, generation.dim):
-                if item.is_spatial or place[0] == leaf:
-                    where = "on an array" if item.is_spatial else f"in the branch of {operation.name}"
-                    message = f"'{item}' stands {where}, and {operation.name} uses {operation.access(made.tensor)}: "
-                    message += f"{generation.dim} steps in order, as a loop in time above a split"
-                    hint = f"put it above a split of {producer.name} and all who read its generations"
-                    raise MappingError(message, hint=hint)
-        for consumer in asked.cascade.consumers[made.tensor]:
-            _check_steps_together(asked, producer, consumer)
-
-
-def _check_steps_together(asked: CascadeTree, producer: Operation, consumer: Operation) -> None:
-    """A reader of generations steps with the operation that makes them; one of the last comes after all steps."""
-    tensor, dim = producer.output.name, producer.iterates
-    read = consumer.generation(tensor)
-    assert read is not None
-    above = asked.tree.above(asked.tree.split_of(producer.name, consumer.name))
-    own = {place for place, _ in _steps_of(asked.tree.above(asked.tree.leaves()[producer.name]), producer.name, dim)}
-    common = {place for place, _ in _steps_of(above, producer.name, dim)}
-    if read.dim is None and common:
-        item = asked.tree.item(min(common))
-        message = f"'{item}' stands above {consumer.name}, which reads {consumer.access(tensor)}, the last generation"
-        raise MappingError(message, hint=f"put the branch of {consumer.name} outside the loop over {dim}")
-    theirs = {place for place, _ in _steps_of(above, consumer.name, read.dim)}
-    if read.dim is not None and not own == common == theirs:
-        message = f"{consumer.name} reads {consumer.access(tensor)}, and does not step over {read.dim} together with "
-        message += producer.name
-        hint = f"put the whole loop over {dim} above a split of {producer.name} and {consumer.name}"
-        raise MappingError(message, hint=hint)
 
 
 def check_shared_loops(asked: CascadeTree, address: Address) -> None:

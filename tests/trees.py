@@ -187,7 +187,9 @@ def _move_loops(rng: random.Random, whole: Cascade, arch: Architecture, root: _D
         items = root.at(address).items
         first = sum(isinstance(item, Node) for item in items)
         mixed = rng.sample(items[first:], len(items) - first)
-        order = {loop.dim: iter([x for x in items[first:] if isinstance(x, Loop) and x.dim == loop.dim]) for loop in mixed}
+        order = {
+            loop.dim: iter([x for x in items[first:] if isinstance(x, Loop) and x.dim == loop.dim]) for loop in mixed
+        }
         before = list(items)
         items[first:] = [next(order[loop.dim]) for loop in mixed]
         if not _shares(whole, root, tiles, {}, 1, arch):

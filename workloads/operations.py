@@ -40,7 +40,7 @@ BLOCK = 0
 """Instead of the coefficient of i in K[i:j]: the elements of j."""
 
 
-class Access(NamedTuple):
+class Used(NamedTuple):
     """How a tensor is read or written.
 
     ranks   of it. An axis that is i+1 is the rank i, one that is -1 is a rank without index
@@ -60,7 +60,7 @@ class Statement:
     operands    the tensors that it reads, each once, and their ranks; without the output, where it iterates
     expression, reduction, pads   as of `Operation`
     start       what the output is before the first step, as it is stated
-    shifts      by tensor, as of `Access`
+    shifts      by tensor, as of `Used`
     """
 
     name: str
@@ -97,7 +97,7 @@ def read_statement(text: str, where: str | None = None) -> Statement:
     if any(len(rank) != 1 or rank[0][1] != 1 for rank in written.ranks):
         hint = "write the operation as a gather: plain indices on the left, sums of indices on the right"
         raise ProblemError(f"{output} has a rank that is no plain index on the left side", where=place, hint=hint)
-    operands: dict[str, Access] = {}
+    operands: dict[str, Used] = {}
     expression = _expression(right, operands, place)
     _take_itself(output, written, operands, place)
     if not operands:
@@ -115,7 +115,7 @@ def read_statement(text: str, where: str | None = None) -> Statement:
     )
 
 
-def _take_itself(output: str, written: Access, operands: dict[str, Access], where: str) -> None:
+def _take_itself(output: str, written: Used, operands: dict[str, Used], where: str) -> None:
     """Take the generation before of an output that iterates from the operands; ProblemError for any other reading."""
     read = operands.pop(output, None)
     if len(written.shifts) > 1:
@@ -127,7 +127,7 @@ def _take_itself(output: str, written: Access, operands: dict[str, Access], wher
         example = ", ".join([*indices, "i"])
         hint = f"an iteration writes the next generation: {output}[{example}+1] = ... {output}[{example}] ... start 0"
         raise ProblemError(f"{output} is read and written by one operation", where=where, hint=hint)
-    if read != Access(written.ranks):
+    if read != Used(written.ranks):
         hint = f"read {output}[{', '.join(indices)}], the generation before"
         raise ProblemError(f"{output} is read at another place than it is written", where=where, hint=hint)
 
@@ -188,7 +188,7 @@ def _parse(text: str, where: str) -> ast.expr:
         raise ProblemError(f"cannot read {text.strip()[:80]!r}", where=where, hint=_EXAMPLE) from None
 
 
-def _expression(node: ast.expr, operands: dict[str, Access], where: str) -> Expression:
+def _expression(node: ast.expr, operands: dict[str, Used], where: str) -> Expression:
     """The expression; the tensors that it reads are added to `operands`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return Number(node.value)
@@ -207,7 +207,7 @@ def _expression(node: ast.expr, operands: dict[str, Access], where: str) -> Expr
     return Operand(tensor)
 
 
-def _call(node: ast.Call, operands: dict[str, Access], where: str) -> Expression:
+def _call(node: ast.Call, operands: dict[str, Used], where: str) -> Expression:
     function = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
     if function not in FUNCTIONS:
         raise ProblemError(f"unknown function {function!r}", where=where, hint=did_you_mean(function, FUNCTIONS))
@@ -219,10 +219,10 @@ def _call(node: ast.Call, operands: dict[str, Access], where: str) -> Expression
     return Call(function, tuple(_expression(argument, operands, where) for argument in node.args))
 
 
-def _tensor(node: ast.expr, where: str) -> tuple[str, Access]:
+def _tensor(node: ast.expr, where: str) -> tuple[str, Used]:
     """A tensor's name and how it is used, from `T[m, 2*p + r]`, `R[m, i+1]` or, of a scalar, `T`."""
     if isinstance(node, ast.Name):
-        return node.id, Access(())
+        return node.id, Used(())
     if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
         found = ast.unparse(node)[:80]
         raise ProblemError(f"found {found!r}, expected a tensor such as T[m,n]", where=where, hint=_EXAMPLE)
@@ -243,7 +243,7 @@ def _tensor(node: ast.expr, where: str) -> tuple[str, Access]:
         if indices.count(index) > 1:
             message = f"index {index!r} appears {indices.count(index)} times in {node.value.id}"
             raise ProblemError(message, where=where, hint="a diagonal is not a dense access")
-    return node.value.id, Access(tuple(ranks), tuple(shifts))
+    return node.value.id, Used(tuple(ranks), tuple(shifts))
 
 
 def _terms(node: ast.expr, coefficient: int, where: str) -> Iterable[tuple[str, int]]:
@@ -251,10 +251,11 @@ def _terms(node: ast.expr, coefficient: int, where: str) -> Iterable[tuple[str, 
     if isinstance(node, ast.Name):
         yield node.id, coefficient
         return
-    if isinstance(node, ast.Slice) and isinstance(node.lower, ast.Name) and isinstance(node.upper, ast.Name):
-        if node.step is None and coefficient == 1:
-            yield node.lower.id, BLOCK
-            yield node.upper.id, 1
+    if isinstance(node, ast.Slice) and coefficient == 1 and node.step is None:
+        blocks, within = node.lower, node.upper
+        if isinstance(blocks, ast.Name) and isinstance(within, ast.Name):
+            yield blocks.id, BLOCK
+            yield within.id, 1
             return
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         yield from _terms(node.left, coefficient, where)

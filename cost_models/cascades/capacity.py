@@ -1,8 +1,8 @@
 """What every memory holds while each operation of a cascade works, and whether it fits.
 
 In the branch of an operation these take room: nodes above it that are not intermediates; intermediates that are live in
-it; its own nodes. An intermediate is live from the branch that writes it (of generations: from the first that reads one)
-to the last that reads it; in all branches below a shared loop that stands between its node and the split, since the next
+it; its own nodes. An intermediate is live from the branch that writes it (of generations, the first that reads one) to
+the last that reads it; in all branches below a shared loop that stands between its node and the split, since the next
 step finds it in use; and in the whole of a sub-tree that reads it.
 """
 

@@ -60,7 +60,7 @@ class PartOfTree:
 
     @property
     def combining(self) -> tuple[str, str]:
-        """What words begin with, and how more are added to them: "sum", "max", or "last" where they take their place."""
+        """What words begin with, and how others are combined with them; "last" takes their place."""
         if self.start is not None:
             return value_text(self.start), "last"
         return ("-np.inf", "max") if self.maximum else ("0", "sum")

@@ -24,7 +24,7 @@ def cascade_lines(cascade: Cascade, taken: list[str]) -> Iterator[str]:
             yield from _function(operation, one.problem(operation), functions[operation.name], taken)
             yield from ("", "")
     yield "def direct(operands: dict[str, np.ndarray]) -> dict[str, np.ndarray]:"
-    yield '    """All tensors that the operations write, each computed whole before the next; of iterations, all generations."""'
+    yield '    """All tensors that the operations write, each whole before the next; iterations step by step."""'
     yield "    tensors = dict(operands)"
     for one in rounds:
         yield from (f"    {line}" for line in one.lines(cascade))
