@@ -50,9 +50,9 @@ _EFFECTS_READ = """
 What brings most is that caches take turns: a core waits for a line, and what comes from L2 is not on its way from L3 at
 the same time. Then, that the compiler fills lanes that the mapping leaves empty. Loop overhead orders seven of ten
 layers better and the others worse. Sums that wait and whole lines order them worse: the compiler reorders what the
-mapping says, packed copies have their lines full, and the rest is prefetched. So 0.74 is about what figures of a mapping
-can say here; the rest is what gcc makes of a program. The predictions were compared on the mappings that they are
-judged by, and differences of some hundredths between them mean little.
+mapping says, packed copies have their lines full, and the rest is prefetched. So 0.74 is about what figures of a
+mapping can say here; the rest is what gcc makes of a program. The predictions were compared on the mappings that they
+are judged by, and differences of some hundredths between them mean little.
 """
 _MISSING = """\
 ## What the model does not know
