@@ -6,13 +6,14 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from ...ir import Loop, SharedLoop
 from ..means import Means
 from ..tilings import factors
-from .loop_bounds import LoopBounds
+from .loop_bounds import Least, LoopBounds
 from .part_bounds import OwnLeast, PartBounds
 from .parts import VisitedPart
 from .ragged_loops import RaggedLoops, SharedTrips
@@ -92,20 +93,27 @@ class SharedLoops:
         """All steps of loops in one order whose bound lies below the cutoff, with their bounds."""
         bounds = self.bounds
         trips: Floats = np.array([[step.trips for step in each] for each in steps], dtype=np.float64).T
-        least = LoopBounds(bounds.cascade, bounds.memories, bounds.placing, part, dims, trips).least()
-        energy, latency = own.energy_pj + least.energy, np.zeros(trips.shape[1])
-        if bounds.timed:
-            ports = (own.busy[:, :, None] + least.cycles).max(axis=1, initial=0.0)
-            latency = np.maximum(own.cycles[:, None], ports).sum(axis=0)
-        fits = np.isfinite(energy)
-        weights = bounds.weights.energy * np.where(fits, energy, 0.0) + bounds.weights.latency * latency
-        open_ones = np.flatnonzero(fits & (weights < cutoff))
+        loops_bounds = LoopBounds(bounds.cascade, bounds.memories, bounds.placing, part, dims, trips)
+        weight = partial(self._weight, own)
+        open_ones = np.flatnonzero(weight(loops_bounds.least()) < cutoff)
+        weights = loops_bounds.together(open_ones, weight, cutoff) if len(open_ones) else np.zeros(0)
+        open_ones, weights = open_ones[weights < cutoff], weights[weights < cutoff]
         self.pruned["loops"] += trips.shape[1] - len(open_ones)
-        for i in open_ones.tolist():
+        for i, least in zip(open_ones.tolist(), weights.tolist(), strict=True):
             chosen = zip(dims, steps[i], strict=True)
             loops = tuple(LoopAbove(dim, step.trips, tile=step.tile) for dim, step in chosen)
             for passed in self.passing.ways(part.names, loops):
-                yield float(weights[i]), passed
+                yield least, passed
+
+    def _weight(self, own: OwnLeast, more: Least) -> Floats:
+        """(..., n) what a part weighs at least that takes more than its operations do by themselves."""
+        bounds, latency = self.bounds, np.zeros_like(more.energy)
+        if bounds.timed:
+            ports = (own.busy[:, :, None] + more.cycles).max(axis=-2, initial=0.0)
+            latency = np.maximum(own.cycles[:, None], ports).sum(axis=-2)
+        energy = np.where(more.energy < np.inf, own.energy_pj + more.energy, 0.0)  # whatever energy weighs
+        weight = bounds.weights.energy * energy + bounds.weights.latency * latency
+        return np.where(more.energy < np.inf, weight, np.inf)
 
 
 def _grids(steps: Sequence[Sequence[SharedTrips]]) -> Iterator[list[tuple[SharedTrips, ...]]]:

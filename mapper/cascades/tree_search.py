@@ -6,9 +6,10 @@ parts are searched on their own, and each is known once for all trees that it oc
 
 The space: splits stand outside all arrays; a split has at most one shared loop over a dimension of an operation; one
 inside another split has shared loops; tiles of shared loops, and all below them, divide, or (`ragged`) only what
-stands below a loop divides its tile (`ragged_loops.py`); intermediates pass at nodes directly above the split at which writer and reader part, or through the
-outermost memory; other tensors stay at any depth among the shared loops; branches have all mappings of the space and
-tiling asked for. Shared loops along what readers see through windows: `windowed.py`.
+stands below a loop divides its tile (`ragged_loops.py`); intermediates pass at nodes directly above the split at which
+writer and reader part, or through the outermost memory; other tensors stay at any depth among the shared loops;
+branches have all mappings of the space and tiling asked for. Shared loops along what readers see through windows:
+`windowed.py`.
 
 1. `_best_of`: which dimensions are shared, in which order and tiles (`shared_loops.py`), and where tensors from outside
    stay above these loops (`node_choices.py`);
