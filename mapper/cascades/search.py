@@ -28,10 +28,10 @@ from ...cost_models.objective import LIMIT_TOLERANCE
 from ...ir import InfeasibleError, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..exact.unmet_limits import unmet_limits
-from ..means import Means, OutOfMeans
+from ..means import OutOfMeans
 from .front_search import FrontSearch
 from .parts import FoundPart
-from .question import CascadeAnswer, CascadeQuestion, check_searchable
+from .question import CascadeAnswer, check_searchable
 from .regions import Box, heaviest, least_value
 from .weighted_sums import Corner, WeightedSums
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_between, weights_of
@@ -353,39 +353,6 @@ def ragged_words(part: float) -> tuple[str, ...]:
 def _fast(corner: Corner) -> Weights:
     """The weighted sum that is least for the fastest mapping."""
     return Weights(1.0, FAST * corner.energy / max(corner.latency, 1.0))
-
-
-def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
-    """The proven best fused mapping; where time or memory run out, the best found and its gap.
-
-    Raises InfeasibleError when nothing fits, UndecidedError when time or memory run out before anything is found, and
-    TilewrightError for what cannot be searched.
-    """
-    return _search(question).run()
-
-
-def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
-    """The front of energy and latency, from the least energy to the least latency; what it is least of is not looked
-    at."""
-    search = _search(question, whole_front=True)
-    search.run()
-    return search.front_answers()
-
-
-def bound_cascade(question: CascadeQuestion) -> float:
-    """What no tree of the cascade has less of, seen without a search over trees; 0 where there are no means to see it.
-
-    Raises TilewrightError for what cannot be searched, and for objectives that do not add up over operations.
-    """
-    weights = weights_of(question.objective)
-    if weights is None:
-        raise TilewrightError(f"objective {question.objective.name} has no bound that adds up over operations")
-    return _search(question).least_of(weights)
-
-
-def _search(question: CascadeQuestion, whole_front: bool = False) -> CascadeSearch:
-    means = Means.from_now(question.limits.time_s, question.limits.memory_bytes)
-    return CascadeSearch(question, means, whole_front=whole_front)
 
 
 def _front(corners: list[Corner]) -> list[Corner]:
