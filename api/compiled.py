@@ -26,7 +26,7 @@ from .inputs import checks
 from .ir import ProblemError
 from .ir.display import Shown
 from .mapper.certificate import Certificate
-from .mapper.fusing import FUSES, FusedAnswer, answer_cascade
+from .mapper.fusing import FUSES, FusedAnswer, answer_below
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Limits
 from .mapper.segmentation import MOST, NetworkAnswer, NetworkQuestion, Segment, check_objective, segment
@@ -40,7 +40,7 @@ from .workloads.network import Widths
 if TYPE_CHECKING:
     import pandas
 
-    from .mapper.cascades import CascadeQuestion, Fuse
+    from .mapper.cascades import CascadeQuestion, Fuse, NothingBelow
     from .mapper.emit import Verification
     from .mapper.emit.network import NetworkProgram
     from .report.network_plan_document import NetworkPlanDocument
@@ -281,10 +281,10 @@ def compiled(
     cached  whether a store is asked at all
     """
     if not cached:
-        return segment(question, answer_cascade, watch)
-    from .stored import cascade_stored
+        return segment(question, answer_below, watch)
+    from .stored import group_stored
 
-    def solve(one: CascadeQuestion) -> FusedAnswer:
-        return cascade_stored(one, store, note).result.answer
+    def solve(one: CascadeQuestion) -> FusedAnswer | NothingBelow:
+        return group_stored(one, store, note)
 
     return segment(question, solve, watch)
