@@ -30,8 +30,8 @@ from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..exact.unmet_limits import unmet_limits
 from ..means import Means, OutOfMeans
 from .front_search import FrontSearch
-from .parts import FoundPart
 from .part_bounds import Nearest
+from .parts import FoundPart
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow, check_searchable
 from .regions import Box, heaviest, least_value
 from .weighted_sums import Corner, WeightedSums
@@ -378,9 +378,7 @@ def bound_cascade(question: CascadeQuestion, nearest: Nearest | None = None) -> 
     return _search(question, nearest=nearest).least_of(weights)
 
 
-def _search(
-    question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None
-) -> CascadeSearch:
+def _search(question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:
     means = Means.from_now(question.limits.time_s, question.limits.memory_bytes)
     return CascadeSearch(question, means, whole_front=whole_front, nearest={} if nearest is None else nearest)
 

@@ -105,7 +105,9 @@ class UpperMemories:
         held: dict[str, list[tuple[str, str, int]]] = {operation.name: [] for operation in cascade}
         for tensor, memory in stays:
             users = [op for op in cascade if any(t.name == tensor for t in op.problem.tensors)]
-            words = max(tensor_tile_words(op.problem.tensor(tensor), op.problem.sizes, self.arch.footprint) for op in users)
+            words = max(
+                tensor_tile_words(op.problem.tensor(tensor), op.problem.sizes, self.arch.footprint) for op in users
+            )
             for operation in cascade:
                 is_wide = wide_sums and operation.output.name == tensor
                 bits = words * self.width(users[0], tensor, is_wide)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from .arenas import Arena, over_the_run, planned_places
 from .question import MOST, Apart, NetworkAnswer, NetworkQuestion, Segment, StayingTensor
 from .search import check_objective, segment
+from .segments import on_its_own
 
 __all__ = [
     "MOST",
@@ -28,6 +29,7 @@ __all__ = [
     "Segment",
     "StayingTensor",
     "check_objective",
+    "on_its_own",
     "over_the_run",
     "planned_places",
     "segment",

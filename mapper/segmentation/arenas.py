@@ -64,6 +64,11 @@ class Resident:
     bits: int
     own: str | None
 
+    @property
+    def buffer(self) -> str:
+        """What it is called among the addresses of the group."""
+        return f"{self.name} (stays)" if self.own is None else self.own
+
 
 @dataclass(frozen=True)
 class WorkingGroup:
@@ -119,7 +124,7 @@ def _shared_plans(groups: Sequence[WorkingGroup], part: Part, means: Means) -> l
         for resident in group.residents:
             if resident.memory == part.memory.name:
                 tile = LiveBuffer(f"{resident.name} (stays)", 0, group.moments, -(-resident.bits // 8))
-                named[tile.name if resident.own is None else resident.own] = tile.name, tile
+                named[resident.buffer] = tile.name, tile
         for key, buffer in named.values():
             lower = buffers[key].lower if key in buffers else start + buffer.lower
             buffers[key] = LiveBuffer(key, lower, start + buffer.upper, buffer.size)
@@ -135,7 +140,7 @@ def _part_of_plan(plan: MemoryPlan, named: dict[str, tuple[str, LiveBuffer]]) ->
     """What a plan says of some buffers, under other names."""
     own = tuple(replace(buffer, name=name) for name, (_, buffer) in named.items())
     offsets = {name: plan.offsets[key] for name, (key, _) in named.items()}
-    return MemoryPlan(BufferSet(own), offsets, (), plan.lower_bound, plan.capacity) if own else None
+    return MemoryPlan(BufferSet(own), offsets, (), BufferSet(own).peak, plan.capacity) if own else None
 
 
 def _buffers(cost: FusedCost, part: Part) -> Iterator[LiveBuffer]:

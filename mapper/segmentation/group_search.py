@@ -62,8 +62,13 @@ class GroupSearch:
         except KeyboardInterrupt:
             self.interrupted = True
         steps.tell()
-        passing = self._cheapest([edge for edge in steps.edges if edge.keeps_nothing])
-        way = self._cheapest(steps.edges) if self.residency.candidates else passing
+        apart = [edge for edge in steps.edges if edge.keeps_nothing]
+        if self.residency.candidates:
+            self._cheapest([edge for edge in steps.edges if len(steps.groups[edge.step.group].names) == 1])
+            way = self._cheapest(steps.edges)
+            passing = self._cheapest(apart)
+        else:
+            way = passing = self._cheapest(apart)
         if not way.edges:
             raise self._nothing_found()
         found = Segments(steps, way, self.question.limits.memory_bytes)
@@ -123,6 +128,8 @@ class GroupSearch:
         except KeyboardInterrupt:
             self.interrupted = True
             raise
+        if not finding.is_over and finding.bound <= kind.bound(taken) * (1 + RELATIVE_TOLERANCE):
+            finding = replace(finding, is_over=True)  # asking again would find out no more
         kind.findings.append(finding)
         self.searched += 1
         self.steps.tell([kind])

@@ -81,6 +81,7 @@ class StayingTensor:
     memory       in which it stays
     bits         that it takes
     first, last  places of these groups among the segments
+    buffers      what it is called among the addresses of each of these segments, first to last
     """
 
     name: str
@@ -88,6 +89,7 @@ class StayingTensor:
     bits: int
     first: int
     last: int
+    buffers: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -166,14 +168,14 @@ class NetworkAnswer:
 
     @property
     def staying_saves(self) -> float | None:
-        """The part of the objective that is saved by what stays on chip; None where there is nothing to compare with."""
+        """The part of the objective that what stays on chip saves; None where there is nothing to compare with."""
         if self.passing is None or not self.passing.value:
             return None
         return max(0.0, 1 - self.certificate.value / self.passing.value)
 
     @property
     def saves(self) -> float | None:
-        """The part of the objective that fusing saves, and what stays on chip; None where there is nothing to compare with."""
+        """The part of the objective that fusing saves, with what stays on chip; None: nothing to compare with."""
         if self.apart is None:
             return None
         return max(0.0, 1 - self.certificate.value / self.apart.value) if self.apart.value else 0.0

@@ -25,7 +25,7 @@ Taken = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Candidate:
+class StayCandidate:
     """A tensor that may stay.
 
     place     of the occurrence that makes it
@@ -49,7 +49,7 @@ class Residency:
 
     memories: tuple[str, ...]
     sizes: tuple[int | None, ...]
-    candidates: Mapping[int, Candidate]
+    candidates: Mapping[int, StayCandidate]
 
     def taken_by(self, stays: Sequence[tuple[int, int]]) -> Taken:
         """Bits of each memory that some tensors take.
@@ -106,7 +106,7 @@ def residency_of(reading: GraphReading, groups: Sequence[OperationGroup], arch: 
             if upper.may_hold(memory.name, roles) and (size is None or bits <= size)
         )
         if where:
-            candidates[place] = Candidate(place, bits, where)
+            candidates[place] = StayCandidate(place, bits, where)
     return Residency(tuple(memory.name for memory in memories), sizes, candidates)
 
 

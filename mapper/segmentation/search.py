@@ -13,9 +13,7 @@ from .question import NetworkAnswer, NetworkQuestion
 _PRODUCTS = ("edp", "ed2p")
 
 
-def segment(
-    question: NetworkQuestion, solve: Solve = answer_below, progress: Progress | None = None
-) -> NetworkAnswer:
+def segment(question: NetworkQuestion, solve: Solve = answer_below, progress: Progress | None = None) -> NetworkAnswer:
     """The best segmentation of a network, and the best tree of each of its groups.
 
     solve     answers a question about one group: from a store, if need be

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ...cost_models import ENERGY, parse_objective
+from ...cost_models.cascades import evaluate_tree
 from ...ir import NoPlanError, UndecidedError
+from ..fusing import FusedAnswer
 from ..means import Means
 from .arenas import Arena, Resident, WorkingGroup, arenas_of_run
 from .lazy_path import CheapestWay, Edge, cheapest_but, value_of
-from .question import Segment, StayingTensor
+from .question import NetworkQuestion, Segment, StayingTensor
 from .steps import GroupEdge, NetworkSteps
 
 PLAN_SECONDS = 5.0
@@ -131,8 +134,10 @@ class Segments:
         found: dict[str, StayingTensor] = {}
         for number, one in enumerate(self._placed(self.way)):
             for resident in one.residents:
-                first = found[resident.name].first if resident.name in found else number
-                found[resident.name] = StayingTensor(resident.name, resident.memory, resident.bits, first, number)
+                name, before = resident.name, found.get(resident.name)
+                first, buffers = (number, ()) if before is None else (before.first, before.buffers)
+                buffers = (*buffers, resident.buffer)
+                found[name] = StayingTensor(name, resident.memory, resident.bits, first, number, buffers)
         return tuple(found.values())
 
 
@@ -148,3 +153,21 @@ def _runs(placed: Sequence[_Placed]) -> list[list[_Placed]]:
             runs.append([one])
         before = here
     return runs
+
+
+def on_its_own(segment: Segment, question: NetworkQuestion) -> FusedAnswer | None:
+    """The answer of a segment as a mapping of its cascade alone: what stays on chip comes from the outermost memory
+    first, or goes there in the end. None: no operation.
+
+    All mappings that hold these tensors whole take as much more energy for that.
+    """
+    answer, objective = segment.answer, question.objective
+    if answer is None or not segment.stays:
+        return answer
+    cost, proof = evaluate_tree(answer.mapping, question.arch), answer.certificate
+    base = parse_objective(proof.objective)
+    value, before = (base.value(one.energy_pj, one.latency_cycles) for one in (cost, answer.cost))
+    least = proof.lower_bound + (value - before if objective == ENERGY else 0.0)
+    told = tuple(f"{tensor} whole in {memory}" for tensor, memory in segment.stays)
+    proof = replace(proof, value=value, lower_bound=min(value, least), constraints=(*proof.constraints, *told))
+    return FusedAnswer(answer.mapping, cost, proof)

@@ -30,7 +30,7 @@ class TooManyStates(Exception):
 
 
 @dataclass(frozen=True)
-class Step:
+class GroupStep:
     """One group.
 
     start, end  numbers of states, rising
@@ -55,7 +55,7 @@ class StateGraph:
     """
 
     count: int
-    steps: tuple[Step, ...]
+    steps: tuple[GroupStep, ...]
 
 
 class _Groups:
@@ -77,9 +77,7 @@ class _Groups:
                 before |= reading.before[place]
             self.needs.append(before & ~inside)
             self.reads.append([place for place in bits_of(before & ~inside) if place in residency.candidates])
-            self.writes.append(
-                [p for p in group.places if p in residency.candidates and reading.readers[p] & ~inside]
-            )
+            self.writes.append([p for p in group.places if p in residency.candidates and reading.readers[p] & ~inside])
 
 
 def state_graph(
@@ -92,7 +90,9 @@ def state_graph(
     Raises TooManyStates where there are more than so many steps.
     """
     asked, everything = _Groups(reading, groups, residency), (1 << len(reading.occurrences)) - 1
-    by_size: list[dict[State, list[tuple[State, int, Stays, Taken]]]] = [{} for _ in range(len(reading.occurrences) + 1)]
+    by_size: list[dict[State, list[tuple[State, int, Stays, Taken]]]] = [
+        {} for _ in range(len(reading.occurrences) + 1)
+    ]
     by_size[0][0, ()] = []
     count = 0
     for size, states in enumerate(by_size):
@@ -110,7 +110,7 @@ def state_graph(
     return StateGraph(
         len(numbers),
         tuple(
-            Step(numbers[state], numbers[after], number, stays, passing)
+            GroupStep(numbers[state], numbers[after], number, stays, passing)
             for states in by_size
             for state, steps in states.items()
             for after, number, stays, passing in steps
@@ -135,8 +135,7 @@ def _after(
     others = [one for one in live if one[0] not in asked.reads[number]]
     passing, after = residency.taken_by(others), done | asked.inside[number]
     options = [
-        [(), *(((place, memory),) for memory in residency.candidates[place].memories)]
-        for place in asked.writes[number]
+        [(), *(((place, memory),) for memory in residency.candidates[place].memories)] for place in asked.writes[number]
     ]
     for chosen in itertools.product(*options):
         left = [one for some in chosen for one in some]

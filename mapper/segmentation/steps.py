@@ -14,7 +14,7 @@ from .kinds import GroupKind, NamedStays
 from .lazy_path import Edge
 from .question import NetworkQuestion
 from .residency import NOTHING_STAYS, Residency, residency_of
-from .states import StateGraph, Stays, Step, TooManyStates, state_graph
+from .states import GroupStep, StateGraph, Stays, TooManyStates, state_graph
 
 
 @dataclass(eq=False)
@@ -25,7 +25,7 @@ class GroupEdge(Edge):
     kind  of its group; None: no operation
     """
 
-    step: Step
+    step: GroupStep
     kind: GroupKind | None
 
     @property
@@ -77,7 +77,7 @@ class NetworkSteps:
                 continue
         raise AssertionError("runs of a network's order are few")
 
-    def _edge(self, step: Step, kinds: dict[object, GroupKind]) -> GroupEdge:
+    def _edge(self, step: GroupStep, kinds: dict[object, GroupKind]) -> GroupEdge:
         group, form = self.groups[step.group], self._forms[step.group]
         if group.cascade is None:
             return GroupEdge(step.start, step.end, 0.0, 0.0, True, len(step.stays), step, None)
@@ -87,7 +87,7 @@ class NetworkSteps:
         kind = kinds.setdefault(key, GroupKind(group.cascade, stays))
         return GroupEdge(step.start, step.end, 0.0, math.inf, False, len(stays), step, kind)
 
-    def named(self, step: Step) -> NamedStays:
+    def named(self, step: GroupStep) -> NamedStays:
         """The tensors of a step that stay, as the group's cascade calls them."""
         return self.names_of(self.groups[step.group], step.stays)
 

@@ -160,9 +160,8 @@ def _group(reading: GraphReading, places: tuple[int, ...], softmax: SoftmaxForm)
     shown = "+".join(graph.shown(occurrence) for occurrence in members)
     if len(members) == 1 and members[0].kind == OUTSIDE:
         return OperationGroup(places, names, None)
-    if len(members) > 1:
-        if not reading.is_closed(places) or not reading.is_convex(places) or not _in_one_form(graph, members):
-            return None
+    if not (reading.is_closed(places) and reading.is_convex(places) and _in_one_form(graph, members)):
+        return None
     try:
         return OperationGroup(places, names, *joined_with_names(graph, members, f"{graph.network}:{shown}", softmax))
     except ProblemError:

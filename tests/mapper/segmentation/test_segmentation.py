@@ -16,10 +16,10 @@ from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, parse_object
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, ProblemError, TilewrightError
 from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade, search_cascade_front
+from tilewright.mapper.cascades.equal import form_of, under_names_of
 from tilewright.mapper.fusing import FusedAnswer, answer_below
 from tilewright.mapper.question import Limits
 from tilewright.mapper.segmentation import NetworkQuestion, segment
-from tilewright.mapper.cascades.equal import form_of, under_names_of
 from tilewright.workloads import Network, load_network
 
 FUSED = Path(__file__).parent.parent.parent / "golden" / "fused"
