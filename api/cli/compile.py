@@ -106,8 +106,8 @@ def compile_network(
             metavar="FORM",
             autocompletion=completions.words("c"),
             help="Also write one program for the whole network: c, a C99 file that checks itself, and its parameters. "
-            "It knows no shared loops along windows, and loads again what stays on chip between groups: --fuse is plain "
-            "and nothing stays, unless given.",
+            "It knows no shared loops along windows, and loads again what stays on chip between groups: --fuse is "
+            "plain and nothing stays, unless given.",
         ),
     ] = None,
     verify: Annotated[

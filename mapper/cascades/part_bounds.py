@@ -167,7 +167,8 @@ class PartBounds:
         operation = self.cascade.operation(name)
         names = operation.problem.dim_names
         uneven = tuple((names.index(one.dim), one.extra, tuple(one.steps)) for one in self._windowed(name))
-        return self.weights, form_of(Cascade(name, (operation,))), uneven
+        form = operation if operation.generations else form_of(Cascade(name, (operation,)))
+        return self.weights, form, uneven
 
     def _nearest_of_new(self, name: str) -> tuple[float, float]:
         """What `_nearest` says, by searches."""
