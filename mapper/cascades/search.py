@@ -30,8 +30,9 @@ from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..exact.unmet_limits import unmet_limits
 from ..means import Means, OutOfMeans
 from .front_search import FrontSearch
+from .part_bounds import Nearest
 from .parts import FoundPart
-from .question import CascadeAnswer, CascadeQuestion, check_searchable
+from .question import CascadeAnswer, CascadeQuestion, NothingBelow, check_searchable
 from .regions import Box, heaviest, least_value
 from .weighted_sums import Corner, WeightedSums
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_between, weights_of
@@ -82,6 +83,22 @@ class CascadeSearch(WeightedSums):
         if self._value(best) == math.inf and isinstance(objective, Capped):
             raise self._nothing_within(objective)
         return self._answer(best, objective)
+
+    def run_below(self) -> CascadeAnswer | NothingBelow:
+        """The best mapping, if it is better than what is asked for; else what no mapping has less of."""
+        try:
+            self._explore()
+        except OutOfMeans:
+            self.out_of_means = True
+        except KeyboardInterrupt:
+            self.interrupted = True
+            if not self.corners:
+                raise
+        objective, below = self.question.objective, self.question.below
+        best = min(self.corners, key=self._value, default=None)
+        if best is not None and self._value(best) < below:
+            return self._answer(best, objective)
+        return NothingBelow(min(below, self._bound(objective, below, self.bounds)) if self.bounds else 0.0)
 
     def front(self) -> list[Corner]:
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
@@ -364,6 +381,14 @@ def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
     return _search(question).run()
 
 
+def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBelow:
+    """As `search_cascade`, only for what is less than `below`; of objectives that add up over operations.
+
+    Raises TilewrightError for what cannot be searched.
+    """
+    return _search(question).run_below()
+
+
 def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
     """The front of energy and latency, from the least energy to the least latency; what it is least of is not looked
     at."""
@@ -372,20 +397,22 @@ def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
     return search.front_answers()
 
 
-def bound_cascade(question: CascadeQuestion) -> float:
+def bound_cascade(question: CascadeQuestion, nearest: Nearest | None = None) -> float:
     """What no tree of the cascade has less of, seen without a search over trees; 0 where there are no means to see it.
+
+    nearest  what is known of single operations on the same machine, in the same space; more is noted there
 
     Raises TilewrightError for what cannot be searched, and for objectives that do not add up over operations.
     """
     weights = weights_of(question.objective)
     if weights is None:
         raise TilewrightError(f"objective {question.objective.name} has no bound that adds up over operations")
-    return _search(question).least_of(weights)
+    return _search(question, nearest=nearest).least_of(weights)
 
 
-def _search(question: CascadeQuestion, whole_front: bool = False) -> CascadeSearch:
+def _search(question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:
     means = Means.from_now(question.limits.time_s, question.limits.memory_bytes)
-    return CascadeSearch(question, means, whole_front=whole_front)
+    return CascadeSearch(question, means, whole_front=whole_front, nearest={} if nearest is None else nearest)
 
 
 def _front(corners: list[Corner]) -> list[Corner]:
