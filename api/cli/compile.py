@@ -25,6 +25,7 @@ from .options import (
     SpaceOption,
     StoreOption,
     TilingOption,
+    TotalLimitOption,
     WidthsOption,
     is_given,
     refuse_given,
@@ -72,14 +73,7 @@ def compile_network(
             help="For the search of each group; then it takes its best mapping so far, and says how far off it can be.",
         ),
     ] = 10.0,
-    total_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--total-limit",
-            metavar="SECONDS",
-            help="For all searches together; then the best of what is known is taken, and said how far off it can be.",
-        ),
-    ] = None,
+    total_limit: TotalLimitOption = None,
     stays: Annotated[
         bool,
         typer.Option(
