@@ -52,6 +52,8 @@ class FrontSearch(TreeSearch):
         """Hand over all trees of the whole cascade that weigh less than a cutoff, which may fall with what is found,
         but for those that cost no less energy and no less latency than another."""
         part = self._root(names)
+        if part is None:
+            return
         if len(names) == 1:
             for found in self._front_of(part, cutoff()):
                 take(found)

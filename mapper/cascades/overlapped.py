@@ -14,6 +14,7 @@ or gains nothing more. What is left is a gap: half of one tree and half of anoth
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -158,13 +159,14 @@ class OverlappedSearch(CascadeSearch):
 
     def _know(self, answer: CascadeAnswer) -> None:
         """Keep a tree with what it costs here."""
-        cost = evaluate_tree(answer.mapping, self.question.arch)
+        stays = [tensor for tensor, _ in self.question.stays]
+        cost = evaluate_tree(answer.mapping, self.question.arch, stays)
         self.corners.append(Corner(cost.energy_pj, cost.latency_cycles, answer.mapping, cost))
 
     def _priced(self, weights: Weights, prices: Prices) -> CascadeSearch:
         latency = weights.latency + weights.energy * self.question.arch.total_leakage_pj_per_cycle
         arch = self.resources.priced(weights.energy, latency, prices)
-        return CascadeSearch(replace(self.question, arch=arch, objective=ENERGY), self.means)
+        return CascadeSearch(replace(self.question, arch=arch, objective=ENERGY, below=math.inf), self.means)
 
     def _computing(self, weights: Weights, prices: Prices) -> float:
         """What computing costs at least, whatever the tree."""

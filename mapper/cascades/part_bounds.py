@@ -19,6 +19,7 @@ from ...ir import Cascade, Operation, Role, ceil_div
 from ..certificate import RELATIVE_TOLERANCE
 from ..space import Space
 from .branch import BranchSolver, Homes, Sizes
+from .equal import form_of
 from .parts import VisitedPart, some_of
 from .placing import Placing
 from .upper_memories import Floats, UpperMemories
@@ -40,11 +41,17 @@ class OwnLeast:
     busy: Floats
 
 
+Nearest = dict[object, tuple[float, float]]
+"""By weights, and the form of an operation with the ways in which its visits may be uneven: the least energy and the
+least latency with all tensors near and endless room."""
+
+
 @dataclass
 class PartBounds:
     """Bounds of the parts of one cascade on one machine, by one weight.
 
     may_be_uneven  whether shared loops step over what readers see through windows (`windowed.py`)
+    nearest        what is known of single operations; more is noted here
     """
 
     cascade: Cascade
@@ -54,6 +61,7 @@ class PartBounds:
     solver: BranchSolver
     placing: Placing
     may_be_uneven: bool = False
+    nearest: Nearest = field(default_factory=dict)
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
     _asked: set[tuple[str, Homes, frozenset[str]]] = field(default_factory=set)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
@@ -152,17 +160,32 @@ class PartBounds:
         those that may pass the nearest memory by also further out, where ports may be wider. Where its visits may be
         uneven, of the even ones that they are parts of."""
         if name not in self._least:
-            operation = self.cascade.operation(name)
-            energy, latency = self._near(operation, operation.problem.dims, (math.inf, math.inf))
-            for one in self._windowed(name):
-                size = operation.problem.sizes[one.dim]
-                for covered in _coverings(one, size):
-                    dims = tuple((dim, covered if dim == one.dim else n) for dim, n in operation.problem.dims)
-                    part = size / covered
-                    found = self._near(operation, dims, (energy / part, latency / part))
-                    energy, latency = min(energy, part * found[0]), min(latency, part * found[1])
-            self._least[name] = energy, latency
+            key = self._form(name)
+            if key not in self.nearest:
+                self.nearest[key] = self._nearest_of_new(name)
+            self._least[name] = self.nearest[key]
         return self._least[name]
+
+    def _form(self, name: str) -> object:
+        """What operations have in common that cost the same here."""
+        operation = self.cascade.operation(name)
+        names = operation.problem.dim_names
+        uneven = tuple((names.index(one.dim), one.extra, tuple(one.steps)) for one in self._windowed(name))
+        form = operation if operation.generations else form_of(Cascade(name, (operation,)))
+        return self.weights, form, uneven
+
+    def _nearest_of_new(self, name: str) -> tuple[float, float]:
+        """What `_nearest` says, by searches."""
+        operation = self.cascade.operation(name)
+        energy, latency = self._near(operation, operation.problem.dims, (math.inf, math.inf))
+        for one in self._windowed(name):
+            size = operation.problem.sizes[one.dim]
+            for covered in _coverings(one, size):
+                dims = tuple((dim, covered if dim == one.dim else n) for dim, n in operation.problem.dims)
+                part = size / covered
+                found = self._near(operation, dims, (energy / part, latency / part))
+                energy, latency = min(energy, part * found[0]), min(latency, part * found[1])
+        return energy, latency
 
     def _near(self, operation: Operation, dims: Sizes, most: tuple[float, float]) -> tuple[float, float]:
         """The least energy and the least latency of a tile of an operation with endless room, tensors near; or what is

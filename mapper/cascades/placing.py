@@ -84,9 +84,7 @@ class Placing:
 
     def may_exchange(self, memory: str, roles: Iterable[Role]) -> bool:
         """Whether an intermediate may pass at a node of a memory, in all its roles, and not further out."""
-        level = self.memories.upper[self.memories.depth[memory]]
-        kept = all(level.keeps[role] != "never" for role in roles)
-        return kept and self._passes_over(self.memories.outermost, (level,), roles)
+        return self.memories.may_hold(memory, roles)
 
     def _may_keep(self, memory: Memory, users: Sequence[Operation], tensor: str, home: str) -> bool:
         inside = self.memories.depth[memory.name] > self.memories.depth[home]

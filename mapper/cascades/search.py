@@ -31,7 +31,7 @@ from ..exact.unmet_limits import unmet_limits
 from ..means import OutOfMeans
 from .front_search import FrontSearch
 from .parts import FoundPart
-from .question import CascadeAnswer, check_searchable
+from .question import CascadeAnswer, NothingBelow, check_searchable
 from .regions import Box, heaviest, least_value
 from .weighted_sums import Corner, WeightedSums
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_between, weights_of
@@ -82,6 +82,25 @@ class CascadeSearch(WeightedSums):
         if self._value(best) == math.inf and isinstance(objective, Capped):
             raise self._nothing_within(objective)
         return self._answer(best, objective)
+
+    def run_below(self) -> CascadeAnswer | NothingBelow:
+        """The best mapping, if it is better than what is asked for; else what no mapping has less of."""
+        try:
+            self._explore()
+        except OutOfMeans:
+            self.out_of_means = True
+        except KeyboardInterrupt:
+            self.interrupted = True
+            if not self.corners:
+                raise
+        objective, below = self.question.objective, self.question.below
+        best = min(self.corners, key=self._value, default=None)
+        if best is not None and self._value(best) < below:
+            return self._answer(best, objective)
+        if not self.bounds:
+            return NothingBelow(0.0)
+        least = min(self._bound(objective, below, self.bounds), self._least_ragged(objective, below))
+        return NothingBelow(min(below, least))
 
     def front(self) -> list[Corner]:
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""

@@ -41,8 +41,8 @@ from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
 from .exchanges import Exchange, Exchanges
 from .node_choices import NodeChoice, NodeChoices
 from .oracle import ExactBranches
-from .part_bounds import OwnLeast, PartBounds
-from .parts import FoundPart, Outcome, VisitedPart, less_rooms, some_of, with_busy
+from .part_bounds import Nearest, OwnLeast, PartBounds
+from .parts import FoundPart, Outcome, VisitedPart, less_room, less_rooms, some_of, with_busy
 from .placing import Placing
 from .ragged_loops import Overs, RaggedLoops, below_loops
 from .shared_loops import Loops, SharedLoops, loop_item
@@ -73,6 +73,8 @@ class TreeSearch:
     incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
     pruned    choices that were left aside, by rule
     constraints  that trees have to satisfy
+    stays     (tensor, memory) of tensors from outside that lie there whole
+    nearest   what single operations cost at least, as far as that is known
     """
 
     cascade: Cascade
@@ -91,6 +93,8 @@ class TreeSearch:
     open_bound: float = 0.0
     pruned: Counter[str] = field(default_factory=Counter)
     constraints: TreeConstraints = ANY_TREE
+    stays: tuple[tuple[str, str], ...] = ()
+    nearest: Nearest = field(default_factory=dict)
     _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
     _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
@@ -100,7 +104,7 @@ class TreeSearch:
         searched = self.fuse == "all" and isinstance(self.solver, ExactBranches)  # tables know no windows
         self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.wide_sums, self.constraints)
         self.bounds = PartBounds(
-            self.cascade, self.memories, self.space, self.weights, self.solver, placing, may_be_uneven=searched
+            self.cascade, self.memories, self.space, self.weights, self.solver, placing, searched, self.nearest
         )
         steps = RaggedLoops(self.cascade, self.memories.arch, self.ragged)
         self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows, steps)
@@ -115,35 +119,44 @@ class TreeSearch:
     def whole(self, names: Sequence[str], cutoff: float = math.inf) -> Outcome:
         """The whole cascade, its operations done in an order."""
         part = self._root(names)
+        if part is None:
+            return Outcome(math.inf)
         return self._several(part, cutoff, is_root=True) if len(names) > 1 else self.least(part, cutoff)
 
     def bound_of_whole(self, names: Sequence[str]) -> float:
         """What the whole cascade weighs at least, its operations done in an order, as far as can be seen without a
         search."""
-        return self.bounds.of(self._root(names))
+        part = self._root(names)
+        return math.inf if part is None else self.bounds.of(part)
 
     def bound_without_loops(self, names: Sequence[str], cutoff: float = math.inf) -> float:
         """What trees of the whole cascade without loops at the top weigh at least, or the cutoff if that is less, by
         what their branches do; 0 for many operations."""
-        if len(names) > MOST_BRANCHES:
-            return 0.0
         part, least = self._root(names), cutoff
+        if len(names) > MOST_BRANCHES or part is None:
+            return 0.0
         for nodes in self._nodes_with(part, (), cutoff):
             fixed = self.weights.energy * nodes.energy_pj
             split = self._least_split(self._inside(part, (), nodes), 0, (), least - fixed)
             least = min(least, max(nodes.bound, fixed + split))
         return least
 
-    def _root(self, names: Sequence[str]) -> VisitedPart:
+    def _root(self, names: Sequence[str]) -> VisitedPart | None:
+        """All of it; None where what stays on chip has no room."""
         operations = [self.cascade.operation(name) for name in names]
         inside, outermost = self.cascade.intermediates, self.memories.outermost
         homes = {t.name: outermost for op in operations for t in op.problem.tensors if t.name not in inside}
+        taken = self.memories.bits_of_stays(self.cascade, self.stays, self.wide_sums)
+        rooms = [less_room(self.memories.room, taken[name]) for name in names]
+        found = tuple(room for room in rooms if room is not None)
+        if len(found) < len(names):
+            return None
         return VisitedPart(
             tuple(names),
             tuple(op.problem.dims for op in operations),
-            tuple(sorted(homes.items())),
+            tuple(sorted((homes | dict(self.stays)).items())),
             (1,) * len(names),
-            (self.memories.room,) * len(names),
+            found,
             ((),) * len(names),
             steps=False,
         )

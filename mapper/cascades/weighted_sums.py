@@ -17,6 +17,7 @@ from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
 from .oracle import ExactBranches
+from .part_bounds import Nearest
 from .parts import FoundPart
 from .question import CascadeQuestion
 from .tables import TableBranches, supports
@@ -67,6 +68,7 @@ class WeightedSums:
     bounds   what no mapping weighs less than, by weights, in which tiles below shared loops divide
     ragged_bounds  the same of mappings in which they need not; none where all divide
     plain_bounds  the same of mappings without shared loops along windows, where they were searched on their own
+    nearest  what single operations cost at least, by their form (`PartBounds`): the same for all cascades on a machine
     """
 
     question: CascadeQuestion
@@ -78,6 +80,7 @@ class WeightedSums:
     bounds: list[tuple[Weights, float]] = field(default_factory=list)
     plain_bounds: list[tuple[Weights, float]] = field(default_factory=list)
     ragged_bounds: list[tuple[Weights, float]] = field(default_factory=list)
+    nearest: Nearest = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.memories = UpperMemories(self.question.arch)
@@ -202,11 +205,12 @@ class WeightedSums:
         return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
 
     def _least_known(self, weights: Weights) -> float:
-        return min((weights.of(c.energy, c.latency) for c in self.corners), default=math.inf)
+        known = min((weights.of(c.energy, c.latency) for c in self.corners), default=math.inf)
+        return min(known, self.question.below)
 
     def _fall_back(self, weights: Weights) -> None:
         """Know some mapping, where any fits."""
-        if not self.corners and self.question.fuse != "none":
+        if not self.corners and self.question.fuse != "none" and self.question.below == math.inf:
             apart = self._apart(weights)
             corner = None if apart is None else self.evaluated(apart)
             if corner is not None:
@@ -299,6 +303,8 @@ class WeightedSums:
             fuse or question.fuse,
             wide_sums,
             constraints=question.constraints,
+            stays=question.stays,
+            nearest=self.nearest if solver is None else {},
             flat=flat,
             ragged=ragged,
         )
@@ -316,12 +322,11 @@ class WeightedSums:
         cascade = self.question.cascade
         outermost = self.memories.outermost
         stored = [t for t in cascade.tensors if t not in cascade.intermediates or t in found.stored]
-        tree = Tree(
-            (*(Node(outermost, t) for t in stored), *found.tree.items), found.tree.branches, found.tree.operation
-        )
+        above = [*(Node(outermost, t) for t in stored), *(Node(memory, t) for t, memory in self.question.stays)]
+        tree = Tree((*above, *found.tree.items), found.tree.branches, found.tree.operation)
         mapping = FusedMapping(cascade, tree)
         try:
-            cost = evaluate_tree(mapping, self.question.arch)
+            cost = evaluate_tree(mapping, self.question.arch, [tensor for tensor, _ in self.question.stays])
         except MappingError:
             if all(self._is_narrow(operation.name) for operation in cascade):
                 raise

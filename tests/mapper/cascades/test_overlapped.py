@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 import random
-from collections import Counter
 
 import pytest
 
@@ -88,6 +87,6 @@ def test_a_pair_is_proven() -> None:
 def test_a_front() -> None:
     case = overlapping_case(3)
     answers = search_cascade_front(question(case, "energy"))
-    assert all(one.cost.energy_pj < other.cost.energy_pj for one, other in zip(answers, answers[1:], strict=False))
-    found = Counter(answer.certificate.objective for answer in answers)
-    assert sum(found.values()) >= 1 and math.inf not in [answer.lower_bound for answer in answers]
+    assert all(one.cost.energy_pj < other.cost.energy_pj for one, other in itertools.pairwise(answers))
+    assert answers
+    assert all(answer.lower_bound <= answer.certificate.value for answer in answers)
