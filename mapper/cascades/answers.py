@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...ir import TilewrightError
 from ..means import Means
+from .filled import FilledSearch
 from .overlapped import OverlappedSearch
 from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow
@@ -51,6 +52,13 @@ def bound_cascade(question: CascadeQuestion, nearest: Nearest | None = None) -> 
 
 def _search(question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:
     means = Means.from_now(question.limits.time_s, question.limits.memory_bytes)
-    overlaps = question.overlaps or (whole_front and question.arch.overlap == "across_operations")
-    kind = OverlappedSearch if overlaps else CascadeSearch
-    return kind(question, means, whole_front=whole_front, nearest={} if nearest is None else nearest)
+    known = {} if nearest is None else nearest
+    return _kind(question, whole_front)(question, means, whole_front=whole_front, nearest=known)
+
+
+def _kind(question: CascadeQuestion, whole_front: bool) -> type[CascadeSearch]:
+    """The search for a machine on which latencies add up over operations, or one on which they do not."""
+    if question.overlaps or (whole_front and question.arch.overlap == "across_operations"):
+        return OverlappedSearch
+    is_filled = question.arch.latency == "with_fill" and len(question.cascade.operations) > 1
+    return FilledSearch if is_filled else CascadeSearch
