@@ -25,15 +25,18 @@ _SPELLED = {
     "neg": "(-{})",
     "pow": "pow({}, {})",
     "relu": "larger({}, 0)",
+    "rint": "rint({})",
     "rsqrt": "(1 / sqrt({}))",
     "sigmoid": "(1 / (1 + exp(-{})))",
+    "single": "((double)(float)({}))",
     "sqrt": "sqrt({})",
     "sub": "({} - {})",
     "tanh": "tanh({})",
+    "trunc": "trunc({})",
 }
 
 
-# ceil, floor and pow are no functions of cascades: models apply them to words that are complete.
+# ceil, floor, pow, rint, single and trunc are no functions of cascades: models apply them to words that are complete.
 
 
 def added(target: str, value: str, is_maximum: bool) -> str:

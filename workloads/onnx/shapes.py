@@ -80,7 +80,7 @@ def _fold(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
     """Replace nodes that can be computed now by what they compute; whether there were any."""
     from onnx import numpy_helper
 
-    arrays = _small_arrays(model)
+    arrays = small_arrays(model)
     left, computed = [], False
     for node in model.graph.node:
         found = _computed(model, node, arrays, known)
@@ -131,7 +131,7 @@ def _state(model: onnx.ModelProto, value: onnx.ValueInfoProto) -> None:
     model.graph.value_info.append(value)
 
 
-def _small_arrays(model: onnx.ModelProto) -> Arrays:
+def small_arrays(model: onnx.ModelProto) -> Arrays:
     """Stored parameters whose data is in the file."""
     from onnx import TensorProto, numpy_helper
 

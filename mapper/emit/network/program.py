@@ -61,10 +61,12 @@ class StoredWords:
 
     value  its name there
     take   which of its words, in the order of the program's
+    zero   what is subtracted from them, if anything: as many words
     """
 
     value: str
     take: np.ndarray[Any, np.dtype[np.int64]]
+    zero: StoredWords | None = None
 
 
 @dataclass(frozen=True)
