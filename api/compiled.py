@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from .arch import Architecture
 from .arguments import (
@@ -22,6 +22,7 @@ from .arguments import (
 )
 from .cascade_results import CascadeResult
 from .cost_models import ObjectiveLike, parse_objective
+from .forms import NETWORK_FILES, check_writes_networks
 from .inputs import checks
 from .ir import ProblemError
 from .ir.display import Shown
@@ -52,7 +53,7 @@ GROUP_SECONDS = 10.0
 Watch = Callable[[int, int], None]
 """Called with how many groups have been searched, and how many more there may be at most."""
 
-NetworkForm = Literal["c"]
+NetworkForm = Literal["c", "numpy"]
 """A form of a program for the whole network."""
 
 _FILES = ("plan.json", "network.html")
@@ -111,14 +112,16 @@ class CompiledNetwork(Shown):
     def emit(self, form: NetworkForm = "c") -> str:
         """One program for the whole network: `c` one file of C99 with `run(inputs, weights, outputs, arena)` on
         doubles, which allocates nothing: every tile lies at its planned address, and what passes between groups in one
-        more arena. Its `main` reads `weights()` from a file and compares the outputs with plain loops.
+        more arena. `numpy` a program with `run(inputs, weights)`, which counts the words that every group moves. The
+        `main` of both reads `weights()` from a file and compares the outputs with those of plain operations; that of
+        numpy compares the words with the plan's, too.
 
         Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written.
         """
-        check_choice("form", form, get_args(NetworkForm))
-        from .mapper.emit.network import emit_c_network
+        check_writes_networks(form, "form")
+        from .mapper.emit.network import WEIGHTS_FILE, emit_c_network, emit_numpy_network
 
-        return emit_c_network(self._program)
+        return emit_c_network(self._program) if form == "c" else emit_numpy_network(self._program, WEIGHTS_FILE)
 
     def weights(self, seed: int = 0) -> bytes:
         """The parameters of all operations, in the order of the program: doubles, the least significant byte first.
@@ -137,7 +140,7 @@ class CompiledNetwork(Shown):
         return network_program(self.answer)
 
     def save_program(self, folder: str | os.PathLike[str], form: NetworkForm = "c") -> tuple[Path, ...]:
-        """Write network.c and weights.bin, which it reads; return their paths.
+        """Write network.c or network.py, and weights.bin, which it reads; return their paths.
 
         Raises TilewrightError as `emit` does, and when the folder or a file cannot be written.
         """
@@ -145,8 +148,9 @@ class CompiledNetwork(Shown):
         from .report.files import write_bytes
 
         text, weights = self.emit(form), self.weights()
-        place = prepare_folder(folder, ("network.c", WEIGHTS_FILE))
-        return write_file(place / "network.c", text), write_bytes(place / WEIGHTS_FILE, weights)
+        name = NETWORK_FILES[form]
+        place = prepare_folder(folder, (name, WEIGHTS_FILE))
+        return write_file(place / name, text), write_bytes(place / WEIGHTS_FILE, weights)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write plan.json, network.html, and for each group (of equal ones the first) a folder with mapping.json,

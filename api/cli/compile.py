@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -89,9 +89,10 @@ def compile_network(
         str | None,
         typer.Option(
             metavar="FORM",
-            autocompletion=completions.words("c"),
-            help="Also write one program for the whole network: c, a C99 file that checks itself, and its parameters. "
-            "It knows no shared loops along windows: --fuse is plain, unless given.",
+            autocompletion=completions.words("c", "numpy"),
+            help="Also write one program for the whole network, and its parameters: c, a C99 file that checks itself, "
+            "or numpy, which counts the words that move, too. --fuse is plain then, unless given: no shared loops "
+            "along windows.",
         ),
     ] = None,
     verify: Annotated[
@@ -120,7 +121,7 @@ def compile_network(
         refuse_given(context, "--no-cache leaves the store alone", "store")
     found = load_network(network, sizes_of_symbols(dim), widths_named(widths))
     kinds = tiling_and_space(tiling, space)
-    if emit == "c" and not is_given(context, "fuse"):
+    if emit is not None and not is_given(context, "fuse"):
         fuse = "plain"
     limits = limits_of(time_limit, memory_limit)
     machine = architecture_named(arch, set_fields)
@@ -151,12 +152,11 @@ def compile_network(
 
 def _folder(out: Path | None, emit: str | None, network: str) -> Path | None:
     """Where files go, made if need be: what `--out` says, or the network's name where a program is asked for."""
-    from ..arguments import check_choice
-    from ..compiled import NetworkForm
+    from ..forms import check_writes_networks
     from ..results import prepare_folder
 
     if emit is not None:
-        check_choice("--emit", emit, get_args(NetworkForm))
+        check_writes_networks(emit, "--emit")
         out = out or Path(network)
     return None if out is None else prepare_folder(out)
 

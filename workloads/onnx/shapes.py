@@ -80,7 +80,7 @@ def _fold(model: onnx.ModelProto, known: dict[str, TypeAndShape]) -> bool:
     """Replace nodes that can be computed now by what they compute; whether there were any."""
     from onnx import numpy_helper
 
-    arrays = small_arrays(model)
+    arrays = _small_arrays(model)
     left, computed = [], False
     for node in model.graph.node:
         found = _computed(model, node, arrays, known)
@@ -131,17 +131,20 @@ def _state(model: onnx.ModelProto, value: onnx.ValueInfoProto) -> None:
     model.graph.value_info.append(value)
 
 
-def small_arrays(model: onnx.ModelProto) -> Arrays:
+def _small_arrays(model: onnx.ModelProto) -> Arrays:
     """Stored parameters whose data is in the file."""
+    found = {tensor.name: small_array(tensor) for tensor in model.graph.initializer}
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def small_array(tensor: onnx.TensorProto) -> np.ndarray[Any, Any] | None:
+    """A stored parameter, if it is small and its data is in the file."""
     from onnx import TensorProto, numpy_helper
 
-    inside = [tensor for tensor in model.graph.initializer if tensor.data_location != TensorProto.EXTERNAL]
-    arrays: Arrays = {}
-    for tensor in inside:
-        if math.prod(tensor.dims) <= SMALL:
-            with suppress(Exception):  # data that is missing, or not what its type says: onnx fails in many ways
-                arrays[tensor.name] = numpy_helper.to_array(tensor)
-    return arrays
+    if tensor.data_location != TensorProto.EXTERNAL and math.prod(tensor.dims) <= SMALL:
+        with suppress(Exception):  # data that is missing, or not what its type says: onnx fails in many ways
+            return numpy_helper.to_array(tensor)
+    return None
 
 
 def _computed(

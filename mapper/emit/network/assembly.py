@@ -250,7 +250,7 @@ class _Assembly:
                 raise MappingError(error.message, where=where, hint=hint) from None
             body = tightened(tree.body)
             addresses = group_addresses(segment, self.arch, body, tree.places)
-            self.programs[kind] = GroupProgram(number + 1, segment, finishes, tree, body, addresses)
+            self.programs[kind] = GroupProgram(number + 1, segment, self.arch, finishes, tree, body, addresses)
         return self.programs[kind]
 
     def _plan(self, calls: Sequence[Step], given: set[str]) -> MemoryPlan:

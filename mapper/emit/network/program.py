@@ -105,6 +105,7 @@ class GroupProgram:
 
     number     of the first such group, from 1
     segment    that group
+    arch       the machine
     finishes   what is done with the words of its tensors
     tree       its program
     body       with buffers that begin as late as they can
@@ -113,6 +114,7 @@ class GroupProgram:
 
     number: int
     segment: Segment
+    arch: Architecture
     finishes: Mapping[str, TensorFinish]
     tree: TreeProgram
     body: tuple[Statement, ...]

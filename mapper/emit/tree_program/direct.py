@@ -7,23 +7,29 @@ from collections.abc import Iterator
 from ....ir import Cascade, Operation
 from ..direct import direct_lines, operand_shapes
 from ..names import FreshNames, comment, quoted
+from .finishes import Finishes, finish_name
 from .points import constant, point_text
 
 
-def cascade_lines(cascade: Cascade, taken: list[str]) -> Iterator[str]:
-    """A function for each operation, and `direct(operands)`, which gives all tensors that operations write."""
+def cascade_lines(cascade: Cascade, taken: list[str], finishes: Finishes) -> Iterator[str]:
+    """A function for each operation, and `direct(operands, parameters)`, which gives all tensors that operations
+    write."""
     names = FreshNames(taken)
     functions = {operation.name: names.unique(f"direct_{operation.name}") for operation in cascade}
     for operation in cascade:
         yield from comment(str(operation))
         yield from _function(operation, functions[operation.name], taken)
         yield from ("", "")
-    yield "def direct(operands: dict[str, np.ndarray]) -> dict[str, np.ndarray]:"
+    yield "def direct(operands: Arrays, parameters: Arrays | None = None) -> Arrays:"
     yield '    """All tensors that the operations write, each computed whole before the next."""'
     yield "    tensors = dict(operands)"
     for operation in cascade:
         arguments = ", ".join(f"{quoted(t.name)}: {_read(operation, t.name)}" for t in operation.problem.operands)
-        yield f"    tensors[{quoted(operation.output.name)}] = {functions[operation.name]}({{{arguments}}})"
+        name = operation.output.name
+        yield f"    tensors[{quoted(name)}] = {functions[operation.name]}({{{arguments}}})"
+        if name in finishes:
+            function = finish_name(finishes, name)
+            yield f"    tensors[{quoted(name)}] = finished(tensors[{quoted(name)}], {function}, parameters)"
     yield "    return tensors"
 
 

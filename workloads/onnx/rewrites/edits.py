@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..graph import named
-from ..shapes import RANDOM, TypeAndShape, infer, small_arrays
+from ..shapes import RANDOM, TypeAndShape, infer, small_array
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,7 +72,8 @@ class GraphEdit:
 
     def array(self, name: str) -> np.ndarray[Any, Any] | None:
         """A small parameter whose data is at hand."""
-        return small_arrays(self.model).get(name)
+        found = (tensor for tensor in self.model.graph.initializer if tensor.name == name)
+        return next(map(small_array, found), None)
 
     def new_name(self, base: str) -> str:
         """A name that no tensor has."""
