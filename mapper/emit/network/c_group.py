@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..c_schedule import plus
+from ..c_schedule import LARGEST_ON_STACK, plus
 from ..c_text import c_comment
 from ..c_tree import CTree
 from ..loop_program import Array, Finish, Statement
@@ -17,12 +17,15 @@ class CGroup(CTree):
     """Names for everything in the function of a group, and its text.
 
     members    of the struct that holds all arenas
+    heights    elements of each
     outermost  the memory whose buffers are in the group's scratch
     """
 
-    def __init__(self, group: GroupProgram, members: Mapping[ArenaKey, str], outermost: str) -> None:
+    def __init__(
+        self, group: GroupProgram, members: Mapping[ArenaKey, str], heights: Mapping[ArenaKey, int], outermost: str
+    ) -> None:
         super().__init__(group.tree)
-        self.group, self.members, self.outermost = group, members, outermost
+        self.group, self.members, self.heights, self.outermost = group, members, heights, outermost
         self.parameters = {
             (tensor, name): self.fresh.unique(f"{tensor}_{name}")
             for tensor, finish in group.finishes.items()
@@ -81,8 +84,14 @@ class CGroup(CTree):
         yield from self.body_lines(body, indent)
 
     def local_lines(self, buffer: Array, indent: str) -> Iterator[str]:
-        """A pointer into an arena. Others may have its addresses before and after, so that nothing is `restrict`."""
+        """A pointer into an arena. Others may have its addresses before and after, so that nothing is `restrict`. Tiles
+        of a small memory are variables: of these compilers know that nothing else has their address."""
         key = self.arena[buffer]
         base = "scratch" if key[0] == self.outermost else f"arena->{self.members[key]}"
         source = f"({base} + {self.group.addresses[key].offsets[buffer]})"
+        if key[0] != self.outermost and self.heights[key] <= LARGEST_ON_STACK:
+            yield from c_comment(f"{buffer.memory} keeps {buffer.tensor}", indent)
+            first = buffer.shape[buffer.order[0]] if buffer.order else 1
+            yield f"{indent}TILE({self.array[buffer]}, [{first}], {self.row_type(buffer)}, {source});"
+            return
         yield from self.pointer_lines(buffer, "", source, indent, restrict="")

@@ -9,6 +9,7 @@ from ....ir import Operation
 from ....workloads.graph import ApartOperation
 from ..c_direct import direct_lines
 from ..c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
+from ..c_schedule import LARGEST_ON_STACK
 from ..c_text import c_comment, c_names, c_string
 from ..c_tree_runtime import FUNCTIONS
 from ..loop_program import TensorFinish
@@ -43,13 +44,13 @@ def emit_c_network(program: NetworkProgram) -> str:
     """The text of a C99 file with `run(inputs, weights, outputs, arena)`, which executes the groups on doubles without
     allocating anything, and a `main` that checks it against the operations done one after the other.
     """
-    members = _members(program)
+    members, memory = _members(program), program.arch.memories[0].name
     parts = [
         _header_lines(program),
         [_INCLUDES, "typedef double element;"],
         [LEAST, FUNCTIONS],
         _arena_lines(program, members),
-        *(CGroup(group, members, program.arch.memories[0].name).function_lines() for group in program.programs),
+        *(CGroup(one, members, program.heights, memory).function_lines() for one in program.programs),
         _copy_lines(program),
         _apart_lines(program),
         _run_lines(program),
@@ -96,6 +97,16 @@ def _arena_lines(program: NetworkProgram, members: dict[ArenaKey, str]) -> Itera
     for key, height in program.heights.items():
         yield f"    element {members[key]}[{height}];"
     yield "} arenas;"
+    yield ""
+    yield from c_comment(
+        f"Tiles of memories of up to {LARGEST_ON_STACK} elements are variables, which compilers keep in"
+    )
+    yield from c_comment("registers; with -DPLANNED they lie at their addresses, as all others do.")
+    yield "#ifdef PLANNED"
+    yield "#define TILE(name, first, rows, address) element(*name) rows = (element(*) rows)address"
+    yield "#else"
+    yield "#define TILE(name, first, rows, address) element name first rows"
+    yield "#endif"
     yield ""
 
 

@@ -110,6 +110,7 @@ def emit_numpy_network(program: NetworkProgram, weights_file: str) -> str:
     taken = [*MODULE_NAMES, *LOCALS, *_LOCALS, "points", *(name for module in modules for name in vars(module))]
     names = FreshNames(taken)
     groups = {one.number: names.unique(f"group{one.number}") for one in program.programs}
+    made = ", ".join(f"{number}: {name}()" for number, name in groups.items())
     title = TITLE.format(network=_plain(program.network), arch=_plain(program.arch.name), weights=weights_file)
     parts: list[Iterator[str] | list[str]] = [
         [title, IMPORTS.replace("import time\n", _MORE_IMPORTS)],
@@ -117,7 +118,9 @@ def emit_numpy_network(program: NetworkProgram, weights_file: str) -> str:
         *(_group_lines(one, groups[one.number], taken) for one in program.programs),
         _Execution(program, groups).lines(),
         [RUN, "", runtime_text(modules), "", ""],
-        [f"GROUPS: dict[int, Group] = {{{', '.join(f'{number}: {name}()' for number, name in groups.items())}}}"],
+        [
+            f"GROUPS: dict[int, GroupFunctions] = {{{', '.join(f'{number}: {name}()' for number, name in groups.items())}}}"
+        ],
         [MAIN],
     ]
     return "\n".join(line for part in parts for line in part)
@@ -142,12 +145,12 @@ def _group_lines(group: GroupProgram, name: str, taken: list[str]) -> Iterator[s
     """A function that makes the program of a group."""
     assert group.segment.answer is not None
     mapping = group.segment.answer.mapping
-    yield f"def {name}() -> Group:"
+    yield f"def {name}() -> GroupFunctions:"
     yield from comment(f"Group {group.number}: {' + '.join(group.segment.names)}", "    ")
     yield from comment(str(mapping), "    ", "#    ")
     text = "\n".join(tree_lines(mapping, group.arch, taken, group.finishes))
     yield from (f"    {line}" if line else "" for line in text.split("\n"))
-    yield "    return Group(run, direct, EXPECTED)"
+    yield "    return GroupFunctions(run, direct, EXPECTED)"
     yield from ("", "")
 
 
@@ -231,7 +234,7 @@ class _Execution:
             row = f"made[{quoted(source)}]" if isinstance(source, str) else self._row(source)
             offsets = ", ".join(map(_index_text, read.offsets))
             positions = ", ".join(_index_text(each.reshape(-1)) for each in read.positions)
-            reads.append(f"Read({row}, [{positions}], [{offsets}])")
+            reads.append(f"ReadWords({row}, [{positions}], [{offsets}])")
         text = self._made_text(call, reads)
         if operation.scale != 1:
             text = f"({text}) * {operation.scale!r}"

@@ -18,7 +18,7 @@ from ..tree_program.runtime_tree import Arrays
 Taken = list[np.ndarray]
 
 
-class Group(NamedTuple):
+class GroupFunctions(NamedTuple):
     """The program of a group.
 
     run       executes its tree: outputs, and the words that it moves
@@ -31,7 +31,7 @@ class Group(NamedTuple):
     expected: WordTable
 
 
-class Read(NamedTuple):
+class ReadWords(NamedTuple):
     """What an operation between groups reads.
 
     positions  for each axis, the positions of the output that it is read for
@@ -59,7 +59,7 @@ def framed(words: np.ndarray, made: tuple[int, ...], before: tuple[int, ...], ex
     return whole
 
 
-def places(read: Read, taken: int) -> np.ndarray:
+def places(read: ReadWords, taken: int) -> np.ndarray:
     """Where the words lie that are taken for each position: an axis for each axis of the output, and if `taken`, one
     for all that is taken there."""
     count = len(read.offsets)
@@ -72,7 +72,7 @@ def places(read: Read, taken: int) -> np.ndarray:
     return found.reshape(*found.shape[:count], -1) if taken else found.reshape(found.shape[:count])
 
 
-def moved_words(shape: tuple[int, ...], fill: float, reads: list[tuple[tuple[int, ...], Read]]) -> np.ndarray:
+def moved_words(shape: tuple[int, ...], fill: float, reads: list[tuple[tuple[int, ...], ReadWords]]) -> np.ndarray:
     """Each word is one of those that are read, or `fill`; reads come with the axes in which they are read."""
     result = np.full(shape, fill)
     for extents, read in reads:
@@ -84,14 +84,14 @@ def moved_words(shape: tuple[int, ...], fill: float, reads: list[tuple[tuple[int
     return result
 
 
-def spread(shape: tuple[int, ...], extents: tuple[int, ...], read: Read) -> np.ndarray:
+def spread(shape: tuple[int, ...], extents: tuple[int, ...], read: ReadWords) -> np.ndarray:
     """What is read for each word of the output."""
     found = np.zeros(extents)
     found[np.ix_(*read.positions)] = read.words[places(read, 0)]
     return found.reshape(shape)
 
 
-def reduced(read: Read, how: str) -> np.ndarray:
+def reduced(read: ReadWords, how: str) -> np.ndarray:
     """The sum, mean or maximum of what is taken for each word."""
     where = places(read, 1)
     words = read.words[np.maximum(where, 0)]
