@@ -24,7 +24,7 @@ from .cascade_results import CascadeResult
 from .cost_models import ObjectiveLike, parse_objective
 from .forms import NETWORK_FILES, check_writes_networks
 from .inputs import checks
-from .ir import ProblemError
+from .ir import MappingError, ProblemError
 from .ir.display import Shown
 from .mapper.certificate import Certificate
 from .mapper.fusing import FUSES, FusedAnswer, answer_cascade
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from .mapper.cascades import CascadeQuestion, Fuse
     from .mapper.emit import Verification
-    from .mapper.emit.network import NetworkProgram
+    from .mapper.emit.network import NetworkElement, NetworkProgram
     from .report.network_plan_document import NetworkPlanDocument
     from .stored import Note
 
@@ -109,19 +109,24 @@ class CompiledNetwork(Shown):
         """
         return [result.verify(seed) for _, result in self._different()]
 
-    def emit(self, form: NetworkForm = "c") -> str:
+    def emit(self, form: NetworkForm = "c", element: NetworkElement = "double") -> str:
         """One program for the whole network: `c` one file of C99 with `run(inputs, weights, outputs, arena)` on
-        doubles, which allocates nothing: every tile lies at its planned address, and what passes between groups in one
-        more arena. `numpy` a program with `run(inputs, weights)`, which counts the words that every group moves. The
-        `main` of both reads `weights()` from a file and compares the outputs with those of plain operations; that of
-        numpy compares the words with the plan's, too.
+        elements of that kind, double or float, which allocates nothing: every tile lies at its planned address, and
+        what passes between groups in one more arena. `numpy` a program with `run(inputs, weights)`, which counts the
+        words that every group moves. The `main` of both reads `weights()` from a file and compares the outputs with
+        those of plain operations; that of numpy compares the words with the plan's, too.
 
-        Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written.
+        Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written, and
+        for floats where these are not exact: quantized networks, and all of numpy.
         """
         check_writes_networks(form, "form")
+        if form == "numpy" and element != "double":
+            raise MappingError(f"numpy computes in doubles, not in {element}s", where="element")
         from .mapper.emit.network import WEIGHTS_FILE, emit_c_network, emit_numpy_network
 
-        return emit_c_network(self._program) if form == "c" else emit_numpy_network(self._program, WEIGHTS_FILE)
+        return (
+            emit_c_network(self._program, element) if form == "c" else emit_numpy_network(self._program, WEIGHTS_FILE)
+        )
 
     def weights(self, seed: int = 0) -> bytes:
         """The parameters of all operations, in the order of the program: doubles, the least significant byte first.
@@ -139,7 +144,9 @@ class CompiledNetwork(Shown):
 
         return network_program(self.answer)
 
-    def save_program(self, folder: str | os.PathLike[str], form: NetworkForm = "c") -> tuple[Path, ...]:
+    def save_program(
+        self, folder: str | os.PathLike[str], form: NetworkForm = "c", element: NetworkElement = "double"
+    ) -> tuple[Path, ...]:
         """Write network.c or network.py, and weights.bin, which it reads; return their paths.
 
         Raises TilewrightError as `emit` does, and when the folder or a file cannot be written.
@@ -147,7 +154,7 @@ class CompiledNetwork(Shown):
         from .mapper.emit.network import WEIGHTS_FILE
         from .report.files import write_bytes
 
-        text, weights = self.emit(form), self.weights()
+        text, weights = self.emit(form, element), self.weights()
         name = NETWORK_FILES[form]
         place = prepare_folder(folder, (name, WEIGHTS_FILE))
         return write_file(place / name, text), write_bytes(place / WEIGHTS_FILE, weights)

@@ -86,10 +86,12 @@ def built(folder: Path, text: str, *flags: str) -> Path:
     return made
 
 
-def self_checked(folder: Path, program: NetworkProgram, text: str, seed: int) -> subprocess.CompletedProcess[str]:
+def self_checked(
+    folder: Path, program: NetworkProgram, text: str, seed: int, *flags: str
+) -> subprocess.CompletedProcess[str]:
     """What the program says of itself, under sanitizers."""
     weights = network_weights(program, seed)
-    made = built(folder, text, *SANITIZED)
+    made = built(folder, text, *SANITIZED, *flags)
     (folder / "weights.bin").write_bytes(weights_bytes(weights))
     return subprocess.run([made, str(seed), "1"], capture_output=True, text=True, check=False, timeout=120)
 

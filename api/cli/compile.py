@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..compiled import CompiledNetwork, NetworkForm
     from ..ir import MappingError
     from ..mapper.cascades import Fuse
+    from ..mapper.emit.network import NetworkElement
 
 
 def compile_network(
@@ -95,6 +96,14 @@ def compile_network(
             "along windows.",
         ),
     ] = None,
+    element: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND",
+            autocompletion=completions.words("double", "float"),
+            help="Of all arrays in the program in C: double, or float, which is faster and less exact.",
+        ),
+    ] = "double",
     verify: Annotated[
         bool,
         typer.Option("--verify", help="Run the numpy program of every group and compare; of equal ones the first."),
@@ -111,12 +120,15 @@ def compile_network(
     tilewright compile mobilenet_v2 --arch eyeriss --emit c --out build/mobilenet
     tilewright compile model.onnx --arch my_npu.yaml --dim batch=1 --objective latency --group 3
     """
-    from ..arguments import limits_of
+    from ..arguments import check_choice, limits_of
     from ..compiled import CompiledNetwork, network_question
     from ..compiled import compiled as answer_of
     from ..report.network_plan import network_plan_document, network_plan_page
     from ..workloads import load_network
 
+    if emit is None:
+        refuse_given(context, "it is of a program, which --emit asks for", "element")
+    check_choice("--element", element, ("double", "float"))
     if no_cache:
         refuse_given(context, "--no-cache leaves the store alone", "store")
     found = load_network(network, sizes_of_symbols(dim), widths_named(widths))
@@ -136,7 +148,7 @@ def compile_network(
     if interrupts:
         say("interrupted: this is the best of what was found so far; the same command searches to the end")
     result = CompiledNetwork(found.name, machine, answer)
-    files, refused = _saved(result, out, emit)
+    files, refused = _saved(result, out, emit, element)
     if json:
         show_document(network_plan_document(answer))
     else:
@@ -161,7 +173,9 @@ def _folder(out: Path | None, emit: str | None, network: str) -> Path | None:
     return None if out is None else prepare_folder(out)
 
 
-def _saved(result: CompiledNetwork, out: Path | None, emit: str | None) -> tuple[tuple[Path, ...], MappingError | None]:
+def _saved(
+    result: CompiledNetwork, out: Path | None, emit: str | None, element: str
+) -> tuple[tuple[Path, ...], MappingError | None]:
     """The files that were written, and why there is no program; the plan is written and shown all the same."""
     from ..ir import MappingError
 
@@ -169,6 +183,6 @@ def _saved(result: CompiledNetwork, out: Path | None, emit: str | None) -> tuple
     if emit is None or out is None:
         return files, None
     try:
-        return (*files, *result.save_program(out, cast("NetworkForm", emit))), None
+        return (*files, *result.save_program(out, cast("NetworkForm", emit), cast("NetworkElement", element))), None
     except MappingError as error:
         return files, error

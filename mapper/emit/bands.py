@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...ir import Operation
 from .loop_program import Access, Affine, Array, Compute, For, Statement
 
 SHORTEST = 4
@@ -129,6 +130,39 @@ def unrolled(body: Sequence[Statement], most: int) -> Iterator[For]:
             if iterations > most or _is_open(loop.start, loop.stop):
                 break
             yield loop
+
+
+def threaded(body: Sequence[Statement], least: int) -> Iterator[For]:
+    """The outermost loops over instances of an array whose iterations threads can share: each works on one operation,
+    writes other words of its output than all others, and has at least so many points in it."""
+    for statement in body:
+        if not isinstance(statement, For):
+            continue
+        operations = list(dict.fromkeys(points.operation for points in _points(statement.body)))
+        is_shared = statement.axis and not isinstance(statement.body[0], Compute)
+        if is_shared and len(operations) == 1 and _writes_apart(statement, operations[0]):
+            if _work(statement) >= least:
+                yield statement
+        else:
+            yield from threaded(statement.body, least)
+
+
+def _writes_apart(loop: For, operation: Operation) -> bool:
+    return any(dim == loop.variable.dim for ((dim, _), *_rest) in operation.output.ranks)
+
+
+def _points(body: Sequence[Statement]) -> Iterator[Compute]:
+    for statement in body:
+        if isinstance(statement, Compute):
+            yield statement
+        elif isinstance(statement, For):
+            yield from _points(statement.body)
+
+
+def _work(loop: For) -> int:
+    """Points inside a loop."""
+    inner = (_work(each) if isinstance(each, For) else isinstance(each, Compute) for each in loop.body)
+    return loop.trips * sum(inner)
 
 
 def _is_open(start: Affine, stop: Affine) -> bool:

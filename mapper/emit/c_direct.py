@@ -28,7 +28,7 @@ _SPELLED = {
     "rint": "rint({})",
     "rsqrt": "(1 / sqrt({}))",
     "sigmoid": "(1 / (1 + exp(-{})))",
-    "single": "((double)(float)({}))",
+    "single": "((element)(float)({}))",
     "sqrt": "sqrt({})",
     "sub": "({} - {})",
     "tanh": "tanh({})",
@@ -49,7 +49,7 @@ def point_text(expression: Expression, words: Mapping[str, str]) -> str:
     if isinstance(expression, Operand):
         return words[expression.tensor]
     if isinstance(expression, Number):
-        return repr(float(expression.value))
+        return f"(element){float(expression.value)!r}"
     return _SPELLED[expression.function].format(*(point_text(part, words) for part in expression.arguments))
 
 

@@ -17,7 +17,7 @@ c_runtime.py  its check
 """
 
 from .assembly import network_program
-from .c_network import WEIGHTS_FILE, emit_c_network
+from .c_network import WEIGHTS_FILE, NetworkElement, emit_c_network
 from .exact import exact_magnitude
 from .numpy_network import emit_numpy_network
 from .program import NetworkProgram
@@ -25,6 +25,7 @@ from .weights import network_weights, weights_bytes
 
 __all__ = [
     "WEIGHTS_FILE",
+    "NetworkElement",
     "NetworkProgram",
     "emit_c_network",
     "emit_numpy_network",

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ..bands import threaded
 from ..c_schedule import LARGEST_ON_STACK, plus
 from ..c_text import c_comment
 from ..c_tree import CTree
-from ..loop_program import Array, Finish, Statement
+from ..loop_program import LEAST_PARALLEL_MACS, Array, Finish, For, Statement
+from ..tree_lowering import buffers_of
 from .addresses import ArenaKey
 from .c_finish import finish_text
 from .program import GroupProgram
+
+
+def threads_of(group: GroupProgram) -> list[For]:
+    """The loops whose iterations threads share: what these keep is in the inner memories, of which each thread has a
+    part."""
+    outermost = group.arch.memories[0].name
+    found = threaded(group.body, LEAST_PARALLEL_MACS)
+    return [loop for loop in found if all(array.memory != outermost for array in buffers_of(loop.body))]
 
 
 class CGroup(CTree):
@@ -32,6 +42,9 @@ class CGroup(CTree):
             for name, _, _ in finish.parameters
         }
         self.arena = {array: key for key, found in group.addresses.items() for array in found.offsets}
+        self.threads = {loop.variable: loop for loop in threads_of(group)}
+        self.unrolled -= self.threads.keys()
+        self.own = {array for loop in self.threads.values() for array in buffers_of(loop.body)}
 
     @property
     def function(self) -> str:
@@ -61,6 +74,16 @@ class CGroup(CTree):
         yield from self.body_lines(group.body, "    ")
         yield "}"
 
+    def is_small(self, key: ArenaKey) -> bool:
+        """Whether the tiles of a memory are variables."""
+        return key[0] != self.outermost and self.heights[key] <= LARGEST_ON_STACK
+
+    def loop_lines(self, loop: For, indent: str) -> Iterator[str]:
+        """A loop; one over instances that threads share."""
+        if loop.variable in self.threads:
+            yield f"{indent}#pragma omp parallel for schedule(static) num_threads(THREADS)"
+        yield from super().loop_lines(loop, indent)
+
     def body_lines(self, body: tuple[Statement, ...], indent: str) -> Iterator[str]:
         """Statements as trees have them, and what is done with complete words."""
         for statement in body:
@@ -88,8 +111,10 @@ class CGroup(CTree):
         of a small memory are variables: of these compilers know that nothing else has their address."""
         key = self.arena[buffer]
         base = "scratch" if key[0] == self.outermost else f"arena->{self.members[key]}"
+        if buffer in self.own:
+            base += f" + THREAD * {self.heights[key]}"
         source = f"({base} + {self.group.addresses[key].offsets[buffer]})"
-        if key[0] != self.outermost and self.heights[key] <= LARGEST_ON_STACK:
+        if self.is_small(key):
             yield from c_comment(f"{buffer.memory} keeps {buffer.tensor}", indent)
             first = buffer.shape[buffer.order[0]] if buffer.order else 1
             yield f"{indent}TILE({self.array[buffer]}, [{first}], {self.row_type(buffer)}, {source});"

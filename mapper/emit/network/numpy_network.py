@@ -118,10 +118,7 @@ def emit_numpy_network(program: NetworkProgram, weights_file: str) -> str:
         *(_group_lines(one, groups[one.number], taken) for one in program.programs),
         _Execution(program, groups).lines(),
         [RUN, "", runtime_text(modules), "", ""],
-        [
-            f"GROUPS: dict[int, GroupFunctions] = {{{', '.join(f'{number}: {name}()' for number, name in groups.items())}}}"
-        ],
-        [MAIN],
+        [f"GROUPS: dict[int, GroupFunctions] = {{{made}}}", MAIN],
     ]
     return "\n".join(line for part in parts for line in part)
 
