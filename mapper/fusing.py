@@ -10,7 +10,7 @@ import hashlib
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Final
 
 from ..arch import Architecture, Memory
@@ -275,4 +275,8 @@ def cascade_key(question: CascadeQuestion) -> str:
 
 def plain_cascade(cascade: Cascade) -> Any:
     """The operations of a cascade as lists, in a fixed order."""
-    return [[o.name, plain_problem(o.problem), str(o.expression), o.reduction, o.pads] for o in cascade]
+    plain = [[o.name, plain_problem(o.problem), str(o.expression), o.reduction, o.pads] for o in cascade]
+    return [
+        [*one, [astuple(made) for made in o.generations], repr(o.start)] if o.generations else one
+        for o, one in zip(cascade, plain, strict=True)
+    ]

@@ -1,9 +1,9 @@
 """What every memory holds while each operation of a cascade works, and whether it fits.
 
 In the branch of an operation these take room: nodes above it that are not intermediates; intermediates that are live in
-it; its own nodes. An intermediate is live from the branch that writes it to the last that reads it; in all branches
-below a shared loop that stands between its node and the split, since the next step finds it in use; and in the whole of
-a sub-tree that reads it.
+it; its own nodes. An intermediate is live from the branch that writes it (of generations, the first that reads one) to
+the last that reads it; in all branches below a shared loop that stands between its node and the split, since the next
+step finds it in use; and in the whole of a sub-tree that reads it.
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ def live_in(fused: FusedMapping, place: Place, *, keeps_rows: bool = False) -> l
     tensor = _node(fused, place).tensor
     consumers = (consumer.name for consumer in fused.cascade.consumers[tensor])
     readers = {name for name in consumers if fused.exchange(tensor, name) == place}
-    return _lifetime(tree, fused.cascade.producers[tensor].name, readers, to_the_end=False)
+    users = readers | {fused.cascade.producers[tensor].name}
+    first = next(name for name in fused.leaves if name in users)
+    return _lifetime(tree, first, readers, to_the_end=False)
 
 
 def _keeps_rows(fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place) -> bool:

@@ -63,6 +63,11 @@ def check_searchable(question: CascadeQuestion) -> None:
         hint = "use 'latency: steady'"
         raise TilewrightError("cascades are not counted with 'latency: with_fill' yet", where=arch.name, hint=hint)
     refuse_lines(arch, "cascades")
+    iterating = [operation.name for operation in question.cascade if operation.iterates]
+    if iterating:
+        hint = "write the tree by hand, for `tilewright evaluate` (docs/cascades.md)"
+        message = f"{', '.join(iterating)} iterate: iterations are not searched yet"
+        raise TilewrightError(message, where=question.cascade.name, hint=hint)
     if arch.overlap == "across_operations" and (question.objective != ENERGY or arch.total_leakage_pj_per_cycle):
         raise TilewrightError(
             "with 'overlap: across_operations' only energy without leakage is searched: latencies of operations do not "

@@ -6,13 +6,14 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from ...ir import Loop, SharedLoop
 from ..means import Means
 from ..tilings import factors
-from .loop_bounds import LoopBounds, grid
+from .loop_bounds import Least, LoopBounds, grid
 from .part_bounds import OwnLeast, PartBounds
 from .parts import VisitedPart
 from .sharing import LoopAbove, SharedDim, shared_dims
@@ -68,19 +69,27 @@ class SharedLoops:
     ) -> Iterator[tuple[float, Loops]]:
         """All trips of loops in one order whose bound lies below the cutoff, with their bounds."""
         bounds = self.bounds
-        least = LoopBounds(bounds.cascade, bounds.memories, bounds.placing, part, dims, trips).least()
-        energy, latency = own.energy_pj + least.energy, np.zeros(trips.shape[1])
-        if bounds.timed:
-            ports = (own.busy[:, :, None] + least.cycles).max(axis=1, initial=0.0)
-            latency = np.maximum(own.cycles[:, None], ports).sum(axis=0)
-        weights = bounds.weights.energy * energy + bounds.weights.latency * latency
-        open_ones = np.flatnonzero(weights < cutoff)
+        loops_bounds = LoopBounds(bounds.cascade, bounds.memories, bounds.placing, part, dims, trips)
+        weight = partial(self._weight, own)
+        open_ones = np.flatnonzero(weight(loops_bounds.least()) < cutoff)
+        weights = loops_bounds.together(open_ones, weight, cutoff) if len(open_ones) else np.zeros(0)
+        open_ones, weights = open_ones[weights < cutoff], weights[weights < cutoff]
         self.pruned["loops"] += trips.shape[1] - len(open_ones)
-        for i in open_ones.tolist():
+        for i, least in zip(open_ones.tolist(), weights.tolist(), strict=True):
             chosen = trips[:, i].astype(int).tolist()
             loops = tuple(LoopAbove(dim, n) for dim, n in zip(dims, chosen, strict=True))
             for passed in self.passing.ways(part.names, loops):
-                yield float(weights[i]), passed
+                yield least, passed
+
+    def _weight(self, own: OwnLeast, more: Least) -> Floats:
+        """(..., n) what a part weighs at least that takes more than its operations do by themselves."""
+        bounds, latency = self.bounds, np.zeros_like(more.energy)
+        if bounds.timed:
+            ports = (own.busy[:, :, None] + more.cycles).max(axis=-2, initial=0.0)
+            latency = np.maximum(own.cycles[:, None], ports).sum(axis=-2)
+        energy = np.where(more.energy < np.inf, own.energy_pj + more.energy, 0.0)  # whatever energy weighs
+        weight = bounds.weights.energy * energy + bounds.weights.latency * latency
+        return np.where(more.energy < np.inf, weight, np.inf)
 
 
 def _trips(sizes: set[int]) -> list[int]:

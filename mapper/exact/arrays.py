@@ -11,12 +11,16 @@ import numpy as np
 from ...arch import Fanout
 from ...ir import Problem, ceil_div
 from ..tilings import Tiling, factors, ragged_trips
+from .bounds.table_memo import TableBudget
 from .rows import Flags, Ints, distinct, row_codes
 
 Pair = tuple[int, int]
 """Trips along axis x (inner loop) and axis y (outer loop)."""
 Pairs = frozenset[Pair]
 
+
+_VECTORS = TableBudget(most=32 << 20).memo()
+"""Those that were asked for last: the searches of a cascade's branches ask for equal ones over and over."""
 
 Span = tuple[int, int]
 """The least and the most trips on one axis."""
@@ -179,15 +183,23 @@ def array_vectors(
 ) -> Ints:
     """(vectors, dims) all instances per dimension that a fanout can realize, for some tile below it."""
     spans = spans or _all_spans(problem, fanout)
-    use = AxisUse.of(fanout)
+    dims = tuple((size, span, grows) for (_, size), span, grows in zip(problem.dims, spans, even, strict=True))
+    axes = AxisUse.of(fanout).sizes
+    return _VECTORS.of((axes, dims, tiling), lambda: _vectors(axes, dims, tiling))
+
+
+def _vectors(axes: Pair, dims: Sequence[tuple[int, AxisSpans, bool]], tiling: Tiling) -> Ints:
+    """(vectors, dims) the same, by all that they depend on."""
+    use = AxisUse(axes)
     vectors, states = np.ones((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
-    for (_, size), grows, span in zip(problem.dims, even, spans, strict=True):
+    for size, span, grows in dims:
         ways = _any_spreading(size, span, tiling, grows)
         chosen, after = _allowed(use, states, [[(w.instances, w.pairs) for w in ways]], np.zeros_like(states))
         rows = np.repeat(np.arange(len(states)), [len(c) for c in chosen])
         column = np.array([n for c in chosen for n in c], dtype=np.int64)
         vectors = np.column_stack([vectors[rows], column])
         states = np.array([s for c in after for s in c], dtype=np.int64)
+    vectors.flags.writeable = False
     return vectors
 
 
