@@ -117,7 +117,7 @@ def _arena_lines(program: NetworkProgram, members: dict[ArenaKey, str]) -> Itera
     yield from c_comment("Every memory with what it holds at a moment, at the addresses of plan.json; an element is a")
     yield from c_comment("word there. The outermost one holds what passes from group to group.")
     shared = _shared(program)
-    if shared:
+    if any(map(threads_of, program.programs)):
         yield from c_comment(
             "Threads share the iterations of some loops over instances, and have a part of what is inside."
         )
