@@ -87,7 +87,7 @@ class CTree(CSchedule):
     def loop_lines(self, loop: For, indent: str) -> Iterator[str]:
         """A loop; the innermost one of a sum as one that compilers turn into vector instructions."""
         statement = loop.body[0]
-        if not isinstance(statement, Compute) or statement.operation.output.name in self.maxima:
+        if len(loop.body) > 1 or not isinstance(statement, Compute) or statement.operation.output.name in self.maxima:
             yield from super().loop_lines(loop, indent)
             return
         if loop.axis:
