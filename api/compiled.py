@@ -227,6 +227,8 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     Raises TilewrightError: ProblemError for a network whose edges are not known, InfeasibleError where an operation
     fits in no group, UndecidedError where that is not known in time.
     """
+    if watch is not None:
+        checks.function(watch, "watch")
     found = network if isinstance(network, Network) else load_network(network, dims, widths)
     limits = limits_of(time_limit, memory_limit)
     question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)

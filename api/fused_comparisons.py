@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from .arguments import as_store
 from .batches import Running
 from .compiled import GROUP_SECONDS, compiled, network_question
+from .inputs import checks
 from .ir import InfeasibleError, TilewrightError, UndecidedError
 from .mapper.question import Limits
 from .mapper.segmentation import MOST, NetworkAnswer, NetworkQuestion
@@ -91,7 +92,7 @@ def is_fused(fuse: bool, most: int, scheduler: str | None, flows: Mapping[str, b
     if not isinstance(fuse, bool):
         raise TilewrightError(f"found {fuse!r}, expected True or False", where="fuse")
     if not fuse:
-        if most != MOST:
+        if checks.whole(most, "most") != MOST:
             raise TilewrightError("says how many operations are mapped as one: give fuse=True with it", where="most")
         return False
     for name, is_given in flows.items():
