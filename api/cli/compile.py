@@ -131,7 +131,11 @@ def compile_network(
         def watch(done: int, left: int) -> None:
             announce("", done + 1, done + left)
 
-        answer = answer_of(question, store, watch, say, cached=not no_cache)
+        try:
+            answer = answer_of(question, store, watch, say, cached=not no_cache)
+        except KeyboardInterrupt:
+            kept = "groups that were found are in the store; the same command goes on from there"
+            raise KeyboardInterrupt("nothing of it is kept" if no_cache else kept) from None
     if interrupts:
         say("interrupted: this is the best of what was found so far; the same command searches to the end")
     result = CompiledNetwork(found.name, machine, answer)

@@ -210,3 +210,18 @@ def test_wrong_types_are_errors_of_ours() -> None:
     for wrong in ({"network": 3, "arch": "eyeriss"}, {"network": "alexnet", "arch": None}):
         with pytest.raises(TilewrightError):
             tw.compile(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("option", "said"), [((), "the same command goes on from there"), (("--no-cache",), "nothing")]
+)
+def test_an_interrupt_says_how_to_go_on(
+    table: str, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], said: str
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tilewright.compiled.compiled", interrupted)
+    done = run(["compile", table, *MACHINE, *option])
+    assert done.exit_code == 130
+    assert f"interrupted: {said}" in done.stderr or (said in done.stderr and "in the store" in done.stderr)
