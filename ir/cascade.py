@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from .display import Shown
+<<<<<<< HEAD
 from .errors import ProblemError, checked, entry
 from .expression import Call, Expression, Operand, is_product, tensors_read, unbracketed, written
 from .problem import Problem, Rank, Tensor
@@ -109,6 +109,11 @@ class Operation:
         if isinstance(expression, Call):
             return written(expression.function, [self._written(argument) for argument in expression.arguments])
         return str(expression)
+=======
+from .errors import ProblemError, checked, did_you_mean
+from .iteration import check_feedback, check_generations
+from .operation import Operation, last_position
+>>>>>>> main
 
 
 @dataclass(frozen=True)
@@ -118,8 +123,8 @@ class Cascade(Shown):
     name        of the whole
     operations  two or more; every tensor that one of them reads is an input of the cascade, or written by one before it
 
-    Raises ProblemError for equal names, two producers of one tensor, a cycle, operations that do not connect, ranks or
-    sizes that disagree.
+    Raises ProblemError for equal names, two producers of one tensor, a cycle that is no iteration, operations that do
+    not connect, ranks or sizes that disagree.
     """
 
     name: str
@@ -132,7 +137,9 @@ class Cascade(Shown):
         for operation in self.operations:
             checked(operation, Operation, "an operation of a cascade", "an Operation", ProblemError)
         _check_names(self)
+        check_generations(self.operations, self.name)
         _check_order(self)
+        check_feedback(self.operations, self.name)
         _check_connected(self)
         for tensor in self.tensors:
             _check_ranks(self, tensor)
@@ -189,17 +196,6 @@ class Cascade(Shown):
         return "\n".join([*map(str, self.operations), " ".join(f"{dim}={size}" for dim, size in sizes.items())])
 
 
-def plain_rank(operation: Operation, tensor: str, dim: str) -> int | None:
-    """The rank of a tensor that a dimension indexes alone, if there is one."""
-    ranks = operation.problem.tensor(tensor).ranks
-    return next((i for i, rank in enumerate(ranks) if rank == ((dim, 1),)), None)
-
-
-def last_position(problem: Problem, rank: Rank) -> int:
-    """The largest sum that a rank reaches."""
-    return sum(coefficient * (problem.sizes[dim] - 1) for dim, coefficient in rank)
-
-
 def _reach(operation: Operation, tensor: str) -> tuple[int, ...]:
     """Positions of a tensor's ranks up to the last that an operation reads, without those of its pad."""
     ranks = operation.problem.tensor(tensor).ranks
@@ -235,6 +231,9 @@ def _check_order(cascade: Cascade) -> None:
     done: set[str] = set()
     for operation in cascade:
         for tensor in operation.problem.operands:
+            if operation.reads_before(tensor.name):
+                _check_before(cascade, operation, tensor.name, done)
+                continue
             if tensor.name in cascade.producers and tensor.name not in done:
                 producer = cascade.producers[tensor.name]
                 if _needs(cascade, producer, operation.output.name):
@@ -245,6 +244,17 @@ def _check_order(cascade: Cascade) -> None:
                 message = f"{operation.name} reads {tensor.name}, which {producer.name} writes after it"
                 raise ProblemError(message, where=cascade.name, hint=f"put {producer.name} before {operation.name}")
         done.add(operation.output.name)
+
+
+def _check_before(cascade: Cascade, operation: Operation, tensor: str, done: set[str]) -> None:
+    """The generation before a step is there until the operation that iterates has made the next one."""
+    if tensor in done:
+        producer = cascade.producers[tensor].name
+        message = (
+            f"{operation.name} reads {operation.access(tensor)}, and {producer} before it writes the next generation "
+        )
+        message += "in its place"
+        raise ProblemError(message, where=cascade.name, hint=f"put {operation.name} before {producer}")
 
 
 def _needs(cascade: Cascade, operation: Operation, tensor: str) -> bool:
