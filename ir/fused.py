@@ -13,12 +13,8 @@ from math import prod
 
 from .cascade import Cascade
 from .display import Shown
-<<<<<<< HEAD
 from .errors import MappingError, checked, entry
-=======
-from .errors import MappingError, checked
 from .iteration_rules import check_iterations
->>>>>>> main
 from .mapping import Mapping
 from .nest import Loop, LoopNest, Node
 from .operation import Operation
