@@ -293,7 +293,7 @@ def network_question(
 def with_choices(question: NetworkQuestion, *, stays: bool, total_limit: float | None) -> NetworkQuestion:
     """The question with what `compile` alone is asked; checked."""
     total_s = None if total_limit is None else checks.seconds(total_limit, "the limit of the whole")
-    return replace(question, stays=bool(stays), total_s=total_s)
+    return replace(question, stays=checks.flag(stays, "stays"), total_s=total_s)
 
 
 def compiled(
