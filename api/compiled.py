@@ -262,6 +262,8 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     Raises TilewrightError: ProblemError for a network whose edges are not known, InfeasibleError where an operation
     fits in no group, UndecidedError where that is not known in time.
     """
+    if watch is not None:
+        checks.function(watch, "watch")
     found = network if isinstance(network, Network) else load_network(network, dims, widths)
     limits = limits_of(time_limit, memory_limit)
     question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
@@ -309,7 +311,7 @@ def network_question(
 def with_choices(question: NetworkQuestion, *, stays: bool, total_limit: float | None) -> NetworkQuestion:
     """The question with what `compile` alone is asked; checked."""
     total_s = None if total_limit is None else checks.seconds(total_limit, "the limit of the whole")
-    return replace(question, stays=bool(stays), total_s=total_s)
+    return replace(question, stays=checks.flag(stays, "stays"), total_s=total_s)
 
 
 def compiled(
