@@ -78,6 +78,10 @@ def _memory(memory: Memory, *, outermost: bool) -> Iterator[str]:
         yield f"    block: {memory.block_bits} bit"
     if memory.line_bits is not None:
         yield f"    line: {memory.line_bits} bit"
+    if memory.banks is not None:
+        yield f"    banks: {memory.banks}"
+    if memory.bank_ports > 1:
+        yield f"    bank_ports: {memory.bank_ports}"
     if memory.layouts:
         yield f"    layout: {_mapping((key, repr(text)) for key, text in memory.layouts.items())}"
     yield from _zeros(memory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..arch import Architecture, Memory
 from ..cost_models import Cost, evaluate
 from ..cost_models.cost import held_width_bits
-from ..cost_models.layouts import layout_in, line_box, rank_names
+from ..cost_models.layouts import layout_in, line_box, packed, rank_names
 from ..cost_models.layouts.choices import with_layouts
 from ..ir import Mapping, MappingError, Tensor
 from .units import energy, plural, significant
@@ -44,7 +44,7 @@ def _held(mapping: Mapping, arch: Architecture, memory: Memory, tensor: Tensor) 
 
 def other_layout_rows(mapping: Mapping, arch: Architecture, cost: Cost) -> list[tuple[str, str]]:
     """The same mapping with every line full, which is the least that there could be, and with plain layouts."""
-    rows = [("As they lie", _figures(cost, cost)), ("Lines all full", _figures(evaluate(mapping, _packed(arch)), cost))]
+    rows = [("As they lie", _figures(cost, cost)), ("Lines all full", _figures(evaluate(mapping, packed(arch)), cost))]
     for name in ("row-major", "column-major"):
         try:
             other = evaluate(mapping, with_layouts(arch, mapping.problem, {"all": name}))
@@ -58,10 +58,3 @@ def other_layout_rows(mapping: Mapping, arch: Architecture, cost: Cost) -> list[
 def _figures(found: Cost, cost: Cost) -> str:
     times = "" if found is cost else f", {significant(found.edp / cost.edp)} times the EDP"
     return f"{energy(found.energy_pj)}, {plural(round(found.latency_cycles), 'cycle')}{times}"
-
-
-def _packed(arch: Architecture) -> Architecture:
-    levels = tuple(
-        level.model_copy(update={"line_bits": None}) if isinstance(level, Memory) else level for level in arch.levels
-    )
-    return arch.model_copy(update={"levels": levels})

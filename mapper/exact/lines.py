@@ -18,16 +18,6 @@ from .rows import Floats, Ints, Rows
 from .traffic import TrafficModel
 
 
-def packed(arch: Architecture) -> Architecture:
-    """The machine without lines, on which no mapping costs more: all lines are full."""
-    if not any(memory.line_bits for memory in arch.memories):
-        return arch
-    levels = tuple(
-        level.model_copy(update={"line_bits": None}) if isinstance(level, Memory) else level for level in arch.levels
-    )
-    return arch.model_copy(update={"levels": levels})
-
-
 @dataclass(frozen=True)
 class _Rank:
     """One rank of a tensor.

@@ -40,7 +40,7 @@ from functools import cached_property
 
 from ...arch import Architecture
 from ...cost_models import EDP, Capped, Cost, Objective, ObjectiveLike, parse_objective
-from ...cost_models.layouts import has_lines
+from ...cost_models.layouts import has_lines, packed
 from ...cost_models.ports import Port
 from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
@@ -69,7 +69,7 @@ from .found import BestFound, FoundMapping
 from .frontier import Frontier
 from .hierarchy import Hierarchy
 from .limits import SearchLimits, missing_dims, named_dims, wants_more
-from .lines import LineBounds, packed
+from .lines import LineBounds
 from .placements import Placements
 from .simplest import simplest_mapping
 from .single_axes import on_single_axes, with_single_axes
