@@ -24,7 +24,7 @@
         bandwidth: 480 MB/s      # of one instance, one port for both directions; unbounded, if not given
         line: 64 B               # its ports move whole lines; of any number of bits, if not given (docs/layouts.md)
         layout: {input: NHWC, W: KCRS8c}        # the order of words in them, by role or by tensor, or one for all
-        banks: 16                # lines lie in so many banks, neighbours in different ones; all pass together, if not given
+        banks: 16                # lines lie in so many, neighbours in different ones; all pass together, if not given
         bank_ports: 2            # lines that a bank moves in a cycle; 1, if not given
       - memory: GLB
         size: 108 KiB            # for all tensors together; or a part for each tensor (see spad); or `unbounded`

@@ -153,7 +153,15 @@ class Memory(Spec):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        rare = {"line_bits": None, "banks": None, "bank_ports": 1, "layouts": {}, "formats": {}, "gates": {}, "skips": {}}
+        rare = {
+            "line_bits": None,
+            "banks": None,
+            "bank_ports": 1,
+            "layouts": {},
+            "formats": {},
+            "gates": {},
+            "skips": {},
+        }
         return _without(handler(self), rare)
 
     @model_validator(mode="after")

@@ -76,6 +76,12 @@ def _memory(memory: Memory, *, outermost: bool) -> Iterator[str]:
         yield "    overlaps: false"
     if memory.block_bits is not None:
         yield f"    block: {memory.block_bits} bit"
+    yield from _lines(memory)
+    yield from _zeros(memory)
+    yield from _idle(memory, "    ")
+
+
+def _lines(memory: Memory) -> Iterator[str]:
     if memory.line_bits is not None:
         yield f"    line: {memory.line_bits} bit"
     if memory.banks is not None:
@@ -84,8 +90,6 @@ def _memory(memory: Memory, *, outermost: bool) -> Iterator[str]:
         yield f"    bank_ports: {memory.bank_ports}"
     if memory.layouts:
         yield f"    layout: {_mapping((key, repr(text)) for key, text in memory.layouts.items())}"
-    yield from _zeros(memory)
-    yield from _idle(memory, "    ")
 
 
 def _zeros(memory: Memory) -> Iterator[str]:

@@ -23,12 +23,16 @@ Figures = TypeVar("Figures", float, npt.NDArray[np.float64])
 
 @dataclass(frozen=True)
 class Port:
-    """One bounded port of a memory: which directions it carries."""
+    """One bounded port of a memory: which directions it carries.
+
+    waits_for  the tensor, as a number, whose banks it waits for: what it carries are cycles then; None: bits
+    """
 
     memory: Memory
     reads: bool
     writes: bool
     bits_per_cycle: float
+    waits_for: int | None = None
 
     def cycles(self, read_bits: Figures, write_bits: Figures, instances: Figures | float = 1) -> Figures:
         """Cycles for the bits of so many instances, if each moves as many."""

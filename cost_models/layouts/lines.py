@@ -75,7 +75,7 @@ class LineCounts:
     held: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
-class Lying(NamedTuple):
+class LaidOut(NamedTuple):
     """A tensor in a memory.
 
     words  as it is held
@@ -135,12 +135,14 @@ def _filled(digits: Digits, extents: tuple[int, ...], room: int) -> tuple[LineBo
     return tuple(box), []
 
 
-def lying(arch: Architecture, memory: Memory, problem: Problem, tensor: Tensor, layout: Layout, width: int) -> Lying:
+def laid_out(
+    arch: Architecture, memory: Memory, problem: Problem, tensor: Tensor, layout: Layout, width: int
+) -> LaidOut:
     """How a tensor lies in a memory that holds its words in such a layout, and width."""
     words = arrangement(memory, problem, tensor, layout, width)
     if not tensor.is_output or memory is not arch.memories[0]:
-        return Lying(words, words)
-    return Lying(words, arrangement(memory, problem, tensor, layout, arch.partial_width_bits(tensor)))
+        return LaidOut(words, words)
+    return LaidOut(words, arrangement(memory, problem, tensor, layout, arch.partial_width_bits(tensor)))
 
 
 def has_lines(arch: Architecture) -> bool:
@@ -181,14 +183,14 @@ def count_lines(mapping: Mapping, arch: Architecture, width: Width) -> LineCount
     for memory in arch.memories:
         for tensor in mapping.problem.tensors if memory.line_bits is not None else ():
             layout = layout_in(memory, tensor)
-            way = lying(arch, memory, mapping.problem, tensor, layout, width(arch, memory, tensor))
+            way = laid_out(arch, memory, mapping.problem, tensor, layout, width(arch, memory, tensor))
             found = count_layouts(nest, boundaries, memory, tensor, [way])
             if found is not None:
                 found.put(counts, (memory.name, tensor.name), 0)
     return counts
 
 
-class Passing(NamedTuple):
+class PortFigures(NamedTuple):
     """`Lines`, or cycles for which these keep banks busy, for several layouts: (layouts,) of each kind."""
 
     supplied: IntArray | int = 0
@@ -196,11 +198,11 @@ class Passing(NamedTuple):
     collected: IntArray | int = 0
     filled: IntArray | int = 0
 
-    def added(self, other: Passing) -> Passing:
-        return Passing(*(a + b for a, b in zip(self, other, strict=True)))
+    def added(self, other: PortFigures) -> PortFigures:
+        return PortFigures(*(a + b for a, b in zip(self, other, strict=True)))
 
-    def most(self, other: Passing) -> Passing:
-        return Passing(*map(np.maximum, self, other))
+    def most(self, other: PortFigures) -> PortFigures:
+        return PortFigures(*map(np.maximum, self, other))
 
     def of(self, layout: int) -> Lines:
         """With one of the layouts."""
@@ -211,9 +213,9 @@ class Passing(NamedTuple):
 class LayoutCounts:
     """Of one tensor in one memory, for several layouts: as `LineCounts`, and (layouts,) lines that its tile lies in."""
 
-    total: Passing = Passing()
-    busiest: Passing = Passing()
-    banks: Passing | None = None
+    total: PortFigures = PortFigures()
+    busiest: PortFigures = PortFigures()
+    banks: PortFigures | None = None
     held: IntArray | None = None
 
     def put(self, counts: LineCounts, key: tuple[str, str], layout: int) -> None:
@@ -226,7 +228,7 @@ class LayoutCounts:
 
 
 def count_layouts(
-    nest: Nest, boundaries: Sequence[Boundary], memory: Memory, tensor: Tensor, ways: Sequence[Lying]
+    nest: Nest, boundaries: Sequence[Boundary], memory: Memory, tensor: Tensor, ways: Sequence[LaidOut]
 ) -> LayoutCounts | None:
     """What passes the ports of one memory for one tensor, in several layouts; None: the memory does not have it."""
     found, (words, sums) = LayoutCounts(), zip(*ways, strict=True)
@@ -241,7 +243,7 @@ def count_layouts(
             ports = memory.bank_ports
             apart = (BankCycles(nest, tensor, each, ports) for each in (words, sums))
             banks = _End(boundary, outer, *apart)
-            found.banks = (found.banks or Passing()).added(banks.busiest(places))
+            found.banks = (found.banks or PortFigures()).added(banks.busiest(places))
         found.held = _most_held(nest, tensor, position, words)
     return found if ends else None
 
@@ -255,21 +257,25 @@ class _End:
     words: Transfers
     sums: Transfers
 
-    def busiest(self, places: Sequence[Place]) -> Passing:
+    def busiest(self, places: Sequence[Place]) -> PortFigures:
         """At the busiest instance of each kind, which is one of these."""
         first, *others = (self.passing(place) for place in places)
         for other in others:
             first = first.most(other)
         return first
 
-    def passing(self, only: Place) -> Passing:
+    def passing(self, only: Place) -> PortFigures:
         """At all instances, or one of them."""
-        b = self.boundary
+        boundary = self.boundary
         if not self.outer:
-            group = Group(b.inner_position, NOTHING, only)
-            return self._sums_inside(group) if b.tensor.is_output else Passing(filled=self._moved(self.words, group))
-        group = Group(b.inner_position, b.reduced if b.tensor.is_output else b.multicast, only)
-        return self._sums_outside(group) if b.tensor.is_output else Passing(supplied=self._moved(self.words, group))
+            group = Group(boundary.inner_position, NOTHING, only)
+            if boundary.tensor.is_output:
+                return self._sums_inside(group)
+            return PortFigures(filled=self._moved(self.words, group))
+        if boundary.tensor.is_output:
+            return self._sums_outside(Group(boundary.inner_position, boundary.reduced, only))
+        group = Group(boundary.inner_position, boundary.multicast, only)
+        return PortFigures(supplied=self._moved(self.words, group))
 
     def _moved(self, transfers: Transfers, group: Group) -> IntArray:
         inner = self.boundary.inner
@@ -277,7 +283,7 @@ class _End:
             return transfers.passing(EVERY, group)
         return moved(transfers, "none" if self.boundary.tensor.is_output else inner.halo, group)
 
-    def _sums_outside(self, group: Group) -> Passing:
+    def _sums_outside(self, group: Group) -> PortFigures:
         """Every arrival is written; and read first, but the first arrival of its tile. Finished words, which arrive
         last, are held in their own width."""
         arch, position = self.sums.nest.arch, self.boundary.outer_position
@@ -285,13 +291,13 @@ class _End:
         supplied = sums_inwards(arch, arrivals, first)
         if self.words != self.sums and may_finish(self.sums.nest, position):
             arrivals = arrivals - first + self.words.first(group, position)
-        return Passing(supplied=supplied, collected=arrivals)
+        return PortFigures(supplied=supplied, collected=arrivals)
 
-    def _sums_inside(self, group: Group) -> Passing:
+    def _sums_inside(self, group: Group) -> PortFigures:
         """Every visit leaves; and comes, but the first one of its tile."""
         arch = self.sums.nest.arch
         visits, first = self._moved(self.sums, group), self.sums.first(group, self.boundary.inner_position)
-        return Passing(drained=sums_drained(arch, visits), filled=sums_inwards(arch, visits, first))
+        return PortFigures(drained=sums_drained(arch, visits), filled=sums_inwards(arch, visits, first))
 
 
 def _most_held(nest: Nest, tensor: Tensor, position: int, ways: Sequence[Arrangement]) -> IntArray:

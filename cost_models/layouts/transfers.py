@@ -135,9 +135,7 @@ class BankCycles:
     def _over_ranks(self, steps: Steps, group: Group) -> list[list[Along]]:
         """Per rank and layout."""
         return [
-            once_each(
-                [(way.line[r], way.banks[r]) for way in self.ways], partial(self._along, rank, steps, group)
-            )
+            once_each([(way.line[r], way.banks[r]) for way in self.ways], partial(self._along, rank, steps, group))
             for r, rank in enumerate(self.tensor.ranks)
         ]
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Set
 from collections.abc import Mapping as MappingABC
+from collections.abc import Set
 from dataclasses import astuple
 
 from ...arch import Architecture, Memory
 from ...ir import Mapping, Tensor
 from ..simulator import Coordinates, Element, Walk
 from .layout import layout_in
-from .lines import LineCounts, Lines, LineTable, Lying, Width, lying
+from .lines import LaidOut, LineCounts, Lines, LineTable, Width, laid_out
 
 Passed = dict[tuple[str, str, Coordinates], dict[str, int]]
 """By memory, tensor, instance; and kind."""
@@ -22,8 +22,8 @@ class LineWalk(Walk):
 
     def __init__(self, mapping: Mapping, arch: Architecture, width: Width) -> None:
         super().__init__(mapping, arch)
-        self.ways: MappingABC[tuple[str, str], Lying] = {
-            (memory.name, tensor.name): lying(
+        self.ways: MappingABC[tuple[str, str], LaidOut] = {
+            (memory.name, tensor.name): laid_out(
                 arch, memory, mapping.problem, tensor, layout_in(memory, tensor), width(arch, memory, tensor)
             )
             for memory in arch.memories

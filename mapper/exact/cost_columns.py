@@ -50,11 +50,12 @@ class CostColumns:
         exchange_rate: float | None = None,
         objective: Objective | None = None,
         surroundings: Surroundings = ALONE,
+        bank_ports: tuple[Port, ...] = (),
     ) -> CostColumns:
         """Columns for an architecture; `exchange_rate` in pJ per cycle. Where only energy is minimized, and none of it
         leaks, no port has a column."""
         timeless = objective == ENERGY and not arch.total_leakage_pj_per_cycle
-        return cls(arch, () if timeless else all_ports(arch), exchange_rate, surroundings)
+        return cls(arch, () if timeless else (*all_ports(arch), *bank_ports), exchange_rate, surroundings)
 
     @cached_property
     def once_of(self) -> float:
@@ -102,9 +103,20 @@ class CostColumns:
         energy = reads * (memory.read_energy_pj / memory.access_bits)
         energy = energy + writes * (memory.write_energy_pj / memory.access_bits)
         self.book_energy(costs, energy)
+        self._book_cycles(costs, memory, None, read_bits, write_bits, instances)
+
+    def book_banks(
+        self, costs: Floats, memory: Memory, tensor: int, reading: Floats, writing: Floats, instances: Floats
+    ) -> None:
+        """Add cycles for which a tensor keeps banks of one memory busy, summed over its instances."""
+        self._book_cycles(costs, memory, tensor, reading, writing, instances)
+
+    def _book_cycles(
+        self, costs: Floats, memory: Memory, waits_for: int | None, reads: Floats, writes: Floats, instances: Floats
+    ) -> None:
         for column, port in enumerate(self.ports, 1):
-            if port.memory is memory:
-                cycles = port.cycles(read_bits, write_bits, instances)
+            if port.memory is memory and port.waits_for == waits_for:
+                cycles = port.cycles(reads, writes, instances)
                 costs[column] += cycles
                 if self.exchange_rate is not None:
                     costs[column + len(self.ports)] += self.exchange_rate * cycles
@@ -257,11 +269,16 @@ class BoundaryCosts:
                 first = np.minimum(model.first_words(rows, tensor, memory) * self.cost_columns.once_of, words)
                 bits_at = sum_bits_at_outer if outer else sum_bits_at_inner
                 read, written = bits_at(self.cost_columns.arch, tensor, words, first, finished)
-            if self.lines is not None:
-                more = self.lines.words_per_word(model, rows, boundary, memory)
-                read, written = read * more, written * more
             level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
             in_blocks = instances if self.counts_blocks else None
+            if self.lines is not None:
+                more = self.lines.words_per_word(model, rows, boundary, memory)
+                waiting = self.lines.cycles_per_word(model, rows, boundary, memory)
+                if waiting is not None:
+                    waiting = waiting / self.cost_columns.arch.partial_width_bits(tensor)
+                    reading, writing = read * waiting, written * waiting
+                    self.cost_columns.book_banks(costs, level, boundary.tensor, reading, writing, instances)
+                read, written = read * more, written * more
             self.cost_columns.book(costs, level, read, written, instances, in_blocks)
         return costs
 

@@ -244,7 +244,9 @@ class ExactSearch:
         every_trip = every or self._has_lines or has_few_tiles(self.problem)
         fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
-        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings)
+        lines = LineBounds.of(self.original, self.machine, hierarchy) if self._has_lines else None
+        bank_ports = lines.bank_ports() if lines is not None else ()
+        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings, bank_ports)
         footprints = Footprints(hierarchy)
         room = self.effort.tables_share * self.means.memory_limit
         moves = LoopCharges(hierarchy)
@@ -252,7 +254,6 @@ class ExactSearch:
         most_cells = cells_for(moves, columns.tables.count, room, self.effort)
         lattice = lattice_of(hierarchy, self.tiling, even, min(self.effort.first_cells, most_cells), self.effort)
         bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
-        lines = LineBounds.of(self.original, self.machine, hierarchy) if self._has_lines else None
         costs = BoundaryCosts(hierarchy, cost_columns, not rounds_unequally(self.arch, self.tiling), lines)
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         return SearchContext(
@@ -282,7 +283,9 @@ class ExactSearch:
         return self.constraints.is_free and not self._homes and not self._has_lines
 
     def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
-        """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none."""
+        """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none. What
+        is still to wait for banks has no bound."""
+        ports = [port for port in ports if port.waits_for is None]
         if not self.found:
             return ports
         uses = {use.name: use for use in self.found[0].cost.memories}
