@@ -12,6 +12,7 @@ and of tiles of a rank with one dimension, the lines that all of them touch are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -24,37 +25,101 @@ from ...cost_models.layouts.choices import possible_layouts
 from ...cost_models.layouts.transfers import Arrangement
 from ...cost_models.ports import Port
 from ...ir import Problem, Rank, Tensor
+from .bounds.lattice import Lattice
+from .fill_point import FillPoint
 from .hierarchy import MAC, Hierarchy, MemoryBoundary
 from .rows import Floats, Ints, Rows, distinct, row_codes
 from .traffic import TrafficModel
 
 _AT_ONCE = 1 << 18
 """Numbers that are worked out at once, about."""
+_MOST_GAPS = 1 << 24
+"""Tiles times layouts for which it is looked up what each takes; where there are more, the least of all holds."""
 
 
 @dataclass(frozen=True)
 class _Rank:
     """One rank of a tensor.
 
-    dims         its dimensions in the search's problem, as numbers
-    coefficient  of its only dimension; 0: it has several, or counts gaps
-    size         of that dimension
+    dims    its dimensions in the search's problem, as numbers
+    sizes   of these
+    steps   their coefficients
+    is_box  whether words between those that are wanted count as well
     """
 
     dims: tuple[int, ...]
-    coefficient: int
-    size: int
+    sizes: tuple[int, ...]
+    steps: tuple[int, ...]
+    is_box: bool
 
-    def lines_per_word(self, per_line: int, most: Ints, tile: Ints) -> Floats:
-        """Lines over words, at least.
+    @property
+    def is_plain(self) -> bool:
+        """Whether tiles are those of one dimension, without words between them."""
+        return len(self.dims) == 1 and not (self.is_box and self.steps[0] > 1)
+
+    def most_words(self, tiles: Sequence[Ints], shared: Ints | int = 1) -> Ints:
+        """Words of one transfer along the rank, at most, for so many instances with tiles of its dimensions."""
+        if self.is_box:
+            words = 1 + sum((c * (tile - 1) for c, tile in zip(self.steps, tiles, strict=True)), np.int64(0))
+        else:
+            words = math.prod(tiles, start=np.int64(1))
+        return np.minimum(words * shared, self.extent)
+
+    @property
+    def extent(self) -> int:
+        """Indices along the rank, from the least to the largest."""
+        return 1 + sum(c * (size - 1) for c, size in zip(self.steps, self.sizes, strict=True))
+
+    @property
+    def is_window(self) -> bool:
+        """Whether lines of its tiles are counted, those of two dimensions."""
+        return len(self.dims) == 2
+
+    def tile_codes(self, tiles: Sequence[Ints]) -> Ints:
+        """One number for each tile of its dimensions."""
+        if self.is_window:
+            return tiles[0] * (self.sizes[1] + 1) + tiles[1]
+        return tiles[0]
+
+    def lines_per_word(self, per_line: Ints, most: Ints, code: Ints) -> Floats:
+        """(lines, rows) lines over words, at least, for lines of so many words along the rank.
 
         most  words of one transfer along the rank, at most
-        tile  of the only dimension, where all tiles count; else 0
+        code  of the tiles, where all tiles count; else 0
         """
-        least: Floats = 1.0 / np.minimum(most, per_line)
-        if not self.coefficient:
+        least: Floats = 1.0 / np.minimum(most, per_line[:, None])
+        if self.is_plain:
+            each = [lines_of_tiles(self.sizes[0], self.steps[0], int(b))[code] for b in per_line]
+        elif self.is_window:
+            known, which = np.unique(code, return_inverse=True)
+            each = np.array([self._of_windows(int(one), per_line) for one in known]).T[:, which]
+        else:
             return least
-        return np.maximum(least, lines_of_tiles(self.size, self.coefficient, per_line)[tile])
+        return np.maximum(least, each)
+
+    def _of_windows(self, code: int, per_line: Ints) -> tuple[float, ...]:
+        if not code:
+            return (0.0,) * len(per_line)
+        tiles = divmod(code, self.sizes[1] + 1)
+        return lines_of_windows(self.sizes, self.steps, self.is_box, tiles, tuple(per_line.tolist()))
+
+    def at_tiles(self, per_line: Ints, lattice: Lattice, whole: bool) -> list[Floats | float]:
+        """Lines over words, at least, for the tiles of every cell of a lattice, for lines of so many words.
+
+        whole  of tiles that may be anywhere: no line is touched by none of them
+        """
+        if not self.dims:
+            return [1.0] * len(per_line)
+        if whole:
+            code = np.array(self.sizes[:1] if self.is_plain else [0])
+            return self.lines_per_word(per_line, np.array([self.extent]), code)[:, 0].tolist()
+        tiles = np.meshgrid(*(lattice.tiles[d] for d in self.dims), indexing="ij")
+        flat = [each.ravel() for each in tiles]
+        found = self.lines_per_word(per_line, self.most_words(flat), self.tile_codes(flat))
+        return [self._least(lattice, values.reshape(tiles[0].shape)) for values in found]
+
+    def _least(self, lattice: Lattice, values: Floats) -> Floats:
+        return lattice.along(self.dims, lattice.least_in_cells(values, self.dims))
 
 
 @dataclass(frozen=True)
@@ -80,6 +145,33 @@ class _LiesIn:
         """(ways, ranks) words in different lines or banks."""
         return self.line * np.array([way.banks for way, _ in self.ways], dtype=np.int64)
 
+    def at_tiles(self, lattice: Lattice, whole: bool) -> Floats:
+        """`words_per_word` for the tiles of every cell of a lattice, to which it can be broadcast; `whole` as for a
+        rank."""
+        along: list[dict[int, Floats | float]] = []
+        for r, rank in enumerate(self.ranks):
+            each = np.unique(self.line[:, r])
+            along.append(dict(zip(each.tolist(), rank.at_tiles(each, lattice, whole), strict=True)))
+        found: Floats = np.full((1,) * len(lattice.shape), np.inf)
+        for way, room in zip(self.line.tolist(), self.room.tolist(), strict=True):
+            lines: Floats | float = room
+            for values, per_line in zip(along, way, strict=True):
+                lines = lines * values[per_line]
+            found = np.minimum(found, lines)
+        return np.maximum(found, 1.0)
+
+    @cached_property
+    def least_of_all(self) -> float:
+        """The same where all words of a tensor pass, once or several times, along every rank but one."""
+        tiles = [np.array(rank.sizes[:1] if rank.is_plain else [0]) for rank in self.ranks]
+        return float(self.words_per_word([np.array([rank.extent]) for rank in self.ranks], tiles)[0])
+
+    @cached_property
+    def least(self) -> float:
+        """Words of full lines over words that are wanted, at least, wherever tiles begin and end."""
+        most = [np.array([rank.extent]) for rank in self.ranks]
+        return float(self.words_per_word(most, [np.array([0])] * len(self.ranks))[0])
+
     @cached_property
     def room(self) -> Floats:
         """(ways,) words of a line that is packed without a gap."""
@@ -90,8 +182,7 @@ class _LiesIn:
         found = np.tile(self.room[:, None], len(most[0]))
         for r, rank in enumerate(self.ranks):
             each, which = np.unique(self.line[:, r], return_inverse=True)
-            along = np.array([rank.lines_per_word(int(b), most[r], tiles[r]) for b in each])
-            found *= along[which]
+            found *= rank.lines_per_word(each, most[r], tiles[r])[which]
         return np.maximum(found.min(axis=0), 1.0)
 
     def cycles_per_word(self, most: Sequence[Ints]) -> Floats:
@@ -133,17 +224,19 @@ class LineBounds:
             found += [Port(memory, *way, 1.0, waits_for=t) for way in ways if lies.ports]
         return tuple(found)
 
-    def words_per_word(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats:
-        """(rows,) words of the lines that pass at one end of a boundary, over those that are wanted; 1 or more."""
+    def words_per_word(
+        self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int, fill_point: FillPoint | None
+    ) -> Floats:
+        """(rows,) words of the lines that pass at one end of a boundary, charged as given, over those that are wanted;
+        1 or more."""
         lies = self.lies.get((memory, boundary.tensor))
         if lies is None:
             return np.ones(len(rows))
         outside = memory == boundary.outer
         most, tiles = [], []
         for r, rank in enumerate(lies.ranks):
-            words, tile = self._along(rank, model, rows, boundary, outside)
-            most.append(np.minimum(words, int(lies.line[:, r].max())))
-            tiles.append(tile)
+            most.append(np.minimum(self._most(rank, model, rows, boundary, outside), int(lies.line[:, r].max())))
+            tiles.append(self._counted(rank, model, rows, boundary, outside, fill_point))
         first, which = distinct(row_codes([*most, *tiles]))
         step = max(1, _AT_ONCE // len(lies.ways))
         parts = [
@@ -161,7 +254,7 @@ class LineBounds:
             return None
         outside = memory == boundary.outer
         most = [
-            np.minimum(self._along(rank, model, rows, boundary, outside)[0], int(lies.spread[:, r].max()))
+            np.minimum(self._most(rank, model, rows, boundary, outside), int(lies.spread[:, r].max()))
             for r, rank in enumerate(lies.ranks)
         ]
         first, which = distinct(row_codes(most))
@@ -173,29 +266,71 @@ class LineBounds:
         found: Floats = np.concatenate(parts)[which] if parts else np.ones(0)
         return found
 
-    def _along(
-        self, rank: _Rank, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, outside: bool
-    ) -> tuple[Ints, Ints]:
-        """(rows,) words of one transfer along a rank, at most; and the tile of its only dimension, where all tiles
-        count: not where instances share a transfer, and not where words of it are held already."""
-        most = np.ones(len(rows), dtype=np.int64)
-        # Instances that share a transfer may share its lines.
-        joined = [f for f in range(len(self.hierarchy.fanouts)) if outside and self.hierarchy.joins(f, boundary)]
-        for dim in rank.dims:
-            shared = np.prod([rows.arrays[f][:, dim] for f in joined], axis=0) if joined else 1
-            most = most * np.minimum(
-                self._tile(dim, model, rows, boundary) * shared,
-                self.hierarchy.problem.sizes[self.hierarchy.problem.dim_names[dim]],
-            )
+    def least_gaps(self, boundary: MemoryBoundary, memory: int) -> float:
+        """`words_per_word` at one end of a boundary, whatever tile it is charged at."""
+        lies = self.lies.get((memory, boundary.tensor))
+        if lies is None:
+            return 1.0
+        return lies.least if self._keeps_overlaps(boundary) else lies.least_of_all
+
+    def gaps_at_tiles(self, boundary: MemoryBoundary, memory: int, lattice: Lattice) -> Floats | float:
+        """The same, for the tiles of every cell of a lattice, to which it can be broadcast."""
+        lies = self.lies.get((memory, boundary.tensor))
+        if lies is None:
+            return 1.0
+        if self._keeps_overlaps(boundary) or len(lies.ways) * math.prod(lattice.shape) > _MOST_GAPS:
+            return self.least_gaps(boundary, memory)
+        outside = memory == boundary.outer
+        whole = outside and any(self.hierarchy.joins(f, boundary) for f in range(len(self.hierarchy.fanouts)))
+        return lies.at_tiles(lattice, whole)
+
+    def _keeps_overlaps(self, boundary: MemoryBoundary) -> bool:
+        """Whether what passes is not all of a tile along every rank but one."""
         is_operand = not self.hierarchy.problem.tensors[boundary.tensor].is_output
-        keeps = is_operand and boundary.inner != MAC and self.hierarchy.memories[boundary.inner].halo == "exact"
-        if not rank.coefficient or keeps:
-            return most, np.zeros(len(rows), dtype=np.int64)
-        (dim,) = rank.dims
-        tile = self._tile(dim, model, rows, boundary)
-        if joined:
-            tile = np.where(np.prod([rows.arrays[f][:, dim] for f in joined], axis=0) > 1, 0, tile)
-        return most, tile
+        return is_operand and boundary.inner != MAC and self.hierarchy.memories[boundary.inner].halo == "exact"
+
+    def _most(self, rank: _Rank, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, outside: bool) -> Ints:
+        """(rows,) words of one transfer along a rank, at most."""
+        tiles = [self._tile(dim, model, rows, boundary) for dim in rank.dims]
+        found = rank.most_words(tiles, self._sharing(rank, rows, boundary, outside))
+        return np.broadcast_to(found, len(rows))
+
+    def _sharing(self, rank: _Rank, rows: Rows, boundary: MemoryBoundary, outside: bool) -> Ints:
+        """(rows,) instances that share a transfer, and may share its lines, with different tiles along a rank."""
+        shared = np.ones(len(rows), dtype=np.int64)
+        for f in range(len(self.hierarchy.fanouts)) if outside else ():
+            if self.hierarchy.joins(f, boundary):
+                shared = shared * rows.arrays[f][:, list(rank.dims)].prod(axis=1)
+        return shared
+
+    def _counted(
+        self,
+        rank: _Rank,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        outside: bool,
+        fill_point: FillPoint | None,
+    ) -> Ints:
+        """(rows,) the code of the tiles along a rank whose lines can be counted, all of them; 0: none can.
+
+        Of a tile that slides, no line of what it passes on its way is touched less than once.
+        """
+        none = np.zeros(len(rows), dtype=np.int64)
+        if self._keeps_overlaps(boundary) or not (rank.is_plain or rank.is_window):
+            return none
+        tiles = [self._tile(dim, model, rows, boundary) for dim in rank.dims]
+        shared = self._sharing(rank, rows, boundary, outside)
+        if rank.is_plain:
+            # Wherever the tiles of instances lie, no line of the rank is touched by none of them.
+            return np.where(shared > 1, rank.sizes[0], tiles[0])
+        apart = shared == 1
+        if fill_point is not None and fill_point.slide is not None and fill_point.slide[0] in rank.dims:
+            dim, end = fill_point.slide
+            i = rank.dims.index(dim)
+            apart &= fill_point.tile[:, dim] == tiles[i]
+            tiles[i] = np.minimum(end, rank.sizes[i])
+        return np.where(apart, rank.tile_codes(tiles), none)
 
     def _tile(self, dim: int, model: TrafficModel, rows: Rows, boundary: MemoryBoundary) -> Ints:
         if boundary.inner == MAC:
@@ -223,13 +358,12 @@ def _lies_in(problem: Problem, machine: Architecture, hierarchy: Hierarchy, memo
 def _rank(rank: Rank, problem: Problem, hierarchy: Hierarchy) -> _Rank:
     names = hierarchy.problem.dim_names
     kept = [(dim, c) for dim, c in rank if dim in names and problem.sizes[dim] > 1]
-    dims = tuple(names.index(dim) for dim, _ in kept)
-    if len(kept) != 1:
-        return _Rank(dims, 0, 0)
-    ((dim, coefficient),) = kept
-    if hierarchy.arch.footprint == "box" and coefficient > 1:
-        return _Rank(dims, 0, 0)
-    return _Rank(dims, coefficient, problem.sizes[dim])
+    return _Rank(
+        tuple(names.index(dim) for dim, _ in kept),
+        tuple(problem.sizes[dim] for dim, _ in kept),
+        tuple(c for _, c in kept),
+        hierarchy.arch.footprint == "box",
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -243,3 +377,26 @@ def lines_of_tiles(size: int, coefficient: int, per_line: int) -> Floats:
     inside = [int(changes.sum()) - int(changes[tile::tile].sum()) for tile in range(1, size + 1)]
     tiles = -(-size // np.arange(1, size + 1))
     return np.concatenate([[0.0], (np.array(inside) + tiles) / size])
+
+
+@lru_cache(maxsize=1 << 16)
+def lines_of_windows(
+    sizes: tuple[int, ...],
+    steps: tuple[int, ...],
+    is_box: bool,
+    tiles: tuple[int, ...],
+    per_line: tuple[int, ...],
+) -> tuple[float, ...]:
+    """Lines that all tiles of a window along two dimensions touch, over the words in them; for lines of so many words,
+    0 where these are so few that a line may lie between two of them."""
+    starts = [np.arange(0, size, tile) for size, tile in zip(sizes, tiles, strict=True)]
+    extents = [np.minimum(tile, size - at) for size, tile, at in zip(sizes, tiles, starts, strict=True)]
+    (first, other), (p, r) = steps, np.meshgrid(*extents, indexing="ij")
+    begins = (first * starts[0][:, None] + other * starts[1]).ravel()[:, None]
+    hull = (1 + first * (p - 1) + other * (r - 1)).ravel()[:, None]
+    a, b = (c // math.gcd(first, other) for c in steps)
+    words = hull.sum() if is_box else int((p * r - np.maximum(p - b, 0) * np.maximum(r - a, 0)).sum())
+    length = np.array(per_line)
+    lines = ((begins + hull - 1) // length - begins // length + 1).sum(axis=0)
+    dense = is_box | (length >= max(steps))
+    return tuple(np.where(dense, lines / words, 0.0).tolist())

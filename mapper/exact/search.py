@@ -245,8 +245,7 @@ class ExactSearch:
         fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         lines = LineBounds.of(self.original, self.machine, hierarchy) if self._has_lines else None
-        bank_ports = lines.bank_ports() if lines is not None else ()
-        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings, bank_ports)
+        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings, lines)
         footprints = Footprints(hierarchy)
         room = self.effort.tables_share * self.means.memory_limit
         moves = LoopCharges(hierarchy)
@@ -254,7 +253,7 @@ class ExactSearch:
         most_cells = cells_for(moves, columns.tables.count, room, self.effort)
         lattice = lattice_of(hierarchy, self.tiling, even, min(self.effort.first_cells, most_cells), self.effort)
         bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
-        costs = BoundaryCosts(hierarchy, cost_columns, not rounds_unequally(self.arch, self.tiling), lines)
+        costs = BoundaryCosts(hierarchy, cost_columns, not rounds_unequally(self.arch, self.tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         return SearchContext(
             hierarchy,
