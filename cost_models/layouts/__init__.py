@@ -2,9 +2,11 @@
 
 from .layout import ROW_MAJOR, Layout, layout_in, parse_layout, rank_names, tensor_extents
 from .lines import LineCounts, Lines, LineTable, arrangement, count_lines, has_lines, line_box, packed, refuse_lines
+from .transfers import Arrangement
 
 __all__ = [
     "ROW_MAJOR",
+    "Arrangement",
     "Layout",
     "LineCounts",
     "LineTable",

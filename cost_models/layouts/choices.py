@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from ...arch import Architecture, Memory
 from ...ir import Problem, Tensor, TilewrightError
 from .layout import ANY, Layout, parse_layout, tensor_extents
-from .lines import LaidOut, laid_out
+from .lines import LaidOut, arranged, laid_out, room_of
 
 
 def is_open(memory: Memory, tensor: Tensor) -> bool:
@@ -38,31 +39,38 @@ def possible_layouts(
     if not is_open(memory, tensor):
         layout = parse_layout(tensor, _stated(memory, tensor))
         return {laid_out(arch, memory, problem, tensor, layout, word_bits): layout.text(tensor)}
-    found: dict[LaidOut, str] = {}
-    for layout in _open_layouts(arch, memory, problem, tensor, word_bits):
-        way = laid_out(arch, memory, problem, tensor, layout, word_bits)
-        if way not in found:
-            found[way] = layout.text(tensor)
-    return found
+    wide = tensor.is_output and memory is arch.memories[0]
+    sums_bits = arch.partial_width_bits(tensor) if wide else word_bits
+    room, sums_room = room_of(memory, tensor, word_bits), room_of(memory, tensor, sums_bits)
+    return dict(_open_layouts(tensor, tensor_extents(problem, tensor), room, sums_room, memory.banks or 1))
 
 
+@lru_cache(maxsize=256)
 def _open_layouts(
-    arch: Architecture, memory: Memory, problem: Problem, tensor: Tensor, word_bits: int
-) -> Iterator[Layout]:
+    tensor: Tensor, extents: tuple[int, ...], room: int, sums_room: int, banks: int
+) -> tuple[tuple[LaidOut, str], ...]:
+    """How a tensor may lie in lines with room for so many words, and unfinished sums, in so many banks; and the first
+    layout that makes it so."""
+    found: dict[LaidOut, Layout] = {}
+    for layout in _orders_and_blocks(extents, room, sums_room != room, banks > 1):
+        words = arranged(tensor, extents, layout, room, banks)
+        sums = arranged(tensor, extents, layout, sums_room, banks) if sums_room != room else words
+        found.setdefault(LaidOut(words, sums), layout)
+    return tuple((way, layout.text(tensor)) for way, layout in found.items())
+
+
+def _orders_and_blocks(extents: tuple[int, ...], room: int, wide: bool, banks: bool) -> Iterator[Layout]:
     """All orders; and then blocks, in such orders as make a difference: that of the blocks where words that are wider
     until they are finished lie in lines of fewer, that of the ranks where lines lie in banks."""
-    extents = tensor_extents(problem, tensor)
     # Ranks of one index can stand anywhere.
     long = [rank for rank, extent in enumerate(extents) if extent > 1]
     short = [rank for rank in range(len(extents)) if rank not in long]
     orders = [(*short, *order) for order in itertools.permutations(long)]
     yield from map(Layout, orders)
-    wide = tensor.is_output and memory is arch.memories[0] and arch.partial_width_bits(tensor) != word_bits
-    assert memory.line_bits is not None
-    for words in _full_lines([extents[rank] for rank in long], memory.line_bits // word_bits):
+    for words in _full_lines([extents[rank] for rank in long], room):
         blocks = [(rank, count) for rank, count in zip(long, words, strict=True) if count > 1]
         for inner in itertools.permutations(blocks) if wide else (tuple(blocks),):
-            for order in orders if memory.banks is not None else (None,):
+            for order in orders if banks else (None,):
                 yield Layout(order, tuple(inner))
 
 

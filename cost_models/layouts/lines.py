@@ -103,6 +103,12 @@ def arrangement(memory: Memory, problem: Problem, tensor: Tensor, layout: Layout
 
     Raises TilewrightError where a line is smaller than a word.
     """
+    room = room_of(memory, tensor, word_bits)
+    return arranged(tensor, tensor_extents(problem, tensor), layout, room, memory.banks or 1)
+
+
+def room_of(memory: Memory, tensor: Tensor, word_bits: int) -> int:
+    """Words of a tensor that a line of a memory has room for. Raises TilewrightError where it has none."""
     assert memory.line_bits is not None
     room = memory.line_bits // word_bits
     if room < 1:
@@ -110,11 +116,14 @@ def arrangement(memory: Memory, problem: Problem, tensor: Tensor, layout: Layout
             f"a word of {tensor.name} has {word_bits} bit, a line {memory.line_bits}; expected lines of whole words",
             where=f"{memory.name}.line",
         )
-    extents = tensor_extents(problem, tensor)
-    digits = layout.digits(tensor)[::-1]
-    line, rest = _filled(digits, extents, room)
-    banks, _ = _filled(rest, tuple(math.ceil(n / b) for n, b in zip(extents, line, strict=True)), memory.banks or 1)
-    return Arrangement(line, banks)
+    return room
+
+
+def arranged(tensor: Tensor, extents: tuple[int, ...], layout: Layout, room: int, banks: int) -> Arrangement:
+    """The arrangement of a tensor in lines with room for so many words, in so many banks."""
+    line, rest = _filled(layout.digits(tensor)[::-1], extents, room)
+    spread, _ = _filled(rest, tuple(math.ceil(n / b) for n, b in zip(extents, line, strict=True)), banks)
+    return Arrangement(line, spread)
 
 
 Digits = list[tuple[int, int | None]]
