@@ -97,11 +97,20 @@ class _Rank:
             return least
         return np.maximum(least, each)
 
+    def sliding(self, code: Ints, i: int, end: Ints) -> Ints:
+        """The code of tiles of a window that slide along one of its dimensions, up to some end each."""
+        return code + (1 + 2 * end + i) * math.prod(size + 1 for size in self.sizes)
+
     def _of_windows(self, code: int, per_line: Ints) -> tuple[float, ...]:
         if not code:
             return (0.0,) * len(per_line)
+        slide, code = divmod(code, math.prod(size + 1 for size in self.sizes))
         tiles = divmod(code, self.sizes[1] + 1)
-        return lines_of_windows(self.sizes, self.steps, self.is_box, tiles, tuple(per_line.tolist()))
+        ends = list(tiles)
+        if slide:
+            end, i = divmod(slide - 1, 2)
+            ends[i] = end
+        return lines_of_windows(self.sizes, self.steps, self.is_box, tiles, tuple(ends), tuple(per_line.tolist()))
 
     def at_tiles(self, per_line: Ints, lattice: Lattice, whole: bool) -> list[Floats | float]:
         """Lines over words, at least, for the tiles of every cell of a lattice, for lines of so many words.
@@ -312,10 +321,7 @@ class LineBounds:
         outside: bool,
         fill_point: FillPoint | None,
     ) -> Ints:
-        """(rows,) the code of the tiles along a rank whose lines can be counted, all of them; 0: none can.
-
-        Of a tile that slides, no line of what it passes on its way is touched less than once.
-        """
+        """(rows,) the code of the tiles along a rank whose lines can be counted, all of them; 0: none can."""
         none = np.zeros(len(rows), dtype=np.int64)
         if self._keeps_overlaps(boundary) or not (rank.is_plain or rank.is_window):
             return none
@@ -329,7 +335,7 @@ class LineBounds:
             dim, end = fill_point.slide
             i = rank.dims.index(dim)
             apart &= fill_point.tile[:, dim] == tiles[i]
-            tiles[i] = np.minimum(end, rank.sizes[i])
+            return np.where(apart, rank.sliding(rank.tile_codes(tiles), i, np.minimum(end, rank.sizes[i])), none)
         return np.where(apart, rank.tile_codes(tiles), none)
 
     def _tile(self, dim: int, model: TrafficModel, rows: Rows, boundary: MemoryBoundary) -> Ints:
@@ -385,18 +391,57 @@ def lines_of_windows(
     steps: tuple[int, ...],
     is_box: bool,
     tiles: tuple[int, ...],
+    ends: tuple[int, ...],
     per_line: tuple[int, ...],
 ) -> tuple[float, ...]:
     """Lines that all tiles of a window along two dimensions touch, over the words in them; for lines of so many words,
-    0 where these are so few that a line may lie between two of them."""
-    starts = [np.arange(0, size, tile) for size, tile in zip(sizes, tiles, strict=True)]
-    extents = [np.minimum(tile, size - at) for size, tile, at in zip(sizes, tiles, starts, strict=True)]
-    (first, other), (p, r) = steps, np.meshgrid(*extents, indexing="ij")
-    begins = (first * starts[0][:, None] + other * starts[1]).ravel()[:, None]
-    hull = (1 + first * (p - 1) + other * (r - 1)).ravel()[:, None]
-    a, b = (c // math.gcd(first, other) for c in steps)
-    words = hull.sum() if is_box else int((p * r - np.maximum(p - b, 0) * np.maximum(r - a, 0)).sum())
+    0 where these are so few that a line may lie between two of them.
+
+    ends  up to which tiles slide, and take only what is new: larger than the tile for one of the dimensions at most.
+          Of tiles with gaps, which what is new may fill, no line is counted more than once on the way
+    """
+    if tiles != ends and not (is_box or _is_gapless(sizes, steps, tiles)):
+        return lines_of_windows(sizes, steps, is_box, ends, ends, per_line)
+    low, high = zip(*map(_tiles, sizes, tiles), strict=True)
+    first, last = _sums(steps, low), _sums(steps, high)
+    for i, (size, tile, end) in enumerate(zip(sizes, tiles, ends, strict=True)):
+        if end > tile:  # all but the first tile of a row take what lies beyond the last word of the one before
+            before = [high[0], high[1]]
+            before[i] = low[i] - 1
+            slides = np.arange(0, size, tile) % end > 0
+            first = np.where(slides[:, None] if i == 0 else slides, np.maximum(first, _sums(steps, before) + 1), first)
     length = np.array(per_line)
-    lines = ((begins + hull - 1) // length - begins // length + 1).sum(axis=0)
+    lines = np.maximum(last[..., None] // length - first[..., None] // length + 1, 0) * (last >= first)[..., None]
     dense = is_box | (length >= max(steps))
-    return tuple(np.where(dense, lines / words, 0.0).tolist())
+    return tuple(np.where(dense, lines.sum(axis=(0, 1)) / _words(sizes, steps, is_box, ends), 0.0).tolist())
+
+
+def _is_gapless(sizes: tuple[int, ...], steps: tuple[int, ...], tiles: tuple[int, ...]) -> bool:
+    """Whether all words between the first and the last of every tile belong to it."""
+    for i, other in ((0, 1), (1, 0)):
+        low, high = _tiles(sizes[i], tiles[i])
+        if steps[i] == 1 and (tiles[other] == 1 or int((high - low).min()) + 1 >= steps[other]):
+            return True
+    return False
+
+
+def _tiles(size: int, tile: int) -> tuple[Ints, Ints]:
+    """The first and the last index of every tile of a dimension."""
+    low = np.arange(0, size, tile)
+    return low, np.minimum(low + tile, size) - 1
+
+
+def _sums(steps: tuple[int, ...], indices: Sequence[Ints]) -> Ints:
+    """(first dimension, second dimension) where indices of both lie along the rank."""
+    found: Ints = steps[0] * indices[0][:, None] + steps[1] * indices[1]
+    return found
+
+
+def _words(sizes: tuple[int, ...], steps: tuple[int, ...], is_box: bool, tiles: tuple[int, ...]) -> int:
+    """Words of all tiles of a window: distinct ones of each (`sets.distinct_sums`)."""
+    low, high = zip(*map(_tiles, sizes, tiles), strict=True)
+    if is_box:
+        return int((_sums(steps, high) - _sums(steps, low) + 1).sum())
+    p, r = (high[0] - low[0] + 1)[:, None], high[1] - low[1] + 1
+    a, b = (step // math.gcd(*steps) for step in steps)
+    return int((p * r - np.maximum(p - b, 0) * np.maximum(r - a, 0)).sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +22,7 @@ from tilewright.cost_models.layouts import parse_layout, rank_names, tensor_exte
 from tilewright.cost_models.layouts.lines import laid_out
 from tilewright.cost_models.open_layouts import evaluate_open
 from tilewright.ir import InfeasibleError, MappingError, Problem
-from tilewright.mapper.exact.lines import lines_of_tiles
+from tilewright.mapper.exact.lines import lines_of_tiles, lines_of_windows
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.tilings import Tiling
 from tilewright.workloads import gemm
@@ -206,3 +207,36 @@ def test_lines_of_tiles_are_those_of_a_walk(size: int) -> None:
             starts = range(0, size, tile)
             lines = [{x * coefficient // per_line for x in range(s, min(s + tile, size))} for s in starts]
             assert found[tile] * size == pytest.approx(sum(map(len, lines)))
+
+
+@pytest.mark.parametrize("sizes", [(1, 3), (5, 3), (6, 2), (7, 4)])
+def test_lines_of_windows_are_those_of_a_walk(sizes: tuple[int, int]) -> None:
+    """Windows of two dimensions, each taken whole, or sliding along one of them; ragged ones at the ends."""
+    for steps, per_line in itertools.product(((1, 1), (2, 1), (1, 2), (2, 2)), (2, 3, 5, 16)):
+        for tiles in itertools.product(*(range(1, size + 1) for size in sizes)):
+            for slid, ends in [(None, tiles)] + [
+                (i, tuple(end if d == i else t for d, t in enumerate(tiles)))
+                for i in range(2)
+                for end in range(2 * tiles[i], sizes[i] + tiles[i], tiles[i])
+            ]:
+                lines = words = 0
+                for starts in itertools.product(*(range(0, n, t) for n, t in zip(sizes, tiles, strict=True))):
+                    wanted = _window(sizes, steps, tiles, starts)
+                    if slid is not None and starts[slid] % ends[slid]:
+                        back = tuple(s - tiles[d] * (d == slid) for d, s in enumerate(starts))
+                        wanted -= _window(sizes, steps, tiles, back)
+                    words += len(wanted)
+                    lines += len({word // per_line for word in wanted})
+                (found,) = lines_of_windows(sizes, steps, False, tiles, ends, (per_line,))
+                assert found * words <= lines * (1 + 1e-9), (steps, per_line, tiles, ends)
+                if slid is None or (
+                    1 in steps and min(tiles) >= max(steps) and not any(map(operator.mod, sizes, tiles))
+                ):
+                    assert found * words == pytest.approx(lines), (steps, per_line, tiles, ends)
+
+
+def _window(
+    sizes: tuple[int, ...], steps: tuple[int, ...], tiles: tuple[int, ...], starts: tuple[int, ...]
+) -> set[int]:
+    ranges = (range(s, min(s + t, n)) for n, t, s in zip(sizes, tiles, starts, strict=True))
+    return {sum(map(math.prod, zip(steps, point, strict=True))) for point in itertools.product(*ranges)}
