@@ -22,14 +22,14 @@ MOST_NUMBERS = 1 << 24
 
 
 @dataclass(frozen=True)
-class Term:
+class CostTerm:
     """Costs by the values of some variables: one axis for each."""
 
     variables: tuple[str, ...]
     costs: Costs
 
 
-def least_sum(terms: Sequence[Term], values: Mapping[str, int]) -> tuple[float, dict[str, int]]:
+def least_sum(terms: Sequence[CostTerm], values: Mapping[str, int]) -> tuple[float, dict[str, int]]:
     """The least sum, and a value for each variable that has it.
 
     values  how many values each variable has
@@ -47,7 +47,7 @@ def least_sum(terms: Sequence[Term], values: Mapping[str, int]) -> tuple[float, 
         together = _added(mine, variable, values)
         rest = together.variables[1:]
         chosen_by.append((variable, rest, np.argmin(together.costs, axis=0)))
-        left.append(Term(rest, together.costs.min(axis=0)))
+        left.append(CostTerm(rest, together.costs.min(axis=0)))
     constant = sum(float(term.costs) for term in left)
     found: dict[str, int] = {}
     for variable, rest, best in reversed(chosen_by):
@@ -55,7 +55,7 @@ def least_sum(terms: Sequence[Term], values: Mapping[str, int]) -> tuple[float, 
     return constant, found
 
 
-def _met(terms: Sequence[Term], variable: str) -> set[str]:
+def _met(terms: Sequence[CostTerm], variable: str) -> set[str]:
     return {name for term in terms if variable in term.variables for name in term.variables}
 
 
@@ -63,7 +63,7 @@ def _numbers(variables: set[str], values: Mapping[str, int]) -> int:
     return int(np.prod([float(values[name]) for name in variables], dtype=np.float64))
 
 
-def _added(terms: Sequence[Term], first: str, values: Mapping[str, int]) -> Term:
+def _added(terms: Sequence[CostTerm], first: str, values: Mapping[str, int]) -> CostTerm:
     """The sum of some terms, with the axis of one variable first."""
     names = (first, *sorted(_met(terms, first) - {first}))
     shape = tuple(values[name] for name in names)
@@ -79,4 +79,4 @@ def _added(terms: Sequence[Term], first: str, values: Mapping[str, int]) -> Term
         shown = term.costs.transpose(order)
         index = iter(shown.shape)
         total = total + shown.reshape([next(index) if name in term.variables else 1 for name in names])
-    return Term(names, total)
+    return CostTerm(names, total)

@@ -29,7 +29,7 @@ from ...ir import Problem, TilewrightError, ceil_div
 from ...workloads.graph import NetworkGraph, Occurrence
 from ..cascades.weights import Weights, weights_of
 from ..certificate import RELATIVE_TOLERANCE, Certificate
-from .elimination import Term, least_sum
+from .elimination import CostTerm, least_sum
 from .stored import StoredTensor, Use, stored_tensors
 
 Search = Callable[[Problem, Architecture], tuple[float, Certificate]]
@@ -267,14 +267,14 @@ class _Planning:
                 sum(self.conversion(tensor, stored, other).value for other in copies if other != stored)
                 for stored, copies in states[tensor.name]
             ]
-            terms.append(Term((tensor.name,), np.array(costs)))
+            terms.append(CostTerm((tensor.name,), np.array(costs)))
         for layer in self.layers:
             names = list(dict.fromkeys(tensor.name for _, tensor in self.uses[layer.name]))
             costs = [
                 self.choice(layer, dict(zip(names, chosen, strict=True)), convert, known)[0]
                 for chosen in itertools.product(*(states[name] for name in names))
             ]
-            terms.append(Term(tuple(names), np.array(costs).reshape([len(states[name]) for name in names])))
+            terms.append(CostTerm(tuple(names), np.array(costs).reshape([len(states[name]) for name in names])))
         value, found = least_sum(terms, {name: len(each) for name, each in states.items()})
         return value, {name: states[name][i] for name, i in found.items()}
 

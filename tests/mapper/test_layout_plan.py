@@ -16,7 +16,7 @@ from tilewright.cost_models import parse_objective
 from tilewright.ir import Problem, TilewrightError
 from tilewright.mapper.certificate import Certificate
 from tilewright.mapper.layout_plan import plan_layouts
-from tilewright.mapper.layout_plan.elimination import Term, least_sum
+from tilewright.mapper.layout_plan.elimination import CostTerm, least_sum
 from tilewright.workloads import conv2d
 from tilewright.workloads.graph import NetworkGraph, Occurrence, Source
 
@@ -136,7 +136,7 @@ def test_the_least_sum_is_that_of_all_values(seed: int) -> None:
     for _ in range(6):
         names = tuple(rng.sample("abcde", rng.randint(1, 3)))
         terms.append(
-            Term(
+            CostTerm(
                 names,
                 np.array(rng.choices(range(20), k=math.prod(values[n] for n in names)), float).reshape(
                     [values[n] for n in names]
