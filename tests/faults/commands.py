@@ -27,6 +27,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "space": (*LAYER, *MACHINE),
     "compare": ("--networks", "tiny.yaml", "--archs", "three_level", "--dataflows", "free", "--no-cache"),
     "compile": ("tiny.yaml", *MACHINE, "--no-cache"),
+    "layouts": ("tiny.yaml", *MACHINE, "--set", "DRAM.line=64 B"),
     "explore": ("--network", "tiny.yaml", *MACHINE, "--sweep", "GLB.size=32KiB", "--no-cache"),
     "bound": (*LAYER, "--sizes", "4"),
     "evaluate": ("mapping.json",),
