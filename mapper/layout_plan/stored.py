@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...ir import Problem, Tensor
+from ...ir import Problem, Tensor, TilewrightError, did_you_mean
 from ...workloads.graph import NetworkGraph, Occurrence, Source
 
 AS_WRITTEN = "as written"
@@ -76,6 +76,8 @@ def stored_tensors(graph: NetworkGraph, room: Callable[[Tensor], int], only: Seq
 
     room  words of a tensor that a line has room for
     only  layouts that are allowed; none: all
+
+    Raises TilewrightError for layouts that no tensor may have.
     """
     one = _Joined()
     for occurrence in graph:
@@ -89,10 +91,24 @@ def stored_tensors(graph: NetworkGraph, room: Callable[[Tensor], int], only: Seq
             stored.readers.append(Use(occurrence, operand, _letters(source)))
         stored = found.setdefault(one.first(occurrence.name), StoredTensor(one.first(occurrence.name)))
         stored.writers.append(Use(occurrence, occurrence.problem.output, occurrence.writes))
-    for stored in found.values():
-        allowed = tuple(text for text in _layouts(stored, room) if not only or text in only or text == AS_WRITTEN)
+    known = {name: tuple(_layouts(stored, room)) for name, stored in found.items()}
+    _check_known(only, {text for texts in known.values() for text in texts} - {AS_WRITTEN}, graph.network)
+    for name, stored in found.items():
+        allowed = tuple(text for text in known[name] if not only or text in only or text == AS_WRITTEN)
         stored.layouts = allowed or (AS_WRITTEN,)
     return list(found.values())
+
+
+def _check_known(only: Sequence[str], known: set[str], network: str) -> None:
+    """TilewrightError for layouts that no tensor of a network may have."""
+    for text in only:
+        if text not in known:
+            expected = ", ".join(sorted(known)) or "none: all tensors lie as they are written"
+            raise TilewrightError(
+                f"no tensor can lie as {text!r}, expected {expected}",
+                where=f"layouts of {network}",
+                hint=did_you_mean(text, known),
+            )
 
 
 def _letters(source: Source) -> tuple[str, ...] | None:

@@ -153,5 +153,7 @@ def test_what_is_no_plan_is_refused() -> None:
     graph, costs = network(random.Random(1)), Costs(1, 1e6)
     with pytest.raises(TilewrightError, match="DRAM has no lines"):
         plan_layouts(graph, load_arch("eyeriss"), parse_objective("energy"), costs)
+    with pytest.raises(TilewrightError, match="no tensor can lie as 'NHCW', expected NCHW, NCHW8c, NHWC"):
+        plan_layouts(graph, ARCH, parse_objective("energy"), costs, ["NHCW"])
     with pytest.raises(TilewrightError, match="edp does not add up"):
         plan_layouts(graph, ARCH, parse_objective("edp"), costs)
