@@ -80,7 +80,8 @@ class SharedLoops:
             return []
         (elements,) = size
         found = [SharedTrips(trips) for trips in factors(elements, "perfect", True) if trips > 1]
-        return found + (self.ragged.steps(dim, elements) if self.ragged.is_whole(dim, elements) else [])
+        found += self.ragged.steps(dim, elements) if self.ragged.is_whole(dim, elements) else []
+        return [step for step in found if self.constraints.allow_trips(dim, step.trips)]
 
     def _of_dims(
         self,
