@@ -31,6 +31,17 @@ KINDS: dict[str, tuple[str, ...]] = {
     "scores": ("Q[m,e] += X[m] * V[e,m]", "K[n,e] += X[n] * W[e,n]", "S[m,n] += Q[m,e] * K[n,e]"),
     "attention": ("S[m,n] += Q[m] * K[n,m]", "P[m,n] = exp(S[m,n])", "O[m,f] += P[m,n] * V[n,f]"),
     "points of a window": ("T[k,p] += X[p+r] * W[k,r]", "O[l,p] += T[k,p] * V[l,k]"),
+    "running maximum": (
+        "L[m,i] max= S[m,i]",
+        "R[m,i+1] = max(R[m,i], L[m,i]) start 0",
+        "P[m,i] = S[m,i] - R[m,i+1]",
+    ),
+    "corrected": (
+        "C[m,i] = R[m,i] - S[m,i]",
+        "R[m,i+1] = max(R[m,i], S[m,i]) start 0",
+        "O[m] = exp(R[m,-1])",
+    ),
+    "fed back": ("Y[k,i] += W[k,n] * X[n,i]", "X[k,i+1] = X[k,i] + Y[k,i] start 1"),
     "gated": ("G[m,n] = X[m] * B[n]", "U[m,n] = X[m] * C[n]", "H[m,n] = G[m,n] * U[m,n]", "O[m] += H[m,n] * D[n]"),
 }
 """Kinds of cascades; letters that two tensors of one operation share have one size."""
@@ -69,6 +80,7 @@ def random_case(seed: int, most: int = CHEAP) -> Case:
         tiling: Tiling = rng.choice(["perfect", "ragged"])
         space: Space = rng.choice(["even", "uneven"])
         fuse: Fuse = rng.choice(["all", "all", "all", "all", "whole", "none"])
+        fuse = "all" if kind in ("running maximum", "corrected", "fed back") else fuse
         case = Case(kind, cascade(KINDS[kind], sizes, name=kind), arch, tiling, space, fuse)
         if _is_small(case, most):
             return case
@@ -81,6 +93,10 @@ def _sizes(rng: random.Random, kind: str) -> dict[str, int]:
         sizes |= {"i": sizes["m"], "j": sizes["n"]}
     if kind == "scores":
         sizes["n"] = sizes["m"]
+    if "i" in sizes and kind != "other letters":
+        sizes["i"] = max(2, sizes["i"])
+    if kind == "fed back":
+        sizes["n"] = sizes["k"]
     return sizes
 
 

@@ -94,8 +94,10 @@ class Exchanges:
         words = words_exchanged(operation, readers, tile, frozenset(), footprint)
         words *= self.memories.copies(memory, inside.steps and self.memories.arch.overlap == "across_operations")
         users, found = self.placing.users(inside, tensor), []
+        iterates = operation.iterates is not None and tile[operation.iterates] > 1
         for name in inside.names:
-            width = self.memories.width(operation, tensor, self.wide_sums and name == operation.name)
+            is_partial = (self.wide_sums or iterates) and name == operation.name
+            width = self.memories.width(operation, tensor, is_partial)
             found.append(((memory, self.memories.part_for(name, users, tensor, memory), words * width),))
         return tuple(found)
 

@@ -230,7 +230,8 @@ class LoopBounds:
         homes = dict(self.part.homes)
         if not self.placing.all_part_here(self.part):
             return []
-        outputs = [self.cascade.operation(name).output.name for name in self.part.names]
+        operations = map(self.cascade.operation, self.part.names)
+        outputs = [operation.output.name for operation in operations if not operation.iterates]
         return [output for output in outputs if output not in homes and len(self.placing.users(self.part, output)) > 1]
 
     def _exchanges(self, tensor: str) -> Iterator[Least]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...ir import Operation
 from .branch import Room, Sizes
+from .generations import Generations, homes_of
 from .part_bounds import PartBounds
 from .parts import Busy, VisitedPart, less_rooms
 from .shared_loops import Loops
@@ -57,12 +58,14 @@ class NodeChoices:
 
     bounds  of what parts weigh
     windows  between operations
+    generations  of what is iterated
     fuses   whether there are nodes above splits at all
     pruned  counts choices that are left aside, by rule
     """
 
     bounds: PartBounds
     windows: WindowPassing
+    generations: Generations
     fuses: bool
     pruned: Counter[str]
     _known: dict[tuple[object, ...], list[list[NodeChoice]]] = field(default_factory=dict)
@@ -79,8 +82,9 @@ class NodeChoices:
             inner = dict(zip(part.names, below, strict=True))
             dims = tuple(loop.dim for loop in loops)
             found = []
-            for tensor, home in part.homes:
+            for tensor, home in (*part.homes, *homes_of(loops).items()):
                 chains = self.placing.chains(part, dims, tensor, home) if self.fuses else [()]
+                chains = [chain for chain in chains if self.generations.is_below(loops, tensor, chain)]
                 found.append([self._of_chain(part, loops, inner, tensor, home, chain) for chain in chains])
             self._known[key] = sorted(found, key=len)
         return self._known[key]

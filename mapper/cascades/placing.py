@@ -39,11 +39,13 @@ class Placing:
     _known: dict[tuple[object, ...], list[Chain]] = field(default_factory=dict)
 
     def users(self, part: VisitedPart, tensor: str) -> list[Operation]:
-        """The operations of a part that read or write a tensor, in the order in which they are done."""
+        """The operations of a part that read or write a tensor: the one that writes it, then in the order in which they
+        are done."""
         key = part.names, tensor
         if key not in self._users:
             operations = (self.cascade.operation(name) for name in part.names)
-            self._users[key] = [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
+            found = [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
+            self._users[key] = sorted(found, key=lambda op: op.output.name != tensor)  # first reads of a step before
         return self._users[key]
 
     def payers(self, part: VisitedPart, tensor: str) -> list[Operation]:

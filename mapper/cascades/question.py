@@ -63,11 +63,7 @@ def check_searchable(question: CascadeQuestion) -> None:
         hint = "use 'latency: steady'"
         raise TilewrightError("cascades are not counted with 'latency: with_fill' yet", where=arch.name, hint=hint)
     refuse_lines(arch, "cascades")
-    iterating = [operation.name for operation in question.cascade if operation.iterates]
-    if iterating:
-        hint = "write the tree by hand, for `tilewright evaluate` (docs/cascades.md)"
-        message = f"{', '.join(iterating)} iterate: iterations are not searched yet"
-        raise TilewrightError(message, where=question.cascade.name, hint=hint)
+    _check_iterations(question)
     if arch.overlap == "across_operations" and (question.objective != ENERGY or arch.total_leakage_pj_per_cycle):
         raise TilewrightError(
             "with 'overlap: across_operations' only energy without leakage is searched: latencies of operations do not "
@@ -75,3 +71,25 @@ def check_searchable(question: CascadeQuestion) -> None:
             where=arch.name,
             hint="search for energy, or leave 'overlap' out",
         )
+
+
+def _check_iterations(question: CascadeQuestion) -> None:
+    """TilewrightError for iterations that no tree of the question makes."""
+    for operation in question.cascade:
+        if operation.iterates is None:
+            continue
+        steps, shown = operation.problem.sizes[operation.iterates], operation.access(operation.output.name)
+        if question.fuse in ("none", "whole") or len(question.cascade.operations) == 1:
+            asked = (
+                f"fuse '{question.fuse}' has none" if len(question.cascade.operations) > 1 else "there is one operation"
+            )
+            message = (
+                f"{operation.name} writes {shown}: a loop over {operation.iterates} is shared by several operations"
+            )
+            hint = "ask for fuse 'all'" if len(question.cascade.operations) > 1 else "give the cascade its readers"
+            raise TilewrightError(f"{message}, and {asked}", where=question.cascade.name, hint=hint)
+        if steps == 1:
+            hint = f"write {operation.output.name} without the index {operation.iterates.lower()}"
+            raise TilewrightError(
+                f"{operation.name} writes {shown}, and makes one step", where=question.cascade.name, hint=hint
+            )

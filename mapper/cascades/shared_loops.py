@@ -13,6 +13,7 @@ import numpy as np
 from ...ir import Loop, SharedLoop
 from ..means import Means
 from ..tilings import factors
+from .generations import Generations
 from .loop_bounds import Least, LoopBounds, grid
 from .part_bounds import OwnLeast, PartBounds
 from .parts import VisitedPart
@@ -39,6 +40,7 @@ class SharedLoops:
     pruned: Counter[str]
     constraints: TreeConstraints
     passing: WindowPassing
+    generations: Generations
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
     def choices(self, part: VisitedPart, cutoff: float) -> Iterator[tuple[float, Loops]]:
@@ -47,17 +49,25 @@ class SharedLoops:
         if part.names not in self._shared:
             every = shared_dims(self.bounds.cascade, part.names)
             allowed = (dim for dim in every if self.constraints.allow_loop(dim))
-            self._shared[part.names] = tuple(dim for dim in allowed if self.passing.allows(dim))
+            searched = (dim for dim in allowed if self.passing.allows(dim) and self.generations.allows(dim))
+            self._shared[part.names] = tuple(searched)
         shared = self._shared[part.names]
         sizes = {name: dict(own) for name, own in zip(part.names, part.sizes, strict=True)}
         shared = tuple(dim for dim in shared if not dim.uneven or self.passing.is_whole(dim, sizes))
-        trips = {dim: _trips({sizes[name][own] for name, own in dim.dims if name not in dim.uneven}) for dim in shared}
-        own = self.bounds.own(part)
+        trips = {dim: self._trips(dim, sizes) for dim in shared}
+        own, must_step = self.bounds.own(part), self.generations.must_step(part)
         for count in range(1, len(shared) + 1):
             for dims in itertools.permutations(shared, count):
+                if must_step and not any(map(self.generations.is_stepped, dims)):
+                    continue
                 if _apart(dims) and all(trips[dim] for dim in dims) and self.passing.may_stand_together(dims):
                     self.means.check()
                     yield from self._of_dims(part, dims, grid([trips[dim] for dim in dims]), own, cutoff)
+
+    def _trips(self, dim: SharedDim, sizes: dict[str, dict[str, int]]) -> list[int]:
+        """Trips of a loop: of one from generation to generation, all."""
+        found = _trips({sizes[name][own] for name, own in dim.dims if name not in dim.uneven})
+        return found[-1:] if self.generations.is_stepped(dim) else found
 
     def _of_dims(
         self,
@@ -79,7 +89,7 @@ class SharedLoops:
             chosen = trips[:, i].astype(int).tolist()
             loops = tuple(LoopAbove(dim, n) for dim, n in zip(dims, chosen, strict=True))
             for passed in self.passing.ways(part.names, loops):
-                yield least, passed
+                yield from ((least, placed) for placed in self.generations.ways(part, passed))
 
     def _weight(self, own: OwnLeast, more: Least) -> Floats:
         """(..., n) what a part weighs at least that takes more than its operations do by themselves."""

@@ -36,8 +36,9 @@ from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means
 from ..space import Space
 from ..tilings import Tiling
-from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
+from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver, Room
 from .exchanges import Exchange, Exchanges
+from .generations import Generations, homes_of
 from .node_choices import NodeChoice, NodeChoices
 from .oracle import ExactBranches
 from .part_bounds import OwnLeast, PartBounds
@@ -97,8 +98,9 @@ class TreeSearch:
         self.bounds = PartBounds(
             self.cascade, self.memories, self.space, self.weights, self.solver, placing, may_be_uneven=searched
         )
-        self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows)
-        self.nodes = NodeChoices(self.bounds, self.windows, fuses, self.pruned)
+        steps = self.generations = Generations(self.cascade, self.memories, placing, self.constraints)
+        self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows, steps)
+        self.nodes = NodeChoices(self.bounds, self.windows, steps, fuses, self.pruned)
         self.exchanges = Exchanges(self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints)
 
     @property
@@ -267,7 +269,7 @@ class TreeSearch:
 
     def _nodes_with(self, part: VisitedPart, loops: Loops, cutoff: float) -> list[NodeChoice]:
         """All nodes above a split with some loops that fit, with what passes through windows, below a cutoff."""
-        taken = self.windows.rooms(part, loops)
+        taken = self._passing_rooms(part, loops)
         room = None if taken is None else less_rooms(part.room, taken)
         if taken is None or room is None:
             self.pruned["capacity"] += 1
@@ -278,6 +280,14 @@ class TreeSearch:
             return list(self._with_exchanges(part, loops, found, cutoff))
         both = [tuple((*own, *more) for own, more in zip(one.taken, taken, strict=True)) for one in found]
         return [replace(one, taken=rooms) for one, rooms in zip(found, both, strict=True)]
+
+    def _passing_rooms(self, part: VisitedPart, loops: Loops) -> tuple[Room, ...] | None:
+        """By operation, the bits of what passes at nodes that are chosen with the loops; None where constraints leave
+        them less."""
+        windows = self.windows.rooms(part, loops)
+        if windows is None:
+            return None
+        return tuple((*own, *more) for own, more in zip(windows, self.generations.rooms(part, loops), strict=True))
 
     def _with_exchanges(
         self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float
@@ -332,16 +342,17 @@ class TreeSearch:
 
     def _stored(self, loops: Loops, split: Split) -> frozenset[str]:
         """Intermediates that pass through the outermost memory."""
-        return split.stored | {
-            one.tensor for loop in loops for one in loop.passes if one.memory == self.memories.outermost
-        }
+        passing = [(one.tensor, one.memory) for loop in loops for one in loop.passes]
+        passing += homes_of(loops).items()
+        return split.stored | {tensor for tensor, memory in passing if memory == self.memories.outermost}
 
     def _inside(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> VisitedPart:
         """What is below the loops and nodes of a part."""
         room = less_rooms(part.room, nodes.taken)
         assert room is not None
         visits = math.prod(loop.trips for loop in loops)
-        homes = dict(part.homes) | {tensor: chain[-1][0] for tensor, chain in nodes.chains if chain}
+        homes = dict(part.homes) | homes_of(loops)
+        homes |= {tensor: chain[-1][0] for tensor, chain in nodes.chains if chain}
         homes |= {one.tensor: one.memory for loop in loops for one in loop.passes}
         again = []
         for name, before in zip(part.names, part.again, strict=True):
@@ -391,6 +402,8 @@ class TreeSearch:
 
     def _may_be_branch(self, inside: VisitedPart, start: int, end: int) -> bool:
         """Whether some operations may be one branch of a split: those that are uneven, or read what is, are alone."""
+        if not self.generations.may_be_branch(inside, start, end):
+            return False
         if end - start == 1:
             return True
         nests = self.shares_loops and not self.flat and end - start < len(inside.names)
@@ -460,7 +473,10 @@ class TreeSearch:
         order = self.memories.depth
         for depth in range(len(loops) + 1):
             here = [(memory, tensor) for tensor, chain in nodes.chains for memory, at in chain if at == depth]
-            if depth == len(loops):
+            if depth < len(loops):
+                stepped = loops[depth].generations
+                here += [(memory, tensor) for tensor, memory in stepped if memory != self.memories.outermost]
+            else:
                 here += [(memory, tensor) for tensor, memory in split.exchanged]
                 here += [(one.memory, one.tensor) for one in self.windows.held(loops)]
             renewed = {one.tensor for one in self.windows.held(loops) if one.kept == "none" and depth == len(loops)}

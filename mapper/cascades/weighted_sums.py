@@ -282,13 +282,15 @@ class WeightedSums:
 
 
 def orders(cascade: Cascade) -> Iterator[tuple[str, ...]]:
-    """All orders in which each operation is done after those that write what it reads; that of the cascade first."""
-    needs = {
-        operation.name: {
-            cascade.producers[t.name].name for t in operation.problem.operands if t.name in cascade.producers
-        }
-        for operation in cascade
-    }
+    """All orders in which each operation is done after those that write what it reads, and before those that put the
+    next generation in its place; that of the cascade first."""
+    needs: dict[str, set[str]] = {operation.name: set() for operation in cascade}
+    for tensor, producer in cascade.producers.items():
+        for reader in cascade.consumers[tensor]:
+            if reader.reads_before(tensor):
+                needs[producer.name].add(reader.name)
+            else:
+                needs[reader.name].add(producer.name)
 
     def further(done: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         if len(done) == len(needs):
