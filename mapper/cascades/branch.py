@@ -95,5 +95,8 @@ class BranchSolver(Protocol):
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """What the mapping weighs at least, as far as that can be said at once."""
 
+    def fastest(self, operation: str, sizes: Sizes) -> float:
+        """Cycles that a tile takes at least, however fast ports are, as far as that can be said soon."""
+
     def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
         """Mappings that weigh less than the cutoff, of which no other one has as little energy and latency."""

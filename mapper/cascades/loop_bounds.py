@@ -87,8 +87,8 @@ class LoopBounds:
         return sum(map(_best, self.choices), self._zero())
 
     def together(self, columns: Ints, weight: Callable[[Least], Floats], cutoff: float) -> Floats:
-        """(columns,) what all tensors weigh at least, for some trips, by choices that have room together; infinite where
-        there are none, or none below the cutoff.
+        """(columns,) what all tensors weigh at least, for some trips, by choices that have room together; infinite
+        where there are none, or none below the cutoff.
 
         weight  of (..., n) what is taken
         """
@@ -293,7 +293,8 @@ def _best(options: Choices) -> Least:
 def _crossed(together: Least, options: Choices) -> Least:
     """All choices of some tensors with all of one more."""
     columns = zip(vars(together).values(), *(vars(option).values() for option in options), strict=True)
-    return Least(*((each[:, None] + np.array(own)).reshape(-1, *each.shape[1:]) for each, *own in columns))
+    count = len(together.energy) * len(options)
+    return Least(*((each[:, None] + np.array(own)).reshape(count, *each.shape[1:]) for each, *own in columns))
 
 
 def grid(trips: Sequence[Sequence[int]]) -> Floats:

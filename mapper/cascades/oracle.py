@@ -16,7 +16,7 @@ from ..means import Means, OutOfMeans
 from ..several import STEP
 from ..space import Space
 from ..tilings import Tiling
-from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room
+from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
 from .known_branches import KnownBranches
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
@@ -44,6 +44,7 @@ class ExactBranches:
     def __post_init__(self) -> None:
         self._known = KnownBranches(self.cascade, self.arch)
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
+        self._fastest: dict[tuple[str, Sizes], float] = {}
 
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff.
@@ -71,7 +72,7 @@ class ExactBranches:
         if not self.proves:
             return self.least(question, weights, cutoff).bound
         means, scale = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS), _scale(weights)
-        search = self._solved(question, objective_of(weights), cutoff / scale, means)
+        search = self._solved(self._search(question, objective_of(weights), cutoff / scale, means))
         best = scale * search.found[0].value if search.found else cutoff
         if not search.out_of_time:
             mapping = self._taken(question, search) if search.found else None
@@ -84,6 +85,19 @@ class ExactBranches:
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """What the mapping weighs at least, by what is known of larger tiles with as much room."""
         return self._known.part_of_larger(self._relevant(question, weights), weights)
+
+    def fastest(self, operation: str, sizes: Sizes) -> float:
+        """Cycles of the fastest mapping of a tile if no port were bounded: by a search that ends when a part of the
+        time is over."""
+        if (operation, sizes) not in self._fastest:
+            homes = {t.name: self.arch.memories[0].name for t in self.cascade.operation(operation).problem.tensors}
+            question = BranchQuestion(operation, sizes, tuple(sorted(homes.items())), ())
+            means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
+            search = self._search(question, LATENCY, math.inf, means, _with_endless_ports(self.arch))
+            self._solved(search)
+            best = search.found[0].value if search.found else math.inf
+            self._fastest[operation, sizes] = min(best, search.open_bound) if search.out_of_time else best
+        return self._fastest[operation, sizes]
 
     def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
         """Mappings that weigh less than the cutoff, of which no other one has as little energy and latency: one after
@@ -125,7 +139,7 @@ class ExactBranches:
 
     def _mapping(self, question: BranchQuestion, objective: Objective, ceiling: float) -> BranchMapping | None:
         """The best mapping for an objective; None where all are at the ceiling or above, or nothing fits."""
-        search = self._solved(question, objective, ceiling, self.means)
+        search = self._solved(self._search(question, objective, ceiling, self.means))
         if not search.found:
             if search.out_of_time:
                 raise OutOfMeans
@@ -143,19 +157,25 @@ class ExactBranches:
         items = best.mapping.nest.items[len(search.original.tensors) :]
         return BranchMapping(best.cost.energy_pj, best.cost.latency_cycles, used, items)
 
-    def _solved(self, question: BranchQuestion, objective: Objective, ceiling: float, means: Means) -> ExactSearch:
+    def _solved(self, search: ExactSearch) -> ExactSearch:
         """A search that has come to its end."""
         self.searches += 1
-        search = self._search(question, objective, ceiling, means)
         search.solve(self.proves)
         if search.interrupted:  # the branch has a mapping, and the trees around it are not to be searched on
             raise KeyboardInterrupt
         return search
 
-    def _search(self, question: BranchQuestion, objective: Objective, ceiling: float, means: Means) -> ExactSearch:
-        """The search that answers a question."""
+    def _search(
+        self,
+        question: BranchQuestion,
+        objective: Objective,
+        ceiling: float,
+        means: Means,
+        arch: Architecture | None = None,
+    ) -> ExactSearch:
+        """The search that answers a question; arch: another machine than the one asked about."""
         operation = self.cascade.operation(question.operation)
-        machine = machine_with_room(self.arch, question.room)
+        machine = machine_with_room(arch or self.arch, question.room)
         machine = machine.model_copy(update={"mac": self.arch.mac.of(operation.kind)})
         problem = Problem(operation.name, question.sizes, operation.problem.tensors)
         around = Surroundings(
@@ -191,6 +211,13 @@ def objective_of(weights: Weights) -> Objective:
     if not weights.energy:
         return parse_objective("latency")
     return parse_objective(f"energy + {number_text(weights.latency / weights.energy)} * latency")
+
+
+def _with_endless_ports(arch: Architecture) -> Architecture:
+    """The machine with ports that never make anything wait."""
+    endless = dict.fromkeys(("read_bits_per_cycle", "write_bits_per_cycle", "shared_bits_per_cycle"))
+    levels = (one.model_copy(update=endless) if isinstance(one, Memory) else one for one in arch.levels)
+    return arch.model_copy(update={"levels": tuple(levels)})
 
 
 def machine_with_room(arch: Architecture, room: Room) -> Architecture:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
 from ...ir import Cascade, Operation, Role, ceil_div
+from ..certificate import RELATIVE_TOLERANCE
 from ..space import Space
 from .branch import BranchSolver, Homes, Sizes
 from .parts import VisitedPart, some_of
@@ -167,15 +168,24 @@ class PartBounds:
             nearest = self.memories.nearer_is_cheaper and not self.memories.arch.total_leakage_pj_per_cycle
             energy = self._least_with(operation, dims, self._homes(operation, nearest), ENERGY_ALONE, most[0])
         if self.timed:
-            latency = self._least_with(operation, dims, self._homes(operation), LATENCY_ALONE, most[1])
+            soonest = self.solver.fastest(operation.name, dims)
+            latency = self._least_with(operation, dims, self._homes(operation), LATENCY_ALONE, most[1], soonest)
         return energy, latency
 
     def _least_with(
-        self, operation: Operation, dims: Sizes, choices: Iterable[Homes], weights: Weights, least: float
+        self,
+        operation: Operation,
+        dims: Sizes,
+        choices: Iterable[Homes],
+        weights: Weights,
+        least: float,
+        floor: float = 0.0,
     ) -> float:
         """The least energy, or latency, of a tile of an operation with endless room, by any of some homes; or what is
-        of interest at most."""
+        of interest at most. None has less than the floor."""
         for homes in choices:
+            if least <= floor * (1 + RELATIVE_TOLERANCE):
+                break
             least = self._with_homes(operation, dims, homes, weights, least)
         return least
 
