@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ...cost_models.cascades import words_exchanged
 from ...ir import Cascade, Operation
-from .branch import Room
+from .branch import Room, Sizes
 from .parts import VisitedPart, stepped_dims
 from .placing import Placing
-from .sharing import LoopAbove, SharedDim
+from .sharing import LoopAbove, SharedDim, shared_dims
 from .tree_constraints import TreeConstraints
 from .upper_memories import UpperMemories
 from .upper_nodes import Chain
@@ -45,13 +45,16 @@ class Iterated:
 class Generations:
     """The iterations of one cascade on one machine.
 
+    wide_sums  whether intermediates take the room of partial sums while they are written, as `TreeSearch` says
     constraints  that say where intermediates may pass, and how much of them
     """
 
     cascade: Cascade
     memories: UpperMemories
     placing: Placing
+    wide_sums: bool
     constraints: TreeConstraints
+    _groups: dict[tuple[str, ...], tuple[int, int] | None] = field(default_factory=dict)
 
     @cached_property
     def iterated(self) -> tuple[Iterated, ...]:
@@ -78,6 +81,24 @@ class Generations:
             if any(within) and (end - start == 1 or not all(within)):
                 return False
         return True
+
+    def steps_together(self, inside: VisitedPart, start: int, end: int) -> bool:
+        """Whether some operations are all that can make the steps together that are still to be made in a part."""
+        places = [place for places in self._open(inside) for place in places]
+        if not places:
+            return False
+        key = inside.names
+        if key not in self._groups:
+            self._groups[key] = self._group(key, min(places), max(places) + 1)
+        return self._groups[key] == (start, end)
+
+    def _group(self, names: tuple[str, ...], first: int, last: int) -> tuple[int, int] | None:
+        """The most neighbours among some operations, with all from one to another, that a loop can step together."""
+        intervals = ((a, b) for a in range(first + 1) for b in range(last, len(names) + 1) if 1 < b - a < len(names))
+        for a, b in sorted(intervals, key=lambda one: one[0] - one[1]):
+            if any(self.is_stepped(dim) for dim in shared_dims(self.cascade, names[a:b])):
+                return a, b
+        return None
 
     def must_step(self, part: VisitedPart) -> bool:
         """Whether a loop above the split of a part has to step over generations: no branch has all who use them."""
@@ -120,49 +141,72 @@ class Generations:
         stepped |= {loop.dim.of(one.producer.name) for loop in loops[:depth]}
         for memory in (level.name for level in self.memories.upper):
             if memory == self.memories.outermost or self.placing.may_exchange(memory, roles):
-                held = self._held(part, loops, one, memory, depth)
-                most = max((bits for room in held for _, _, bits in room), default=0)
-                if self.constraints.allow_exchange(one.tensor, memory, most, stepped):
+                bits = self._words(part, loops, one, memory, depth) * self.memories.width(
+                    one.producer, one.tensor, False
+                )
+                taken = 0 if memory == self.memories.outermost else bits
+                if self.constraints.allow_exchange(one.tensor, memory, taken, stepped):
                     yield memory
 
-    def rooms(self, part: VisitedPart, loops: Sequence[LoopAbove]) -> tuple[Room, ...]:
-        """By operation, the bits that generations take that stand above some loops."""
-        found: list[Room] = [()] * len(part.names)
-        by_name = {one.tensor: one for one in self.iterated}
-        for depth, loop in enumerate(loops):
-            for tensor, memory in loop.generations:
-                taken = self._held(part, loops, by_name[tensor], memory, depth)
-                found = [(*own, *more) for own, more in zip(found, taken, strict=True)]
-        return tuple(found)
+    # ---- what they take ------------------------------------------------------------------------------------
 
-    def _held(
-        self, part: VisitedPart, loops: Sequence[LoopAbove], one: Iterated, memory: str, depth: int
+    def held(
+        self, part: VisitedPart, loops: Sequence[LoopAbove], tensor: str, depth: int, is_wide: bool
     ) -> tuple[Room, ...]:
         """By operation, the bits of a generation directly above its loop: in all branches below, since the next step
-        finds it in use; as partial sums where the next one is made."""
+        finds it in use.
+
+        depth    of the loop
+        is_wide  whether they are those of partial sums where the next generation is made
+        """
+        one, memory = self._of(tensor), dict(loops[depth].generations)[tensor]
         if memory == self.memories.outermost:
             return ((),) * len(part.names)
-        operation = one.producer
-        trips = {loop.dim.of(operation.name): loop.trips for loop in loops[:depth]}
-        tile = {dim: size // trips.get(dim, 1) for dim, size in part.sizes[part.names.index(operation.name)]}
-        users = self.placing.users(part, one.tensor)
-        readers = [user for user in users if user is not operation]
-        words = words_exchanged(operation, readers, tile, frozenset(), self.memories.arch.footprint)
-        moves = part.steps or any(
-            self.memories.arch.loop_moves(loop.dim.of(operation.name), operation.output) for loop in loops[:depth]
-        )
-        words *= self.memories.copies(memory, moves and self.memories.arch.overlap == "across_operations")
+        users, words = self.placing.users(part, tensor), self._words(part, loops, one, memory, depth)
         found: list[Room] = []
         for name in part.names:
-            width = self.memories.width(operation, one.tensor, name == operation.name)
-            role = self.memories.part_for(name, users, one.tensor, memory)
-            found.append(((memory, role, words * width),))
+            width = self.memories.width(one.producer, tensor, is_wide and name == one.producer.name)
+            found.append(((memory, self.memories.part_for(name, users, tensor, memory), words * width),))
         return tuple(found)
 
-    def is_below(self, loops: Sequence[LoopAbove], tensor: str, chain: Chain) -> bool:
-        """Whether nodes of generations that stand above one of some loops stand below that one."""
-        homes = [depth for depth, loop in enumerate(loops) if tensor in dict(loop.generations)]
-        return all(at > depth for depth in homes for _, at in chain)
+    def _words(self, part: VisitedPart, loops: Sequence[LoopAbove], one: Iterated, memory: str, depth: int) -> int:
+        """Words of a generation that stand directly above its loop, with all copies."""
+        operation = one.producer
+        above = [(loop.dim.of(operation.name), loop.trips) for loop in loops[:depth]]
+        trips = dict(above)
+        tile = {dim: size // trips.get(dim, 1) for dim, size in part.sizes[part.names.index(operation.name)]}
+        readers = [user for user in self.placing.users(part, one.tensor) if user is not operation]
+        words = words_exchanged(operation, readers, tile, frozenset(), self.memories.arch.footprint)
+        moves = part.steps or any(self.memories.arch.loop_moves(dim, operation.output) for dim, _ in above)
+        return words * self.memories.copies(memory, moves and self.memories.arch.overlap == "across_operations")
+
+    def are_stepped(self, operation: Operation, sizes: Sizes) -> bool:
+        """Whether loops above a visit of some sizes step over the generations that an operation makes."""
+        return operation.iterates is not None and dict(sizes)[operation.iterates] == 1
+
+    def are_wide(self, part: VisitedPart, loops: Sequence[LoopAbove], tensor: str, chain: Chain, number: int) -> bool:
+        """Whether a node of a tensor that branches pass to each other takes the room of partial sums where it is made:
+        of generations, if more than one of a word come there. What is not known before the branches are, is as
+        `wide_sums` says.
+
+        number  of the node in its chain, from 1; 0 for one further out
+        """
+        one = next((one for one in self.iterated if one.tensor == tensor), None)
+        if one is None:
+            return self.wide_sums
+        name = one.producer.name
+        step = _depth(one, part.names, loops)
+        outside = self.are_stepped(one.producer, part.sizes[part.names.index(name)])
+        if number == len(chain):
+            memory = chain[-1][0] if chain else ""
+            return outside or step is not None or self.wide_sums or memory == self.memories.nearest
+        if outside or step is None:
+            return outside
+        between = loops[step : chain[number][1]]
+        return any(self.memories.arch.loop_moves(loop.dim.of(name), one.producer.output) for loop in between)
+
+    def _of(self, tensor: str) -> Iterated:
+        return next(one for one in self.iterated if one.tensor == tensor)
 
 
 def homes_of(loops: Sequence[LoopAbove]) -> dict[str, str]:

@@ -159,8 +159,10 @@ class LoopBounds:
         tile = words / np.prod(self.trips[:depth][moving], axis=0)
         moves = self.part.steps or any(self.memories.arch.loop_moves(d.of(user.name), one) for d in self.dims[:depth])
         copies = self.memories.copies(inner.name, moves and self._is_plain(one))
-        width = self.memories.width(user, tensor, is_partial=one.is_output)
-        self._hold(found, tensor, inner.name, copies * width * tile, self.part.names)
+        is_exchanged = one.is_output and tensor in self.cascade.intermediates  # it may be narrow, and not last
+        width = self.memories.width(user, tensor, is_partial=one.is_output and not is_exchanged)
+        copies = 1 if is_exchanged else copies
+        self._hold(found, tensor, inner.name, copies * width * tile, [user.name] if is_exchanged else self.part.names)
         return found
 
     def _of_tiles(self, user: Operation, tensor: Tensor, depth: int, last: int, slides: bool = False) -> Floats:

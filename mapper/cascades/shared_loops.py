@@ -43,9 +43,12 @@ class SharedLoops:
     generations: Generations
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
-    def choices(self, part: VisitedPart, cutoff: float) -> Iterator[tuple[float, Loops]]:
+    def choices(self, part: VisitedPart, cutoff: float, must_step: bool = False) -> Iterator[tuple[float, Loops]]:
         """All choices of shared loops whose bound lies below the cutoff, with their bounds: no dimension twice, each
-        with more than one trip."""
+        with more than one trip.
+
+        must_step  whether one of them has to step over generations, whatever branches could
+        """
         if part.names not in self._shared:
             every = shared_dims(self.bounds.cascade, part.names)
             allowed = (dim for dim in every if self.constraints.allow_loop(dim))
@@ -55,7 +58,7 @@ class SharedLoops:
         sizes = {name: dict(own) for name, own in zip(part.names, part.sizes, strict=True)}
         shared = tuple(dim for dim in shared if not dim.uneven or self.passing.is_whole(dim, sizes))
         trips = {dim: self._trips(dim, sizes) for dim in shared}
-        own, must_step = self.bounds.own(part), self.generations.must_step(part)
+        own, must_step = self.bounds.own(part), must_step or self.generations.must_step(part)
         for count in range(1, len(shared) + 1):
             for dims in itertools.permutations(shared, count):
                 if must_step and not any(map(self.generations.is_stepped, dims)):

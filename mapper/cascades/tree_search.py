@@ -36,7 +36,7 @@ from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means
 from ..space import Space
 from ..tilings import Tiling
-from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver, Room
+from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
 from .exchanges import Exchange, Exchanges
 from .generations import Generations, homes_of
 from .node_choices import NodeChoice, NodeChoices
@@ -53,6 +53,9 @@ from .windowed import covering
 
 Fuse = Literal["all", "plain", "whole", "none"]
 
+MOST_IN_VAIN = 4
+"""Times as many choices that are looked at where a beam has found nothing yet."""
+
 MOST_BRANCHES = 4
 """Operations of which all ways to part them are bounded before any is searched."""
 
@@ -66,7 +69,10 @@ class TreeSearch:
     wide_sums whether intermediates take the room of partial sums while they are written, as they do where unfinished
               sums reach the node that exchanges them; else that of finished words, as they do at least
     branches  branches that were asked for
-    flat      look at trees with one split alone: each operation is a branch of it
+    flat      look at trees with one split alone, of which each operation is a branch; and one inside it, where not all
+              operations can make the steps of an iteration together
+    beam      look at no more than so many choices of nodes, and of loops with them, of a part, and pass intermediates
+              in the nearest memory with room alone: a good tree soon, and no proof; None: look at all
     incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
     pruned    choices that were left aside, by rule
     constraints  that trees have to satisfy
@@ -82,6 +88,7 @@ class TreeSearch:
     fuse: Fuse = "all"
     wide_sums: bool = False
     flat: bool = False
+    beam: int | None = None
     branches: int = 0
     incumbent: FoundPart | None = None
     open_bound: float = 0.0
@@ -91,17 +98,20 @@ class TreeSearch:
     _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.placing, fuses = Placing(self.cascade, self.memories, self.space, self.flat), self.fuse != "none"
+        leaves_alone = self.flat and not any(operation.iterates for operation in self.cascade)
+        self.placing, fuses = Placing(self.cascade, self.memories, self.space, leaves_alone), self.fuse != "none"
         placing = self.placing
         searched = self.fuse == "all" and isinstance(self.solver, ExactBranches)  # tables know no windows
         self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.wide_sums, self.constraints)
         self.bounds = PartBounds(
             self.cascade, self.memories, self.space, self.weights, self.solver, placing, may_be_uneven=searched
         )
-        steps = self.generations = Generations(self.cascade, self.memories, placing, self.constraints)
+        steps = self.generations = Generations(self.cascade, self.memories, placing, self.wide_sums, self.constraints)
         self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows, steps)
-        self.nodes = NodeChoices(self.bounds, self.windows, steps, fuses, self.pruned)
-        self.exchanges = Exchanges(self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints)
+        self.nodes = NodeChoices(self.bounds, self.windows, fuses, steps, self.pruned, self.beam)
+        self.exchanges = Exchanges(
+            self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints, self.beam is not None
+        )
 
     @property
     def shares_loops(self) -> bool:
@@ -212,11 +222,12 @@ class TreeSearch:
         least = self.bounds.of(part)
         if least >= cutoff:
             return Outcome(least)
-        every = self.loops.choices(part, cutoff) if self.shares_loops else ()
+        must_step = self.flat and not is_root  # there are branches in branches for that alone
+        every = self.loops.choices(part, cutoff, must_step) if self.shares_loops else ()
         if not is_root:
             return self._best_of(part, every, Outcome(cutoff))
         if self.flat:
-            return self._best_of(part, itertools.chain(((least, ()),), every), Outcome(cutoff))
+            return self._best_of(part, itertools.chain(((least, ()),), every), Outcome(cutoff), least)
         # Without loops at the top, most of all trees are open still: a good one helps to leave them aside.
         close = self.open_bound = max(least, self.bounds.close(part))
         close = max(close, self.bound_without_loops(part.names, cutoff))
@@ -248,8 +259,10 @@ class TreeSearch:
         """
         waiting: list[_Waiting] = [_Waiting(bound, 0, i, loops) for i, (bound, loops) in enumerate(choices)]
         heapq.heapify(waiting)
-        number = itertools.count(len(waiting))
+        number, looked = itertools.count(len(waiting)), 0
         while waiting and waiting[0].bound < _below(best):
+            if self.beam is not None and looked >= self.beam * (1 if best.found else MOST_IN_VAIN):
+                break
             self.means.check()
             if at_root is not None:
                 self.open_bound = min(waiting[0].bound, at_root)
@@ -261,6 +274,7 @@ class TreeSearch:
                 close = max(bound, self._close(part, loops, nodes))
                 heapq.heappush(waiting, _Waiting(close, -2, next(number), loops, nodes, True))
             else:
+                looked += 1
                 best = self._with_nodes(part, loops, nodes, best)
                 if at_root is not None and best.found is not None:
                     self.incumbent = best.found
@@ -269,7 +283,7 @@ class TreeSearch:
 
     def _nodes_with(self, part: VisitedPart, loops: Loops, cutoff: float) -> list[NodeChoice]:
         """All nodes above a split with some loops that fit, with what passes through windows, below a cutoff."""
-        taken = self._passing_rooms(part, loops)
+        taken = self.windows.rooms(part, loops)
         room = None if taken is None else less_rooms(part.room, taken)
         if taken is None or room is None:
             self.pruned["capacity"] += 1
@@ -280,14 +294,6 @@ class TreeSearch:
             return list(self._with_exchanges(part, loops, found, cutoff))
         both = [tuple((*own, *more) for own, more in zip(one.taken, taken, strict=True)) for one in found]
         return [replace(one, taken=rooms) for one, rooms in zip(found, both, strict=True)]
-
-    def _passing_rooms(self, part: VisitedPart, loops: Loops) -> tuple[Room, ...] | None:
-        """By operation, the bits of what passes at nodes that are chosen with the loops; None where constraints leave
-        them less."""
-        windows = self.windows.rooms(part, loops)
-        if windows is None:
-            return None
-        return tuple((*own, *more) for own, more in zip(windows, self.generations.rooms(part, loops), strict=True))
 
     def _with_exchanges(
         self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float
@@ -406,7 +412,8 @@ class TreeSearch:
             return False
         if end - start == 1:
             return True
-        nests = self.shares_loops and not self.flat and end - start < len(inside.names)
+        nests = not self.flat or self.generations.steps_together(inside, start, end)
+        nests &= self.shares_loops and end - start < len(inside.names)
         return nests and not inside.alone & set(inside.names[start:end])
 
     def _first_and_rest(

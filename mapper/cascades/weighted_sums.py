@@ -32,6 +32,9 @@ MOST_ORDERS = 1_000
 FIRST_SHARE, LOOK_SHARE, FIRST_SECONDS = 0.5, 0.35, 3.0
 """Of the time that is left, and at most, for a first tree: of a search for one weighted sum, and of one of several."""
 
+MANY_OPERATIONS, BEAM = 6, 4
+"""With more operations than these, first trees are looked for among so many choices of nodes and loops of a part."""
+
 WINDOWS_SHARE = 0.7
 """Of the time that is left for one weighted sum, for all trees, where some have shared loops along windows."""
 
@@ -163,7 +166,8 @@ class WeightedSums:
 
     def _fall_back(self, weights: Weights) -> None:
         """Know some mapping, where any fits."""
-        if not self.corners and self.question.fuse != "none":
+        iterates = any(operation.iterates for operation in self.question.cascade)  # then it has to be fused
+        if not self.corners and self.question.fuse != "none" and not iterates:
             apart = self._apart(weights)
             corner = None if apart is None else self.evaluated(apart)
             if corner is not None:
@@ -210,7 +214,9 @@ class WeightedSums:
         kinds: list[tuple[Fuse, bool]] = [("plain", True)] if self._has_windows and search.fuse == "all" else []
         kinds += [(search.fuse, flat) for flat in (True, False) if flat or len(self.question.cascade.operations) > 2]
         for fuse, flat in kinds:
-            first: TreeSearch = self.tree_search(search.weights, search.wide_sums, fuse, solver=solver, flat=flat)
+            first: TreeSearch = self.tree_search(
+                search.weights, search.wide_sums, fuse, solver=solver, flat=flat, beam=self._beam
+            )
             try:
                 for names in self.orders():
                     best = first.whole(names, cutoff).found or best
@@ -219,6 +225,11 @@ class WeightedSums:
                 best = first.incumbent or best
                 break
         return best if best is not None and self.evaluated(best) is not None else None
+
+    @property
+    def _beam(self) -> int | None:
+        """Choices that a first tree is looked for among, where there are very many."""
+        return BEAM if len(self.question.cascade.operations) > MANY_OPERATIONS else None
 
     @cached_property
     def _quick(self) -> ExactBranches:
@@ -234,6 +245,7 @@ class WeightedSums:
         kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
         solver: ExactBranches | None = None,
         flat: bool = False,
+        beam: int | None = None,
     ) -> Kind:
         """A search; by another solver, nothing that it comes to know is known to others."""
         question = self.question
@@ -249,6 +261,7 @@ class WeightedSums:
             wide_sums,
             constraints=question.constraints,
             flat=flat,
+            beam=beam,
         )
 
     def orders(self) -> Iterator[tuple[str, ...]]:
