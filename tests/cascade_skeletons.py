@@ -222,9 +222,8 @@ class Skeletons:
             return False
         return not any(fused.windows(name) for name in order)
 
-
     def _is_sharable_alone(self, own: Own, trips: int) -> bool:
-        """The same, of these operations as a cascade of their own: others may have steps that this loop does not make."""
+        """The same, of these operations as a cascade of their own: others may have steps that it does not make."""
         written = {self.cascade.operation(name).output.name for name in own}
         steps = {one.dim for op in self.cascade for one in op.generations} - set(own.values())
         operations = []
@@ -237,9 +236,7 @@ class Skeletons:
             dims = tuple((dim, 1 if dim in steps else size) for dim, size in problem.dims)
             problem = Problem(problem.name, dims, problem.tensors)
             operations.append(replace(operation, problem=problem, generations=kept))
-        inside = {
-            op.name: tuple(Loop(d, n) for d, n in op.problem.dims if own[op.name] != d) for op in operations
-        }
+        inside = {op.name: tuple(Loop(d, n) for d, n in op.problem.dims if own[op.name] != d) for op in operations}
         group = Skeleton(tuple(own), (Shared(tuple(own.items()), trips),), tuple(Skeleton((name,)) for name in own))
         try:
             alone = Cascade("alone", tuple(operations))

@@ -2,8 +2,8 @@
 
 In the branch of an operation these take room: nodes above it that are not intermediates; intermediates that are live in
 it; its own nodes. An intermediate is live from the branch that writes it (of generations, the first that reads one) to
-the last that reads it; in all branches below a shared loop that stands between its node and the split, and below a node
-that carries generations from step to step, since the next step finds it in use; in the whole of a sub-tree that reads it.
+the last that reads it; in the whole of a sub-tree that reads it; and in all branches below, if a shared loop stands
+between its node and the split, or the node carries generations from step to step, since the next step finds it in use.
 """
 
 from __future__ import annotations
@@ -108,7 +108,9 @@ def live_in(fused: FusedMapping, place: Place, *, keeps_rows: bool = False) -> l
 def _carries(fused: FusedMapping, place: Place) -> bool:
     """Whether a node carries generations from one step to the next: it stands below the loop that steps."""
     path = fused.paths[fused.cascade.producers[_node(fused, place).tensor].name]
-    loops = ((at, item) for at, item in zip(path.places, path.mapping.nest.items, strict=True) if isinstance(item, Loop))
+    loops = (
+        (at, item) for at, item in zip(path.places, path.mapping.nest.items, strict=True) if isinstance(item, Loop)
+    )
     return any(at < place and loop.trips > 1 and loop.dim == path.operation.iterates for at, loop in loops)
 
 

@@ -1,6 +1,7 @@
 """The search over trees: the best fused mapping of a cascade, proven.
 
 question.py       what is asked, and what is answered
+forms.py          cascades that can be computed in several ways: one search for each form
 search.py         objectives, fronts, the certificate
 weighted_sums.py  the tree of least weight, over all orders of operations
 regions.py        energies and latencies that no mapping has, and those that matter still
@@ -15,6 +16,7 @@ parts.py          a part of a tree, and what it finds around it
 sharing.py        which dimensions may be one loop
 windowed.py       visits that are not alike: loops along what readers see through windows
 window_passing.py where such intermediates pass, and whether rows are kept
+generations.py    iterations: loops from one generation to the next, and where these stand
 placing.py        where nodes may stand among shared loops
 upper_nodes.py    what nodes above a split cost
 upper_memories.py the memories outside all arrays
@@ -36,8 +38,17 @@ weights.py        sums of energy and latency
 
 from __future__ import annotations
 
-from .question import CascadeAnswer, CascadeQuestion
-from .search import bound_cascade, search_cascade, search_cascade_front
+from .forms import search_cascade
+from .question import CascadeAnswer, CascadeQuestion, TriedForm
+from .search import bound_cascade, search_cascade_front
 from .tree_search import Fuse
 
-__all__ = ["CascadeAnswer", "CascadeQuestion", "Fuse", "bound_cascade", "search_cascade", "search_cascade_front"]
+__all__ = [
+    "CascadeAnswer",
+    "CascadeQuestion",
+    "Fuse",
+    "TriedForm",
+    "bound_cascade",
+    "search_cascade",
+    "search_cascade_front",
+]

@@ -210,6 +210,9 @@ class NodeChoices:
         alone = sum(len(options) == 1 for options in nodes)  # these come first, and leave nothing to choose
         for options in nodes[:alone]:
             found = [found[0] + options[0]]
+        if less_rooms(part.room, found[0].taken) is None:
+            self.pruned["capacity"] += 1
+            return []
         if alone == len(nodes):
             return [replace(found[0], bound=self.bounds.with_more(own, found[0].least_pj, found[0].cycles))]
         for i, options in enumerate(nodes[alone:], alone):

@@ -41,6 +41,21 @@ class CascadeQuestion:
 
 
 @dataclass(frozen=True)
+class TriedForm:
+    """What is known of one form of a cascade that can be computed in several ways.
+
+    form         as `Cascade.form`
+    value        of the best of its mappings that were found; None where none is better than those of other forms, or
+                 none was found
+    lower_bound  no mapping of it has less, or it has none that is better than the best of all; None: nothing fits
+    """
+
+    form: str
+    value: float | None
+    lower_bound: float | None
+
+
+@dataclass(frozen=True)
 class CascadeAnswer:
     """What a search over trees comes to.
 
@@ -48,12 +63,14 @@ class CascadeAnswer:
     cost         of the mapping
     certificate  what is proven of it; if of trees without shared loops along windows alone, it says so
     lower_bound  no tree of the space has a lower objective, with such loops or without
+    forms        of a cascade that can be computed in several ways, what is known of each, as they were searched
     """
 
     mapping: FusedMapping
     cost: FusedCost
     certificate: Certificate
     lower_bound: float
+    forms: tuple[TriedForm, ...] = ()
 
 
 def check_searchable(question: CascadeQuestion) -> None:

@@ -323,8 +323,8 @@ def _fast(corner: Corner) -> Weights:
     return Weights(1.0, FAST * corner.energy / max(corner.latency, 1.0))
 
 
-def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
-    """The proven best fused mapping; where time or memory run out, the best found and its gap.
+def search_alone(question: CascadeQuestion) -> CascadeAnswer:
+    """The proven best fused mapping of one form of a cascade; where time or memory run out, the best found and its gap.
 
     Raises InfeasibleError when nothing fits, UndecidedError when time or memory run out before anything is found, and
     TilewrightError for what cannot be searched.
