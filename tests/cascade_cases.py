@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,6 +47,9 @@ KINDS: dict[str, tuple[str, ...]] = {
 """Kinds of cascades; letters that two tensors of one operation share have one size."""
 
 MAY = Keeps(input="may", weight="may", output="may")
+ITERATED = ("running maximum", "corrected", "fed back")
+"""Kinds whose operations go from generation to generation."""
+
 CHEAP, DEAR = 50, 200
 """Mappings of its largest branch that a case may have, in a short run and in a long one."""
 
@@ -70,17 +73,17 @@ class Case:
         return f"{self.cascade}\n{self.tiling} {self.space} {self.fuse}\n{self.arch.model_dump_json(indent=1)}"
 
 
-def random_case(seed: int, most: int = CHEAP) -> Case:
-    """A case whose branches have at most so many mappings."""
+def random_case(seed: int, most: int = CHEAP, kinds: Sequence[str] = ()) -> Case:
+    """A case whose branches have at most so many mappings; of some kinds, or of all."""
     rng = random.Random(seed)
     while True:
-        kind = rng.choice([k for k in KINDS if k != "gated" or rng.random() < 0.3])
+        kind = rng.choice(kinds or [k for k in KINDS if k != "gated" or rng.random() < 0.3])
         sizes = _sizes(rng, kind)
         arch = _machine(rng)
         tiling: Tiling = rng.choice(["perfect", "ragged"])
         space: Space = rng.choice(["even", "uneven"])
         fuse: Fuse = rng.choice(["all", "all", "all", "all", "whole", "none"])
-        fuse = "all" if kind in ("running maximum", "corrected", "fed back") else fuse
+        fuse = "all" if kind in ITERATED else fuse
         case = Case(kind, cascade(KINDS[kind], sizes, name=kind), arch, tiling, space, fuse)
         if _is_small(case, most):
             return case
