@@ -172,12 +172,12 @@ class Generations:
     def _words(self, part: VisitedPart, loops: Sequence[LoopAbove], one: Iterated, memory: str, depth: int) -> int:
         """Words of a generation that stand directly above its loop, with all copies."""
         operation = one.producer
-        above = [(loop.dim.of(operation.name), loop.trips) for loop in loops[:depth]]
-        trips = dict(above)
-        tile = {dim: size // trips.get(dim, 1) for dim, size in part.sizes[part.names.index(operation.name)]}
+        above = {loop.dim.of(operation.name): loop for loop in loops[:depth]}
+        sizes = part.sizes[part.names.index(operation.name)]
+        tile = {dim: above[dim].tile_of(size) if dim in above else size for dim, size in sizes}
         readers = [user for user in self.placing.users(part, one.tensor) if user is not operation]
         words = words_exchanged(operation, readers, tile, frozenset(), self.memories.arch.footprint)
-        moves = part.steps or any(self.memories.arch.loop_moves(dim, operation.output) for dim, _ in above)
+        moves = part.steps or any(self.memories.arch.loop_moves(dim, operation.output) for dim in above)
         return words * self.memories.copies(memory, moves and self.memories.arch.overlap == "across_operations")
 
     def are_stepped(self, operation: Operation, sizes: Sizes) -> bool:

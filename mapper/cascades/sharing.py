@@ -48,12 +48,18 @@ class LoopAbove:
     trips   of it
     passes  for each uneven operation, where its output passes
     generations  (tensor, memory) of those that stand directly above it, and that it steps over
+    tile    elements of a step, where the last one has fewer; None: trips divide the dimension
     """
 
     dim: SharedDim
     trips: int
     passes: tuple[Passage, ...] = ()
     generations: tuple[tuple[str, str], ...] = ()
+    tile: int | None = None
+
+    def tile_of(self, size: int) -> int:
+        """Elements of a step, of a dimension of so many."""
+        return size // self.trips if self.tile is None else self.tile
 
 
 def shared_dims(cascade: Cascade, names: Sequence[str]) -> tuple[SharedDim, ...]:
