@@ -115,7 +115,7 @@ class FormsSearch:
         best, value = self.answers[-1], self.answers[-1].certificate.value
         bound = min(value, *(one.lower_bound for one in self.tried if one.lower_bound is not None))
         proofs = [answer.certificate for answer in self.answers]
-        told = next((proof.constraints for proof in proofs if proof.constraints), ())
+        told = tuple(dict.fromkeys(words for proof in proofs for words in proof.constraints))
         certificate = replace(
             best.certificate,
             lower_bound=min(value, *(proof.lower_bound for proof in proofs), *self.unsearched),

@@ -46,14 +46,14 @@ def searched(case: Case, objective: str, best: float) -> float:
 @pytest.mark.parametrize("seeds", blocks(seeds=15, size=5))
 def test_the_search_finds_the_best_of_all_trees_that_iterate(seeds: range) -> None:
     for seed in seeds:
-        case, objective = random_case(seed, MOST, ITERATED), OBJECTIVES[seed % 3]
+        case, objective = random_case(seed, MOST, iterates=True), OBJECTIVES[seed % 3]
         best = case.trees.best()
         expected = best[objective].value if best else math.inf
         assert searched(case, objective, expected) == pytest.approx(expected, rel=1e-9), f"{seed}, {objective}\n{case}"
 
 
 def test_all_kinds_of_iterations_occur() -> None:
-    found = Counter(random_case(seed, CHEAP, ITERATED).kind for seed in range(15))
+    found = Counter(random_case(seed, CHEAP, iterates=True).kind for seed in range(15))
     assert found.keys() == set(ITERATED)
 
 
