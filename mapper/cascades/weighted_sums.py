@@ -259,16 +259,17 @@ class WeightedSums:
         that come to hand for its branches, with perfect tiles, and first of trees with one split alone, and no shared
         loops along windows: there are fewer of them. It leaves less to look at, and is there when time runs out.
         What it learns of parts and branches stays its own: these are no proven answers."""
-        if not isinstance(self.solver, ExactBranches):
+        if not isinstance(self.solver, ExactBranches) and self._beam is None:  # tables are soon done with few
             return None
-        solver = self._quick
-        solver.means = self.means.share(share).at_most(FIRST_SECONDS)
+        means = self.means.share(share).at_most(FIRST_SECONDS)
+        if isinstance(self.solver, ExactBranches):
+            self._quick.means = means
         best: FoundPart | None = None
         kinds: list[tuple[Fuse, bool]] = [("plain", True)] if self._has_windows and search.fuse == "all" else []
         kinds += [(search.fuse, flat) for flat in (True, False) if flat or len(self.question.cascade.operations) > 2]
         for fuse, flat in kinds:
             first: TreeSearch = self.tree_search(
-                search.weights, search.wide_sums, fuse, solver=solver, flat=flat, ragged=search.ragged
+                search.weights, search.wide_sums, fuse, quick=means, flat=flat, ragged=search.ragged
             )
             try:
                 for names in self.orders():
@@ -296,11 +297,15 @@ class WeightedSums:
         wide_sums: bool = False,
         fuse: Fuse | None = None,
         kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
-        solver: ExactBranches | None = None,
+        quick: Means | None = None,
         flat: bool = False,
         ragged: bool = False,
     ) -> Kind:
-        """A search; by another solver, nothing that it comes to know is known to others."""
+        """A search.
+
+        quick  means of one for a first tree: what it comes to know of branches that it does not search to the end, and
+               of parts, is known to no other
+        """
         question = self.question
         return kind(
             question.cascade,
@@ -308,15 +313,15 @@ class WeightedSums:
             question.space,
             question.tiling,
             weights,
-            solver or self.solver,
-            self.means if solver is None else solver.means,
+            self._quick if quick is not None and isinstance(self.solver, ExactBranches) else self.solver,
+            self.means if quick is None else quick,
             fuse or question.fuse,
             wide_sums,
             constraints=question.constraints,
             stays=question.stays,
-            nearest=self.nearest if solver is None else {},
+            nearest=self.nearest if quick is None else {},
             flat=flat,
-            beam=None if solver is None else self._beam,
+            beam=None if quick is None else self._beam,
             ragged=ragged,
         )
 
