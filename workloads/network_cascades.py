@@ -50,7 +50,7 @@ def cascade_of(network: Network | str | os.PathLike[str], layers: str, *, softma
     """
     found = network if isinstance(network, Network) else load_network(network)
     checks.text(layers, "the layers", "names such as b3.expand+b3.dw", ProblemError)
-    if softmax not in SOFTMAX_CHOICES:
+    if not isinstance(softmax, str) or softmax not in SOFTMAX_CHOICES:
         raise ProblemError(f"softmax is {softmax!r}, expected {' or '.join(SOFTMAX_CHOICES)}")
     if named := _IN_A_NAME.search(layers):
         return cascade_of(found, _IN_A_NAME.sub("", layers), softmax="any" if named[1] == "any" else "one-pass")

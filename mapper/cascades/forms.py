@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from ...ir import Cascade, InfeasibleError, TilewrightError, UndecidedError
 from ..certificate import Certificate
 from ..means import Means
+from .answers import bound_cascade, search_against, search_alone
 from .question import CascadeAnswer, CascadeQuestion, TriedForm, check_searchable
-from .search import CascadeSearch, bound_cascade, search_alone
 from .tree_constraints import read_tree_constraints
 from .weighted_sums import Corner
 
@@ -101,7 +101,7 @@ class FormsSearch:
         return replace(self.question, cascade=form, constraints=constraints)
 
     def _search(self, question: CascadeQuestion, means: Means) -> None:
-        search = CascadeSearch(question, means, corners=list(self.known))
+        search = search_against(question, means, list(self.known))
         answer = search.run()
         own = [corner for corner in search.corners if corner.mapping.cascade is question.cascade]
         objective = question.objective
@@ -111,8 +111,9 @@ class FormsSearch:
         self.tried.append(TriedForm(question.cascade.form, value, answer.lower_bound))
 
     def _answer(self, seconds: float, interrupted: bool) -> CascadeAnswer:
-        """The last search knows the best mapping of all; what every one of them proves holds together."""
-        best, value = self.answers[-1], self.answers[-1].certificate.value
+        """What every search proves holds together."""
+        best = min(reversed(self.answers), key=lambda answer: answer.certificate.value)
+        value = best.certificate.value
         bound = min(value, *(one.lower_bound for one in self.tried if one.lower_bound is not None))
         proofs = [answer.certificate for answer in self.answers]
         told = tuple(dict.fromkeys(words for proof in proofs for words in proof.constraints))

@@ -45,6 +45,12 @@ class CascadeQuestion:
     stays: tuple[tuple[str, str], ...] = ()
     below: float = math.inf
 
+    @property
+    def overlaps(self) -> bool:
+        """Whether latency counts, or what leaks, on a machine on which operations overlap."""
+        is_timed = self.objective != ENERGY or self.arch.total_leakage_pj_per_cycle > 0
+        return self.arch.overlap == "across_operations" and is_timed and len(self.cascade.operations) > 1
+
 
 @dataclass(frozen=True)
 class NothingBelow:
@@ -101,32 +107,18 @@ def check_searchable(question: CascadeQuestion) -> None:
         raise TilewrightError("cascades are not counted with 'latency: with_fill' yet", where=arch.name, hint=hint)
     refuse_lines(arch, "cascades")
     _check_iterations(question)
-    if arch.overlap == "across_operations" and (question.objective != ENERGY or arch.total_leakage_pj_per_cycle):
-        raise TilewrightError(
-            "with 'overlap: across_operations' only energy without leakage is searched: latencies of operations do not "
-            "add up there",
-            where=arch.name,
-            hint="search for energy, or leave 'overlap' out",
-        )
 
 
 def _check_iterations(question: CascadeQuestion) -> None:
     """TilewrightError for iterations that no tree of the question makes."""
-    for operation in question.cascade:
-        if operation.iterates is None:
-            continue
-        steps, shown = operation.problem.sizes[operation.iterates], operation.access(operation.output.name)
-        if question.fuse in ("none", "whole") or len(question.cascade.operations) == 1:
-            asked = (
-                f"fuse '{question.fuse}' has none" if len(question.cascade.operations) > 1 else "there is one operation"
-            )
-            message = (
-                f"{operation.name} writes {shown}: a loop over {operation.iterates} is shared by several operations"
-            )
-            hint = "ask for fuse 'all'" if len(question.cascade.operations) > 1 else "give the cascade its readers"
-            raise TilewrightError(f"{message}, and {asked}", where=question.cascade.name, hint=hint)
-        if steps == 1:
-            hint = f"write {operation.output.name} without the index {operation.iterates.lower()}"
-            raise TilewrightError(
-                f"{operation.name} writes {shown}, and makes one step", where=question.cascade.name, hint=hint
-            )
+    several = len(question.cascade.operations) > 1
+    for operation in (one for one in question.cascade if one.iterates is not None):
+        shown, where = f"{operation.name} writes {operation.access(operation.output.name)}", question.cascade.name
+        if question.fuse in ("none", "whole") or not several:
+            asked = f"fuse '{question.fuse}' has none" if several else "there is one operation"
+            message = f"{shown}: a loop over {operation.iterates} is shared by several operations, and {asked}"
+            hint = "ask for fuse 'all'" if several else "give the cascade its readers"
+            raise TilewrightError(message, where=where, hint=hint)
+        if operation.problem.sizes[operation.iterates or ""] == 1:
+            hint = f"write {operation.output.name} without the index {(operation.iterates or '').lower()}"
+            raise TilewrightError(f"{shown}, and makes one step", where=where, hint=hint)
