@@ -98,5 +98,17 @@ def test_it_fits_a_phone(browser: Any, comparison: Comparison, tmp_path: Path, s
     assert complaints == []
 
 
+def test_numbers_keep_their_exponents(browser: Any, comparison: Comparison, tmp_path: Path) -> None:
+    page, _ = opened(browser, comparison, tmp_path)
+    shown = page.evaluate("[8.452e10, 8.01e10, 1e10, 2e20, 12.5, 1e-10, 0.5, 1234].map((value) => significant(value))")
+    assert shown == ["8.452e10", "8.01e10", "1e10", "2e20", "12.5", "1e-10", "0.5", "1,234"]
+
+
+def test_labels_of_a_narrow_picture_are_whole(browser: Any, comparison: Comparison, tmp_path: Path) -> None:
+    page, _ = opened(browser, comparison, tmp_path, viewport={"width": 390, "height": 740})
+    assert page.evaluate("fitting(['mobilenet_v2', 'on nvdla_small'], 148)") == ["mobilenet_v2", "on nvdla_small"]
+    assert "…" not in page.locator("#finding").inner_text()
+
+
 def brightness(colour: str) -> int:
     return sum(int(part) for part in colour.strip("rgb()").split(","))
