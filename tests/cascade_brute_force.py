@@ -373,10 +373,14 @@ class Trees:
         return here
 
     def _is_stated(self, fused: FusedMapping, tensor: str) -> bool:
-        """Whether exchange nodes stand directly above their split, or in the outermost memory."""
+        """Whether exchange nodes stand directly above their split, or in the outermost memory; those of generations
+        anywhere, but for the last ones."""
         if tensor not in self.cascade.intermediates:
             return True
         for consumer in self.cascade.consumers[tensor]:
+            generation = consumer.generation(tensor)
+            if generation is not None and generation.dim is not None:
+                continue
             place = fused.exchange(tensor, consumer.name)
             split = fused.split_of(self.cascade.producers[tensor].name, consumer.name)
             node = fused.item(place)

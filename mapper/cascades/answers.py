@@ -9,11 +9,12 @@ from .overlapped import OverlappedSearch
 from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow
 from .search import CascadeSearch
+from .weighted_sums import Corner
 from .weights import weights_of
 
 
-def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
-    """The proven best fused mapping; where time or memory run out, the best found and its gap.
+def search_alone(question: CascadeQuestion) -> CascadeAnswer:
+    """The proven best fused mapping of one form of a cascade; where time or memory run out, the best found and its gap.
 
     Raises InfeasibleError when nothing fits, UndecidedError when time or memory run out before anything is found, and
     TilewrightError for what cannot be searched.
@@ -62,3 +63,10 @@ def _kind(question: CascadeQuestion, whole_front: bool) -> type[CascadeSearch]:
         return OverlappedSearch
     is_filled = question.arch.latency == "with_fill" and len(question.cascade.operations) > 1
     return FilledSearch if is_filled else CascadeSearch
+
+
+def search_against(question: CascadeQuestion, means: Means, known: list[Corner]) -> CascadeSearch:
+    """A search of one form of a cascade for what is better than mappings of others; where latencies do not add up over
+    operations, for its best."""
+    kind = _kind(question, whole_front=False)
+    return kind(question, means, corners=known) if kind is CascadeSearch else kind(question, means)
