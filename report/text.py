@@ -63,13 +63,16 @@ def result_page(
     """
     from ..cost_models import roofline
     from .nest import nest_lines
+    from .sparse import MEANS, density_rows, zero_rows, zeros_table
 
+    has_zeros = cost.zeros is not None
     parts: list[RenderableType] = [
-        pairs([*layer_rows(mapping.problem), *architecture_rows(arch)]),
+        pairs([*layer_rows(mapping.problem), *density_rows(mapping.problem), *architecture_rows(arch)]),
         section("Loop nest", Text("\n".join(nest_lines(mapping, arch)), no_wrap=True)),
-        section("Cost", pairs(cost_rows(cost, arch))),
+        section(MEANS if has_zeros else "Cost", pairs([*cost_rows(cost, arch), *zero_rows(cost)])),
         section("Words moved, by memory and tensor", traffic_table(cost)),
-        section("Memories", memory_table(cost)),
+        *([section("Zeros, by memory and tensor", zeros_table(cost))] if has_zeros else []),
+        section("Memories, with the fullest tiles" if has_zeros else "Memories", memory_table(cost)),
         *_line_parts(mapping, arch, cost),
         section("Roofline, in MACs per cycle", roofline_table(roofline(cost, arch))),
     ]

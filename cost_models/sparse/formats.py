@@ -17,9 +17,18 @@ from __future__ import annotations
 
 import math
 
+from ...arch import Memory
 from ...arch.spec import SparseFormat
-from ...ir import TilewrightError
+from ...ir import Tensor, TilewrightError
 from .densities import Density, Shape, Structured
+
+
+def possible_formats(memory: Memory, tensor: Tensor, density: Density) -> tuple[SparseFormat, ...]:
+    """How a memory may hold a tensor with zeros: what is for blocks of N:M is for no other density; where nothing is
+    left, every word is held."""
+    given = memory.formats.get(tensor.role, ())
+    found = tuple(kind for kind in given if kind != "blocks" or isinstance(density, Structured))
+    return found or ("uncompressed",)
 
 
 def bits_for(values: int) -> int:
@@ -34,6 +43,8 @@ def metadata_bits(kind: SparseFormat, density: Density, tile: Shape, tensor: Sha
 
     Raises TilewrightError for blocks of a density that has none.
     """
+    if kind == "uncompressed":
+        return 0.0
     words = math.prod(tile)
     known = density.words(tile, tensor)
     nonzeros = known.most if at_most else known.mean

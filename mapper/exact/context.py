@@ -28,6 +28,7 @@ from .rows import Floats, Ints, Rows
 from .symmetry import Mirror
 from .traffic import TrafficModel
 from .trip_rules import trip_rules, trips_tried, windows_of
+from .zeros import ZeroBounds
 
 
 @dataclass
@@ -96,7 +97,13 @@ class SearchContext:
     @cached_property
     def blocks(self) -> Blocks:
         """Where loops directly inside arrays may pay."""
-        return Blocks(self.hierarchy, self.tiling, self.keeps_dominated)
+        patterned = self.zeros.rules.patterned if self.zeros is not None else frozenset()
+        return Blocks(self.hierarchy, self.tiling, self.keeps_dominated, patterned)
+
+    @property
+    def zeros(self) -> ZeroBounds | None:
+        """What those of operands leave; None: they have none."""
+        return self.costs.cost_columns.zeros
 
     @property
     def keeps_dominated(self) -> bool:

@@ -27,6 +27,7 @@ from .lines import LineBounds
 from .rows import Floats, Ints, Rows
 from .surroundings import ALONE, Surroundings
 from .traffic import TrafficModel
+from .zeros import EVERYTHING, ZeroBounds
 
 
 def all_ports(arch: Architecture) -> tuple[Port, ...]:
@@ -36,12 +37,16 @@ def all_ports(arch: Architecture) -> tuple[Port, ...]:
 
 @dataclass(frozen=True)
 class CostColumns:
-    """Turns the words of boundaries into cost columns."""
+    """Turns the words of boundaries into cost columns.
+
+    zeros  what those of operands leave; None: they have none
+    """
 
     arch: Architecture
     ports: tuple[Port, ...]
     exchange_rate: float | None = None
     surroundings: Surroundings = ALONE
+    zeros: ZeroBounds | None = None
 
     @classmethod
     def of(
@@ -50,11 +55,12 @@ class CostColumns:
         exchange_rate: float | None = None,
         objective: Objective | None = None,
         surroundings: Surroundings = ALONE,
+        zeros: ZeroBounds | None = None,
     ) -> CostColumns:
         """Columns for an architecture; `exchange_rate` in pJ per cycle. Where only energy is minimized, and none of it
         leaks, no port has a column."""
         timeless = objective == ENERGY and not arch.total_leakage_pj_per_cycle
-        return cls(arch, () if timeless else all_ports(arch), exchange_rate, surroundings)
+        return cls(arch, () if timeless else all_ports(arch), exchange_rate, surroundings, zeros)
 
     @cached_property
     def once_of(self) -> float:
@@ -90,9 +96,11 @@ class CostColumns:
         write_bits: Floats,
         instances: Floats,
         in_blocks: Floats | None = None,
+        costing: Floats | float = 1.0,
     ) -> None:
         """Add one memory's bits, summed over its instances, to the columns; `costs` is (columns, ...).
 
+        costing    which part of them costs energy
         in_blocks  instances at each of which the bits are rounded up to whole blocks, where the memory has them;
                    None: they are not, which is a bound
         """
@@ -101,7 +109,7 @@ class CostColumns:
             reads, writes = (_whole(bits, memory.block_bits * in_blocks) for bits in (read_bits, write_bits))
         energy = reads * (memory.read_energy_pj / memory.access_bits)
         energy = energy + writes * (memory.write_energy_pj / memory.access_bits)
-        self.book_energy(costs, energy)
+        self.book_energy(costs, energy * costing)
         for column, port in enumerate(self.ports, 1):
             if port.memory is memory:
                 cycles = port.cycles(read_bits, write_bits, instances)
@@ -210,7 +218,7 @@ class BoundaryCosts:
     ) -> Floats:
         """(columns, rows) of a boundary, charged as given."""
         filled, served = self.words(model, rows, boundary, fill_point, exactly)
-        costs = self.book(model, rows, boundary, filled, served)
+        costs = self.book(model, rows, boundary, fill_point, (filled, served))
         self._book_hops(costs, model, rows, boundary, fill_point, exactly)
         return costs
 
@@ -242,15 +250,24 @@ class BoundaryCosts:
         tensor = self.hierarchy.problem.tensors[boundary.tensor]
         return not tensor.is_output and self.hierarchy.memories[boundary.inner].halo == "exact"
 
-    def book(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, filled: Floats, served: Floats) -> Floats:
-        """Cost columns of the words of one boundary."""
-        costs = np.zeros((self.cost_columns.count, len(rows)))
+    def book(
+        self,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        words_moved: tuple[Floats, Floats],
+    ) -> Floats:
+        """Cost columns of the words of one boundary, at the inner memory and at the outer one."""
+        costs, (filled, served) = np.zeros((self.cost_columns.count, len(rows))), words_moved
+        zeros = self.cost_columns.zeros
+        moved, timed = EVERYTHING if zeros is None else zeros.left(model, rows, boundary, fill_point)
         tensor, none = self.hierarchy.problem.tensors[boundary.tensor], np.zeros(1)
         for memory, outer in ((boundary.outer, True), (boundary.inner, False)):
             if memory == MAC:
                 continue
             if not tensor.is_output:
-                bits = self.cost_columns.arch.width_bits(tensor) * (served if outer else filled)
+                bits = self._word_bits(model, rows, boundary, memory) * (served if outer else filled)
                 read, written = (bits, none) if outer else (none, bits)
             else:
                 words, finished = served if outer else filled, self._finished(model, rows, boundary, memory)
@@ -262,8 +279,21 @@ class BoundaryCosts:
                 read, written = read * more, written * more
             level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
             in_blocks = instances if self.counts_blocks else None
-            self.cost_columns.book(costs, level, read, written, instances, in_blocks)
+            self.cost_columns.book(costs, level, read * timed, written * timed, instances, in_blocks, moved / timed)
         return costs
+
+    def _word_bits(
+        self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int
+    ) -> Floats | float:
+        """(rows,) bits of a word of an operand in one of the holders of a boundary; at least, where that depends on the
+        tiles of the outer one, which may be larger than those of the inner one."""
+        zeros = self.cost_columns.zeros
+        if zeros is None:
+            return self.cost_columns.arch.width_bits(self.hierarchy.problem.tensors[boundary.tensor])
+        if boundary.inner == MAC or (memory == boundary.outer and not zeros.grows_with_tiles(memory, boundary.tensor)):
+            return zeros.least_bits(memory, boundary.tensor)
+        tiles = rows.tiles[model.path.node_group_of(boundary.inner, boundary.tensor)]
+        return zeros.bits(memory, boundary.tensor, tiles)
 
     def _finished(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats:
         """(rows,) words that are known to be finished when they leave the last time."""

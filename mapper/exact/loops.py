@@ -278,6 +278,8 @@ class _Loops(LoopBand):
         if node_group == BLOCK_END:
             return self._block_pays(stage)
         keep = self.fits(stage, node_group)
+        if self.context.footprints.zeros is not None:
+            keep &= self.holds(stage, node_group)
         if self.path.node_groups and self.path.band not in self.path.bands:
             inner = self.path.node_groups[-1]
             if (inner.memory, inner.tensors) > (node_group.memory, node_group.tensors):

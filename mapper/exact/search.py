@@ -76,6 +76,7 @@ from .single_axes import on_single_axes, with_single_axes
 from .surroundings import ALONE, Surroundings
 from .symmetry import mirror_of
 from .unmet_limits import unmet_limits
+from .zeros import ZeroBounds, ZeroRules
 
 FREE = Constraints()
 
@@ -116,7 +117,10 @@ class ExactSearch:
         self._started = time.perf_counter()
         # Where words lie tells dimensions apart that cost alike otherwise.
         apart = frozenset(self.original.dim_names) if self._has_lines else named_dims(self.constraints)
-        self.canonical = canonical_problem(self.original, self.machine, self.tiling, apart)
+        self.zeros = ZeroRules(self.original, self.machine, self.tiling) if self.original.has_zeros else None
+        bounding = self.machine if self.zeros is None else self.zeros.machine
+        apart |= frozenset() if self.zeros is None else self.zeros.apart
+        self.canonical = canonical_problem(self.original, bounding, self.tiling, apart)
         self.problem, self.arch = self.canonical.problem, packed(with_single_axes(self.canonical.arch))
         self.found = BestFound(
             self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
@@ -240,12 +244,13 @@ class ExactSearch:
         # Where there are few tiles, all trips and numbers of instances are tried: nothing has to be argued about.
         # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
         # better; and where several mappings are wanted, those that only cost more count too.
-        every = self.count > 1
+        every = self.count > 1 or self._costs_are_open
         every_trip = every or self._has_lines or has_few_tiles(self.problem)
         fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
-        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings)
-        footprints = Footprints(hierarchy)
+        zeros = None if self.zeros is None else ZeroBounds(self.zeros, hierarchy)
+        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings, zeros)
+        footprints = Footprints(hierarchy, zeros)
         room = self.effort.tables_share * self.means.memory_limit
         moves = LoopCharges(hierarchy)
         columns = TableColumns.of(cost_columns, self._busy_ports(cost_columns.ports))
@@ -279,7 +284,12 @@ class ExactSearch:
     @property
     def _may_mirror(self) -> bool:
         """Whether one of two mirror images will do: nothing tells them apart."""
-        return self.constraints.is_free and not self._homes and not self._has_lines
+        return self.constraints.is_free and not self._homes and not self._has_lines and self.zeros is None
+
+    @property
+    def _costs_are_open(self) -> bool:
+        """Whether zeros make what has been charged depend on what stands further out."""
+        return self.zeros is not None and self.zeros.kind == "open"
 
     def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
         """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none."""

@@ -19,6 +19,7 @@ from ....ir import Rank, Tensor
 from ..cost_columns import CostColumns
 from ..hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats
+from ..zeros import EVERYTHING
 from .array_groups import ArrayGroup, Limit
 from .lattice import Lattice
 from .table_memo import TableBudget, TableMemo
@@ -93,11 +94,15 @@ class BoundaryBounds:
         # However many instances share a serving, every word of the tensor is served once.
         distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
         filled, served = words * copies, np.maximum(words * apart / shared, distinct)
+        zeros = self.cost_columns.zeros
+        moved, timed = EVERYTHING if zeros is None else zeros.least_left(boundary)
+        costing = moved / timed
         if not tensor.is_output:
-            bits = self.cost_columns.arch.width_bits(tensor)
-            self.cost_columns.book(costs, outer, served * bits, nothing, outer_instances)
+            bits = self._word_bits(boundary.outer, boundary.tensor) * timed
+            self.cost_columns.book(costs, outer, served * bits, nothing, outer_instances, costing=costing)
             if inner:
-                self.cost_columns.book(costs, inner, nothing, filled * bits, inner_instances)
+                bits = self._word_bits(boundary.inner, boundary.tensor) * timed
+                self.cost_columns.book(costs, inner, nothing, filled * bits, inner_instances, costing=costing)
             return found
         arch, once = self.cost_columns.arch, distinct * self.cost_columns.once_of
         # Instances outside both holders that the charge has waited for hold parts of the same sums, too.
@@ -105,7 +110,7 @@ class BoundaryBounds:
         first = np.minimum(once * parts_outside * self._parts(boundary.outer, passed), served)
         finished = self._finished(boundary.tensor, boundary.outer, once) if inner else nothing
         read, written = sum_bits_at_outer(arch, tensor, served, first, finished)
-        self.cost_columns.book(costs, outer, read, written, outer_instances)
+        self.cost_columns.book(costs, outer, read * timed, written * timed, outer_instances, costing=costing)
         if inner:
             # A word's first visit brings no sum, once per instance that holds a part of its sum. Instances inside the
             # charge repeat visits alike, so the visits after the first are at least those at one of them, and those at
@@ -119,6 +124,12 @@ class BoundaryBounds:
             read, written = sum_bits_at_inner(arch, tensor, filled, first, finished)
             self.cost_columns.book(costs, inner, read, written, inner_instances)
         return found
+
+    def _word_bits(self, memory: int, tensor: int) -> float:
+        """Bits of a word of an operand in a memory, at least."""
+        if self.cost_columns.zeros is not None:
+            return self.cost_columns.zeros.least_bits(memory, tensor)
+        return self.cost_columns.arch.width_bits(self.tensors[tensor])
 
     def _finished(self, tensor: int, memory: int, once: float) -> Floats:
         """Words of an output that may be finished when they leave a memory, or come to it, where that takes fewer bits

@@ -17,7 +17,7 @@ from longer import blocks
 from tilewright.arch import Architecture, Memory, load_arch
 from tilewright.cost_models import OBJECTIVES, evaluate
 from tilewright.cost_models.layouts import rank_names
-from tilewright.cost_models.open_layouts import evaluate_open
+from tilewright.cost_models.open_choices import evaluate_open
 from tilewright.ir import InfeasibleError, MappingError, Problem
 from tilewright.mapper.exact.lines import lines_of_tiles
 from tilewright.mapper.exact.search import search_exact

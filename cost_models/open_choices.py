@@ -1,4 +1,4 @@
-"""The best layouts for a mapping, where a machine leaves some open."""
+"""The best layouts, or formats of operands with zeros, for a mapping, where a machine leaves some open."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from .cost import Cost, evaluate, held_width_bits
 from .layouts import count_lines
 from .layouts.choices import has_open_layouts, is_open, possible_layouts, with_layouts
 from .objective import EDP, ObjectiveLike
+from .sparse.choices import evaluate_zeros
 
 
 def evaluate_open(mapping: Mapping, arch: Architecture, objective: ObjectiveLike = EDP) -> tuple[Cost, Architecture]:
-    """The least cost of a mapping over all layouts that are open, and the machine with the layouts that have it.
+    """The least cost of a mapping over all layouts and formats that are open, and the machine with those that have it.
 
-    Raises MappingError when the mapping does not fit, whatever the layouts.
+    Raises MappingError when the mapping does not fit, whatever they are.
     """
+    if mapping.problem.has_zeros:
+        return evaluate_zeros(mapping, arch, objective)
     if not has_open_layouts(arch, mapping.problem):
         return evaluate(mapping, arch), arch
     best: tuple[float, Cost, Architecture] | None = None
