@@ -108,8 +108,9 @@ class SearchContext:
     @property
     def keeps_dominated(self) -> bool:
         """Whether rows that cost no less than another one in every column may still be wanted: all are, or columns do
-        not say what lines cost."""
-        return self.every_mapping or self.costs.lines is not None
+        not say what lines cost, or all that zeros do."""
+        zeros_say_more = self.zeros is not None and self.zeros.rules.rows_count
+        return self.every_mapping or self.costs.lines is not None or zeros_say_more
 
     @property
     def many_arrays(self) -> bool:

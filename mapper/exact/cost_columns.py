@@ -3,6 +3,9 @@
 Column 0 is energy in pJ. Every further column is one port of one memory: cycles that one instance needs for its
 bits, averaged over the instances in use (the busiest instance needs no less). Costs of different boundaries add.
 
+Where the bits of a word depend on the tile of the memory that is read, the last columns hold the words of each operand
+that have been read from a memory whose tile is not known yet, by then at the least bits; `settle` adds the others.
+
 Bounds are minimized column by column, so the least energy and the least cycles of a port may belong to different
 mappings. For a product of the two that is too modest: `exchange_rate` adds, per port, the column
 energy + rate * cycles, and whoever has a bound on it has a better bound on the product.
@@ -78,7 +81,34 @@ class CostColumns:
 
     @property
     def count(self) -> int:
+        return self.costing + len(self._unsettled)
+
+    @property
+    def costing(self) -> int:
+        """Columns that cost something."""
         return 1 + len(self.ports) * (1 if self.exchange_rate is None else 2)
+
+    @property
+    def _joint(self) -> slice:
+        """The columns of energy and cycles together."""
+        return slice(1 + len(self.ports), self.costing)
+
+    @property
+    def _unsettled(self) -> tuple[int, ...]:
+        """Operands the bits of whose words depend on tiles."""
+        return () if self.zeros is None else self.zeros.rules.unsettled
+
+    def leave_unsettled(self, costs: Floats, tensor: int, words: Floats) -> None:
+        """Note words that are read from a memory whose tile is not known."""
+        costs[self.costing + self._unsettled.index(tensor)] += words
+
+    def settle(self, costs: Floats, tensor: int, memory: Memory, bits: Floats, instances: Floats) -> None:
+        """Add what is missing of words read from a memory whose tile is known now: (rows,) bits of each."""
+        if tensor in self._unsettled:
+            column = self.costing + self._unsettled.index(tensor)
+            words = costs[column].copy()
+            costs[column] = 0.0
+            self.book(costs, memory, words * bits, np.zeros(1), instances)
 
     @cached_property
     def _leakage(self) -> float:
@@ -120,7 +150,7 @@ class CostColumns:
     def book_energy(self, costs: Floats, energy_pj: Floats | float) -> None:
         """Add energy that belongs to no port."""
         costs[0] += energy_pj
-        costs[1 + len(self.ports) :] += energy_pj
+        costs[self._joint] += energy_pj
 
     def latency(self, costs: Floats, steps: Floats) -> Floats:
         """Cycles: the slowest of compute and overlapping ports, plus the ports that do not overlap."""
@@ -139,7 +169,7 @@ class CostColumns:
         if objective == EDP and rate is not None:
             value = np.maximum(value, 0.0)  # a new array, to be raised in place
             total = energy + rate * latency
-            for busy, joint_alone in zip(self._busy, costs[1 + len(self.ports) :], strict=True):
+            for busy, joint_alone in zip(self._busy, costs[self._joint], strict=True):
                 joint = joint_alone + rate * busy
                 self._raise_product(value, energy, latency, joint, np.flatnonzero(total < joint))
         return value
@@ -280,20 +310,32 @@ class BoundaryCosts:
             level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
             in_blocks = instances if self.counts_blocks else None
             self.cost_columns.book(costs, level, read * timed, written * timed, instances, in_blocks, moved / timed)
+        if zeros is not None and self._is_unsettled(zeros, model, boundary):
+            self.cost_columns.leave_unsettled(costs, boundary.tensor, served * timed)
         return costs
 
     def _word_bits(
         self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int
     ) -> Floats | float:
-        """(rows,) bits of a word of an operand in one of the holders of a boundary; at least, where that depends on the
-        tiles of the outer one, which may be larger than those of the inner one."""
+        """(rows,) bits of a word of an operand in one of the holders of a boundary; the least, where the tile of the
+        outer one is not known yet."""
         zeros = self.cost_columns.zeros
         if zeros is None:
             return self.cost_columns.arch.width_bits(self.hierarchy.problem.tensors[boundary.tensor])
-        if boundary.inner == MAC or (memory == boundary.outer and not zeros.grows_with_tiles(memory, boundary.tensor)):
+        if memory == boundary.outer and not self._is_placed(model, boundary):
             return zeros.least_bits(memory, boundary.tensor)
-        tiles = rows.tiles[model.path.node_group_of(boundary.inner, boundary.tensor)]
-        return zeros.bits(memory, boundary.tensor, tiles)
+        return zeros.bits(memory, boundary.tensor, rows.tiles[model.path.node_group_of(memory, boundary.tensor)])
+
+    def _is_unsettled(self, zeros: ZeroBounds, model: TrafficModel, boundary: MemoryBoundary) -> bool:
+        """Whether the bits of the words that are read depend on a tile that is not known yet."""
+        return zeros.depend_on_tiles(boundary.outer, boundary.tensor) and not self._is_placed(model, boundary)
+
+    def _is_placed(self, model: TrafficModel, boundary: MemoryBoundary) -> bool:
+        """Whether the node of the outer holder stands already."""
+        return any(
+            self.hierarchy.node_memory(node_group, boundary.tensor) == boundary.outer
+            for node_group in model.path.node_groups
+        )
 
     def _finished(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats:
         """(rows,) words that are known to be finished when they leave the last time."""

@@ -244,8 +244,9 @@ class ExactSearch:
         # Where there are few tiles, all trips and numbers of instances are tried: nothing has to be argued about.
         # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
         # better; and where several mappings are wanted, those that only cost more count too.
-        every = self.count > 1 or self._costs_are_open
+        every = self.count > 1 or (self.zeros is not None and self.zeros.orders_count)
         every_trip = every or self._has_lines or has_few_tiles(self.problem)
+        every_trip |= self.zeros is not None and self.zeros.trips_count
         fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         zeros = None if self.zeros is None else ZeroBounds(self.zeros, hierarchy)
@@ -285,11 +286,6 @@ class ExactSearch:
     def _may_mirror(self) -> bool:
         """Whether one of two mirror images will do: nothing tells them apart."""
         return self.constraints.is_free and not self._homes and not self._has_lines and self.zeros is None
-
-    @property
-    def _costs_are_open(self) -> bool:
-        """Whether zeros make what has been charged depend on what stands further out."""
-        return self.zeros is not None and self.zeros.kind == "open"
 
     def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
         """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none."""

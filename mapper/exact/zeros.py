@@ -7,16 +7,20 @@ A memory further out that leaves out accesses has larger tiles, which are empty 
 the outermost, the chance that they leave out an access is no more than it would be for these tiles. Before the charge,
 and with ragged tiles, whose last ones are smaller, a single word of the operand that decides has the largest chance.
 
-Three kinds of questions are told apart (`Kind`), by what else holds of them that holds without zeros:
+How bits depend on tiles is known as soon as both tiles of a boundary are: until then the least bits count, and the
+words are kept beside the costs (`cost_columns.py`), so that of two rows the better one is better whatever follows.
 
-constant  every word of a tensor takes as many bits wherever it passes a memory, and no access is left out. Costs are
-          those of a problem with words of that width, so that all rules of the search hold.
-known     besides, memories leave out accesses, and what is left is known exactly when a boundary is charged: of a
-          tensor, all memories out to some one skip alike. Loops that charge nothing still stand best as far inside as
-          they can: a loop of n trips further inside makes n accesses one, of an operand's tile n times as large, which
-          is in use no more often than one of the n parts is. Rows with equal tiles and arrays can be compared.
-open      all else: what passes also depends on what stands further out. Every order of loops is tried, every number of
-          trips, and no row stands for another one.
+Which rules of the search still hold:
+
+- Loops that charge nothing stand best as far inside as they can. That is so without savings: tiles of nodes do not depend
+  on the order between them. With savings it is so where, of a tensor, all memories out to some one skip alike: a loop
+  of n trips further inside makes n accesses one, of what is used with it n times as much, which is in use no more
+  often than one of the n parts is; and nothing that has been charged depends on it. (`orders_count`: it is not so.)
+- Rows that cost no less in any column are left aside. That is so if columns say all: not where words pass that a memory
+  further out may leave out, where units or memories leave out operations by what stands further in, nor where the
+  format that takes the fewest bits may not be the one that fits. (`rows_count`)
+- With ragged tiles, loops no longer than leaves as many tiles: so if a word takes no more bits in a smaller tile, and
+  nothing is left out. (`trips_count`)
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,9 +48,6 @@ from .fill_point import FillPoint
 from .hierarchy import MAC, Hierarchy, MemoryBoundary
 from .rows import Floats, Ints, Rows, distinct, row_codes
 from .traffic import TrafficModel
-
-Kind = Literal["constant", "known", "open"]
-
 
 class Left(NamedTuple):
     """Of the dense words across a boundary, those that cost energy, and those that take time; at least."""
@@ -113,19 +114,42 @@ class ZeroRules:
         return any(self.deciding(tensor, by_role.get(tensor.role, ())) for by_role in (memory.gates, memory.skips))
 
     @cached_property
-    def kind(self) -> Kind:
-        """What is known of costs when boundaries are charged."""
-        tensors = self.problem.tensors
-        if not all(self._is_alike(memory, tensor) for tensor in tensors for memory in self.keeping(tensor)):
-            return "open"
-        saving = [tensor for tensor in tensors if any(self.saves(memory, tensor) for memory in self.keeping(tensor))]
-        if not saving:
-            return "constant"
-        if self.tiling == "ragged" or not all(self._is_known(tensor) for tensor in saving):
-            return "open"
-        return "known" if all(self._mac_finds_all(tensor) for tensor in saving) else "open"
+    def orders_count(self) -> bool:
+        """Whether loops that charge nothing may pay elsewhere than as far inside as they can stand."""
+        return not all(self._is_known(tensor) and self._mac_finds_all(tensor) for tensor in self._saving)
 
-    def _is_alike(self, memory: Memory, tensor: Tensor) -> bool:
+    @cached_property
+    def rows_count(self) -> bool:
+        """Whether a row may be wanted that costs no less than another one in every column."""
+        choices = any(
+            len(self.formats(memory, tensor)) > 1
+            for tensor in self.problem.operands
+            for memory in self.keeping(tensor)[1:]
+        )
+        return choices or self.orders_count or (self.tiling == "ragged" and bool(self._saving))
+
+    @cached_property
+    def trips_count(self) -> bool:
+        """Whether loops may pay that are longer than leaves as many tiles."""
+        return self.rows_count or bool(self.unsettled)
+
+    @cached_property
+    def unsettled(self) -> tuple[int, ...]:
+        """Operands, as numbers, the bits of whose words depend on tiles, but for those of the outermost memory."""
+        return tuple(
+            t
+            for t, tensor in enumerate(self.problem.tensors)
+            if not all(self.is_alike(memory, tensor) for memory in self.keeping(tensor)[1:])
+        )
+
+    @cached_property
+    def _saving(self) -> list[Tensor]:
+        """Tensors of which some memory may leave out accesses."""
+        tensors = self.problem.tensors
+        return [tensor for tensor in tensors if any(self.saves(memory, tensor) for memory in self.keeping(tensor))]
+
+    def is_alike(self, memory: Memory, tensor: Tensor) -> bool:
+        """Whether a word takes as many bits in every tile."""
         kinds = self.formats(memory, tensor)
         return len(kinds) == 1 and kinds[0] in ALIKE
 
@@ -220,13 +244,17 @@ class ZeroBounds:
         """Bits that a word of an operand takes with its metadata in a memory, at least, on average."""
         key = ("least", memory, tensor)
         if key not in self._known:
-            which, where = self._tensor(tensor), self._memory(memory)
-            self._known[key] = min(self._least_of(which, kind) for kind in self.rules.formats(where, which))
+            which, kinds = self._tensor(tensor), self.rules.formats(self._memory(memory), self._tensor(tensor))
+            shape = self.rules.shape(which)
+            if memory == self.hierarchy.outermost:  # its tile is all of the tensor
+                self._known[key] = self._bits_of(which, kinds, shape)
+            else:
+                self._known[key] = min(self._least_of(which, kind, math.prod(shape)) for kind in kinds)
         return self._known[key]
 
-    def _least_of(self, tensor: Tensor, kind: SparseFormat) -> float:
-        """The least bits of a word in a format, over all tiles: indices are no longer in larger tiles, and rows of
-        `csr` begin at no fewer places than one for all."""
+    def _least_of(self, tensor: Tensor, kind: SparseFormat, words: int) -> float:
+        """The least bits of a word in a format, over all tiles: indices are no longer in larger tiles; and of rows of
+        so many words, at best of one tile that is all of the tensor, all are tried."""
         width, nonzero = self.rules.arch.width_bits(tensor), self.rules.nonzero(tensor)
         if kind == "uncompressed":
             return float(width)
@@ -235,28 +263,32 @@ class ZeroBounds:
             return nonzero * width + 1.0
         if kind == "blocks" and isinstance(density, Structured):
             return nonzero * (width + bits_for(density.block))
-        return nonzero * width
+        if kind != "csr":
+            return nonzero * width
+        rows = range(1, self.rules.shape(tensor)[-1] + 1)
+        fewest = min((1.0 / row + 1.0 / words) * 1.0 + nonzero * bits_for(row) for row in rows)
+        return nonzero * width + fewest
 
-    def grows_with_tiles(self, memory: int, tensor: int) -> bool:
-        """Whether a word of an operand takes no fewer bits in a larger tile than in a part of it."""
-        which = self._tensor(tensor)
-        nested = self.rules.tiling == "perfect" or isinstance(self.rules.densities.get(which.name), Uniform)
-        return nested and "csr" not in self.rules.formats(self._memory(memory), which)
+    def depend_on_tiles(self, memory: int, tensor: int) -> bool:
+        """Whether the bits of a word depend on the tile that a memory holds."""
+        return memory != self.hierarchy.outermost and not self.rules.is_alike(
+            self._memory(memory), self._tensor(tensor)
+        )
 
     def bits(self, memory: int, tensor: int, tiles: Ints) -> Floats:
         """(rows,) bits of a word in a memory that holds tiles (rows, dims) of a tensor."""
         which, where = self._tensor(tensor), self._memory(memory)
         kinds = self.rules.formats(where, which)
-        if {*kinds} <= ALIKE:
+        if not self.depend_on_tiles(memory, tensor):
             return np.full(len(tiles), self.least_bits(memory, tensor))
         return self._of_tiles(("bits", memory, tensor), which, tiles, lambda tile: self._bits_of(which, kinds, tile))
 
     def _bits_of(self, tensor: Tensor, kinds: Sequence[SparseFormat], tile: tuple[int, ...]) -> float:
         width, words, shape = self.rules.arch.width_bits(tensor), math.prod(tile), self.rules.shape(tensor)
-        density, nonzero = self.rules.densities[tensor.name], self.rules.nonzero(tensor)
+        density, nonzero = self.rules.densities.get(tensor.name), self.rules.nonzero(tensor)
         return min(
             float(width)
-            if kind == "uncompressed"
+            if kind == "uncompressed" or density is None
             else nonzero * width + metadata_bits(kind, density, tile, shape) / words
             for kind in kinds
         )
