@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Operations:
-    """Of all multiply-accumulates: done, gated, skipped."""
+    """What becomes of all multiply-accumulates.
+
+    done     those without a zero, or whose zeros nothing finds
+    gated    left out without energy, and not without time
+    skipped  left out without time as well
+    """
 
     done: float
     gated: float

@@ -115,9 +115,7 @@ def _fields_of(arch: Architecture) -> dict[str, Any]:
 def problem_part(problem: Problem) -> ProblemPart:
     """A problem as it stands in a document."""
     tensors = tuple(
-        TensorPart(
-            name=t.name, role=t.role, ranks=t.ranks, bits=t.bits, partial_bits=t.partial_bits, density=t.density
-        )
+        TensorPart(name=t.name, role=t.role, ranks=t.ranks, bits=t.bits, partial_bits=t.partial_bits, density=t.density)
         for t in problem.tensors
     )
     return ProblemPart(name=problem.name, dims=problem.dims, tensors=tensors)

@@ -58,10 +58,9 @@ def _cost(cost: Cost) -> str:
     from rich.console import Group
     from rich.text import Text
 
-    from .text import memory_table, section, traffic_table
+    from .text import table_parts
 
-    moved = section("Words moved, by memory and tensor", traffic_table(cost))
-    return to_html(Group(Text(str(cost)), moved, section("Memories", memory_table(cost))))
+    return to_html(Group(Text(str(cost)), *table_parts(cost)))
 
 
 def _fused_cost(cost: FusedCost) -> str:

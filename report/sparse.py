@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..ir import Problem
-from .text import columns
 from .units import count, energy, percent, size
 
 if TYPE_CHECKING:  # numpy comes with them, and not every page is about a mapping
-    from rich.table import Table
-
     from ..cost_models import Cost
 
 MEANS = "Cost, a mean over all places of the zeros"
@@ -47,22 +44,31 @@ def zero_rows(cost: Cost) -> list[tuple[str, str]]:
     ]
 
 
-def zeros_table(cost: Cost) -> Table:
+ZERO_COLUMNS = (
+    ("memory", "tensor", "held as"),
+    ("words held", "metadata", "gated", "skipped", "metadata moved"),
+)
+"""Of `zero_table_rows`: texts, and numbers."""
+
+
+def zero_table_rows(cost: Cost) -> list[tuple[str, ...]]:
     """How every tensor is held, and what passes of it, by memory; words are those that are held."""
-    table = columns(("memory", "tensor", "held as"), ("words held", "metadata", "gated", "skipped", "metadata moved"))
+    found: list[tuple[str, ...]] = []
     last = ""
     for each in cost.traffic:
         zeros = each.zeros
         if zeros is None:
             continue
-        table.add_row(
-            "" if each.memory == last else each.memory,
-            each.tensor,
-            zeros.format,
-            count(zeros.stored_words),
-            size(round(zeros.stored_metadata_bits)) if zeros.stored_metadata_bits else "-",
-            *(count(words) if words else "-" for words in (zeros.gated, zeros.skipped)),
-            size(round(zeros.metadata_bits)) if zeros.metadata_bits else "-",
+        found.append(
+            (
+                "" if each.memory == last else each.memory,
+                each.tensor,
+                zeros.format,
+                count(zeros.stored_words),
+                size(round(zeros.stored_metadata_bits)) if zeros.stored_metadata_bits else "-",
+                *(count(words) if words else "-" for words in (zeros.gated, zeros.skipped)),
+                size(round(zeros.metadata_bits)) if zeros.metadata_bits else "-",
+            )
         )
         last = each.memory
-    return table
+    return found

@@ -16,6 +16,7 @@ The formats are those of Sparseloop (MICRO 2022); two bits for each of 2:4 are N
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from ...arch import Memory
 from ...arch.spec import SparseFormat
@@ -36,6 +37,12 @@ def bits_for(values: int) -> int:
     return (values - 1).bit_length()
 
 
+@lru_cache(maxsize=4096)
+def nonzero_share(density: Density, tensor: tuple[int, ...]) -> float:
+    """Nonzero words of all words of a tensor."""
+    return density.words(tensor, tensor).mean / math.prod(tensor)
+
+
 def metadata_bits(kind: SparseFormat, density: Density, tile: Shape, tensor: Shape, *, at_most: bool = False) -> float:
     """Bits of metadata of a tile: the mean, or the most.
 
@@ -45,9 +52,9 @@ def metadata_bits(kind: SparseFormat, density: Density, tile: Shape, tensor: Sha
     """
     if kind == "uncompressed":
         return 0.0
-    words = math.prod(tile)
-    known = density.words(tile, tensor)
-    nonzeros = known.most if at_most else known.mean
+    words, known = math.prod(tile), density.words(tile, tensor)
+    # Tiles at a ragged edge have fewer words, in proportion to which all metadata moves.
+    nonzeros = known.most if at_most else nonzero_share(density, tuple(tensor)) * words
     if kind == "bitmask":
         return words
     if kind == "coordinate":

@@ -29,7 +29,7 @@ from ..boundaries import Boundary, boundaries_of
 from ..zeros import Operations
 from .at_mac import zeros_at_mac
 from .densities import Density, Structured, TileWords, Uniform
-from .formats import possible_formats
+from .formats import nonzero_share, possible_formats
 from .positions import Extents, Positions, TileLoops
 from .savings import Kind, box, stay
 
@@ -111,8 +111,7 @@ class SparseMapping:
         """Nonzero words of all words."""
         if tensor.name not in self.densities:
             return 1.0
-        shape = self.shape(tensor)
-        return self.nonzeros(tensor, shape).mean / math.prod(shape)
+        return nonzero_share(self.densities[tensor.name], self.shape(tensor))
 
     def format(self, memory: Memory, tensor: Tensor) -> SparseFormat:
         """How a memory holds a tensor: the first of the formats that it may have."""
@@ -206,8 +205,7 @@ class SparseMapping:
         for dim in sorted(patterned_dims(condition, density)):
             if dim in self.positions.ragged:
                 raise MappingError(
-                    f"tiles of {condition.name} along {dim} are ragged; what its zeros save of others is known of equal "
-                    "tiles only",
+                    f"tiles of {condition.name} along {dim} are ragged; what its zeros save is known of equal tiles",
                     where="density",
                     hint="search with --tiling perfect, or give a fraction",
                 )
@@ -268,8 +266,8 @@ class SparseMapping:
         return Causes(gated, skipped, tuple(savings))
 
     def _chances(self, causes: Causes, tiles: Iterator[Extents]) -> tuple[float, float]:
-        """The chances that an operation is gated, and that it is skipped, for the zeros of an operand, at the tiles that
-        come next."""
+        """The chances that an operation is gated, and that it is skipped, for the zeros of an operand, at the next
+        tiles."""
         gated, skipped = causes.gated, causes.skipped
         for kind, saving in causes.savings:
             chance = self._chance(saving, list(itertools.islice(tiles, len(self._conditions(saving)))))

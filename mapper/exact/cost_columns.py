@@ -314,9 +314,7 @@ class BoundaryCosts:
             self.cost_columns.leave_unsettled(costs, boundary.tensor, served * timed)
         return costs
 
-    def _word_bits(
-        self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int
-    ) -> Floats | float:
+    def _word_bits(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats | float:
         """(rows,) bits of a word of an operand in one of the holders of a boundary; the least, where the tile of the
         outer one is not known yet."""
         zeros = self.cost_columns.zeros

@@ -76,7 +76,8 @@ from .single_axes import on_single_axes, with_single_axes
 from .surroundings import ALONE, Surroundings
 from .symmetry import mirror_of
 from .unmet_limits import unmet_limits
-from .zeros import ZeroBounds, ZeroRules
+from .zero_rules import ZeroRules
+from .zeros import ZeroBounds
 
 FREE = Constraints()
 

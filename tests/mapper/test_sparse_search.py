@@ -15,14 +15,12 @@ import brute_force
 from brute_force import all_mappings
 from generators import memory, tensor
 from longer import blocks
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
-from tilewright.cost_models import parse_objective
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models.sparse import DensityLike, densities_of, evaluate_sparse, with_densities
-from tilewright.ir import InfeasibleError, Mapping, MappingError, Problem
+from tilewright.ir import InfeasibleError, MappingError, Problem
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling
-from tilewright.workloads import gemm
 
 MAY = Keeps(input="may", weight="may", output="may")
 ROLES = ("input", "weight")
@@ -66,9 +64,7 @@ def random_zeros(rng: random.Random, problem: Problem, style: str) -> Problem:
             windows = any(len(rank) > 1 for rank in which.ranks)
             shape = tuple(sum(problem.sizes[dim] for dim, _ in rank) - len(rank) + 1 for rank in which.ranks)
             alike = windows or style == "known"
-            given[which.name] = (
-                rng.choice([0.3, 0.6]) if alike else random_density(rng, shape, "N" in problem.sizes)
-            )
+            given[which.name] = rng.choice([0.3, 0.6]) if alike else random_density(rng, shape, "N" in problem.sizes)
     return with_densities(problem, given or {problem.operands[0].name: 0.5})
 
 

@@ -79,7 +79,10 @@ def random_case(seed: int) -> tuple[SparseMapping, random.Random]:
         densities: dict[str, Density] = {"W": weights, "I": Uniform(rng.choice([0.2, 0.5, 1.0]))}
         sparse = SparseMapping(mapping, arch, densities)
         try:
-            _ = sparse.operations, [sparse.share(t, i) for t in problem.tensors for i in range(len(sparse.chains[t.name]))]
+            _ = (
+                sparse.operations,
+                [sparse.share(t, i) for t in problem.tensors for i in range(len(sparse.chains[t.name]))],
+            )
         except MappingError:
             continue
         return sparse, rng
