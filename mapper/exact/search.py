@@ -76,6 +76,7 @@ from .single_axes import on_single_axes, with_single_axes
 from .surroundings import ALONE, Surroundings
 from .symmetry import mirror_of
 from .unmet_limits import unmet_limits
+from .visits import VisitTiles
 from .zero_rules import ZeroRules
 from .zeros import ZeroBounds
 
@@ -121,7 +122,10 @@ class ExactSearch:
         self.zeros = ZeroRules(self.original, self.machine, self.tiling) if self.original.has_zeros else None
         bounding = self.machine if self.zeros is None else self.zeros.machine
         apart |= frozenset() if self.zeros is None else self.zeros.apart
-        self.canonical = canonical_problem(self.original, bounding, self.tiling, apart)
+        counted = VisitTiles.of(self.original, self.tiling, self.surroundings.cut).counted
+        self.canonical = canonical_problem(self.original, bounding, counted, apart)
+        own: Tiling = "perfect" if counted == "perfect" else self.tiling
+        self.visit = VisitTiles.of(self.canonical.problem, own, self.surroundings.cut)
         self.problem, self.arch = self.canonical.problem, packed(with_single_axes(self.canonical.arch))
         self.found = BestFound(
             self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
@@ -241,14 +245,14 @@ class ExactSearch:
         return True
 
     def _context(self, exchange_rate: float | None) -> SearchContext:
-        hierarchy = Hierarchy(self.problem, self.arch, self.space, self._homes)
+        hierarchy, tiling = self._hierarchy, self.visit.counted
         # Where there are few tiles, all trips and numbers of instances are tried: nothing has to be argued about.
         # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
         # better; and where several mappings are wanted, those that only cost more count too.
         every = self.count > 1 or (self.zeros is not None and self.zeros.orders_count)
         every_trip = every or self._has_lines or has_few_tiles(self.problem)
         every_trip |= self.zeros is not None and self.zeros.trips_count
-        fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
+        fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         zeros = None if self.zeros is None else ZeroBounds(self.zeros, hierarchy)
         cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings, zeros)
@@ -257,10 +261,10 @@ class ExactSearch:
         moves = LoopCharges(hierarchy)
         columns = TableColumns.of(cost_columns, self._busy_ports(cost_columns.ports))
         most_cells = cells_for(moves, columns.tables.count, room, self.effort)
-        lattice = lattice_of(hierarchy, self.tiling, even, min(self.effort.first_cells, most_cells), self.effort)
+        lattice = lattice_of(hierarchy, tiling, even, min(self.effort.first_cells, most_cells), self.effort)
         bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
         lines = LineBounds.of(self.original, self.machine, hierarchy) if self._has_lines else None
-        costs = BoundaryCosts(hierarchy, cost_columns, not rounds_unequally(self.arch, self.tiling), lines)
+        costs = BoundaryCosts(hierarchy, cost_columns, not rounds_unequally(self.arch, tiling), lines)
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         return SearchContext(
             hierarchy,
@@ -269,7 +273,7 @@ class ExactSearch:
             costs,
             limits,
             self.objective,
-            self.tiling,
+            self.visit,
             even,
             self.pruned,
             every_mapping=every,
@@ -280,13 +284,21 @@ class ExactSearch:
         )
 
     @property
+    def _hierarchy(self) -> Hierarchy:
+        return Hierarchy(self.problem, self.arch, self.space, self._homes, self.visit.sizes)
+
+    @property
     def _has_lines(self) -> bool:
         return has_lines(self.machine)
 
     @property
     def _may_mirror(self) -> bool:
         """Whether one of two mirror images will do: nothing tells them apart."""
+<<<<<<< HEAD
         return self.constraints.is_free and not self._homes and not self._has_lines and self.zeros is None
+=======
+        return self.constraints.is_free and self.surroundings is ALONE and not self._has_lines
+>>>>>>> main
 
     def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
         """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none."""
@@ -329,7 +341,7 @@ class ExactSearch:
         """
         if self.space == "uneven":
             self._start_from(self.tiling, SPACES[0], self.count, proof=self.means.limits_time)
-        elif self.tiling == "ragged":
+        elif not self.visit.perfect.all():
             self._start_from(TILINGS[0], self.space, self.count)
         elif self.count > 1:
             self._start_from(self.tiling, self.space, 1)
