@@ -294,11 +294,8 @@ class ExactSearch:
     @property
     def _may_mirror(self) -> bool:
         """Whether one of two mirror images will do: nothing tells them apart."""
-<<<<<<< HEAD
-        return self.constraints.is_free and not self._homes and not self._has_lines and self.zeros is None
-=======
-        return self.constraints.is_free and self.surroundings is ALONE and not self._has_lines
->>>>>>> main
+        told_apart = self._has_lines or self.zeros is not None
+        return self.constraints.is_free and self.surroundings is ALONE and not told_apart
 
     def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
         """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none."""
