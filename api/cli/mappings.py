@@ -90,7 +90,7 @@ def evaluate(
     loaded = load_on(source, problem, arch, set_fields)
     loaded = loaded._replace(arch=laid_out(loaded.arch, loaded.mapping.problem, layout))
     if density:
-        zeros = Mapping(with_density(loaded.mapping.problem, density), loaded.mapping.nest)
+        zeros = Mapping(with_density(loaded.mapping.problem, density, layer), loaded.mapping.nest)
         loaded = loaded._replace(mapping=zeros, recorded=None)
     loaded = with_best_choices(loaded, mapping)
     cost = cost_of(mapping, loaded)

@@ -153,7 +153,7 @@ def search(
         )
         return
     refuse_given(context, "one layer has nothing to fuse", "fuse")
-    problem = with_density(problem_named(layer, conv, gemm, einsum, dim, widths), density)
+    problem = with_density(problem_named(layer, conv, gemm, einsum, dim, widths), density, layer, dim)
     machine = laid_out(architecture_named(arch, set_fields), problem, layout)
     from ..arguments import limits_of, question_of
     from ..mapper.strategies import strategy_named
