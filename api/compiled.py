@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from .arch import Architecture
 from .arguments import (
@@ -22,8 +22,9 @@ from .arguments import (
 )
 from .cascade_results import CascadeResult
 from .cost_models import ObjectiveLike, parse_objective
+from .forms import NETWORK_FILES, check_writes_networks
 from .inputs import checks
-from .ir import ProblemError
+from .ir import MappingError, ProblemError
 from .ir.display import Shown
 from .mapper.certificate import Certificate
 from .mapper.fusing import FUSES, FusedAnswer, answer_below
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
     from .mapper.cascades import CascadeQuestion, Fuse, NothingBelow
     from .mapper.emit import Verification
-    from .mapper.emit.network import NetworkProgram
+    from .mapper.emit.network import NetworkElement, NetworkProgram
     from .report.network_plan_document import NetworkPlanDocument
     from .stored import Note
 
@@ -60,7 +61,7 @@ GROUP_SECONDS = 10.0
 Watch = Callable[[int, int], None]
 """Called with how many groups have been searched, and how many more there may be at most."""
 
-NetworkForm = Literal["c"]
+NetworkForm = Literal["c", "numpy"]
 """A form of a program for the whole network."""
 
 _FILES = ("plan.json", "network.html")
@@ -118,17 +119,31 @@ class CompiledNetwork(Shown):
         """
         return [result.verify(seed) for _, result in self._different()]
 
-    def emit(self, form: NetworkForm = "c") -> str:
+    def emit(self, form: NetworkForm = "c", element: NetworkElement = "double") -> str:
         """One program for the whole network: `c` one file of C99 with `run(inputs, weights, outputs, arena)` on
-        doubles, which allocates nothing: every tile lies at its planned address, and what passes between groups in one
-        more arena. Its `main` reads `weights()` from a file and compares the outputs with plain loops.
+        elements of that kind, double or float, which allocates nothing: every tile lies at its planned address, and
+        what passes between groups in one more arena. `numpy` a program with `run(inputs, weights)`, which counts the
+        words that every group moves. The `main` of both reads `weights()` from a file and compares the outputs with
+        those of plain operations; that of numpy compares the words with the plan's, too.
 
-        Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written.
+        Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written, for
+        floats where these are not exact (quantized networks, and all of numpy), and for numpy where tensors stay on
+        chip between groups: programs load them again.
         """
-        check_choice("form", form, get_args(NetworkForm))
-        from .mapper.emit.network import emit_c_network
+        check_writes_networks(form, "form")
+        if form == "numpy" and element != "double":
+            raise MappingError(f"numpy computes in doubles, not in {element}s", where="element")
+        if form == "numpy" and any(segment.stays for segment in self.segments):
+            raise MappingError(
+                "it counts words, and loads again what stays on chip between groups: they would not be the plan's",
+                where=self.network,
+                hint="compile with stays=False (--no-stays), or write c",
+            )
+        from .mapper.emit.network import WEIGHTS_FILE, emit_c_network, emit_numpy_network
 
-        return emit_c_network(self._program)
+        return (
+            emit_c_network(self._program, element) if form == "c" else emit_numpy_network(self._program, WEIGHTS_FILE)
+        )
 
     def weights(self, seed: int = 0) -> bytes:
         """The parameters of all operations, in the order of the program: doubles, the least significant byte first.
@@ -146,17 +161,20 @@ class CompiledNetwork(Shown):
 
         return network_program(self.answer)
 
-    def save_program(self, folder: str | os.PathLike[str], form: NetworkForm = "c") -> tuple[Path, ...]:
-        """Write network.c and weights.bin, which it reads; return their paths.
+    def save_program(
+        self, folder: str | os.PathLike[str], form: NetworkForm = "c", element: NetworkElement = "double"
+    ) -> tuple[Path, ...]:
+        """Write network.c or network.py, and weights.bin, which it reads; return their paths.
 
         Raises TilewrightError as `emit` does, and when the folder or a file cannot be written.
         """
         from .mapper.emit.network import WEIGHTS_FILE
         from .report.files import write_bytes
 
-        text, weights = self.emit(form), self.weights()
-        place = prepare_folder(folder, ("network.c", WEIGHTS_FILE))
-        return write_file(place / "network.c", text), write_bytes(place / WEIGHTS_FILE, weights)
+        text, weights = self.emit(form, element), self.weights()
+        name = NETWORK_FILES[form]
+        place = prepare_folder(folder, (name, WEIGHTS_FILE))
+        return write_file(place / name, text), write_bytes(place / WEIGHTS_FILE, weights)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write plan.json, network.html, and for each group (of equal ones the first) a folder with mapping.json,

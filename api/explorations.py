@@ -22,7 +22,7 @@ from .batches import (
 )
 from .comparisons import compared
 from .cost_models import ObjectiveLike
-from .fused_comparisons import compared_fused, is_fused
+from .fused_comparisons import Fusing, compared_fused, is_fused
 from .inputs import checks
 from .ir import TilewrightError
 from .mapper.means import DEFAULT_MEMORY_LIMIT
@@ -59,6 +59,7 @@ def explore(
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     time_limit: float | None = None,
+    total_limit: float | None = None,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -75,7 +76,8 @@ def explore(
     sweeps    such as "GLB.size=32KiB:1MiB:x2"; "array=8x8,16x16 with clock=1GHz,500MHz" for fields that change
               together; or the path of a file of points (`arch/sweeps.py`)
     dataflow  the name of one, or the path of a constraints file
-    fuse, most  as of `compare`: points are judged by what the network can reach with groups of operations mapped as one
+    fuse, most, total_limit  as of `compare`: points are judged by what the network can reach with groups of operations
+              mapped as one
     settings  fields that are set at every point, such as {"clock": "500 MHz"}
     limits    such as "area <= 4 mm2", of energy, latency, area, on_chip and macs; points whose chips are beyond one are
               not searched
@@ -103,10 +105,10 @@ def explore(
     words += [word for limit in budgets for word in ("--limit", limit.text)]
     words += ["--front", ",".join(front)] if front is not None else []
     words += workload_options(workloads)
-    running = Running(workers, scheduler, store, cache, watch, progress)
+    running, fusing = Running(workers, scheduler, store, cache, watch, progress), Fusing(most, total_limit)
     comparison: Comparison | FusedComparison
-    if is_fused(fuse, most, scheduler, {"dataflow": dataflows != ["free"]}):
-        comparison = compared_fused(workloads, machines, asked, most, running, words)
+    if is_fused(fuse, fusing, scheduler, {"dataflow": dataflows != ["free"]}):
+        comparison = compared_fused(workloads, machines, asked, fusing, running, words)
     else:
         words += ["--dataflow", *dataflows, *asked.options]
         comparison = compared(workloads, machines, dataflows, asked, running, shlex.join(words))

@@ -84,6 +84,15 @@ FusedOption = Annotated[
 ]
 GroupOption = Annotated[int, typer.Option("--group", metavar="N", help="Operations that are mapped as one, at most.")]
 MOST_OF_GROUP = 4
+TotalLimitOption = Annotated[
+    float | None,
+    typer.Option(
+        "--total-limit",
+        metavar="SECONDS",
+        help="For all searches of a network together; then the best of what is known is taken, and said how far off it "
+        "can be.",
+    ),
+]
 DimsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -297,6 +306,7 @@ def refuse_ignored_of_fusing(context: typer.Context, fuse: bool, *flows: str) ->
     """
     if not fuse:
         refuse_given(context, "says how many operations are mapped as one: give --fuse with it", "group")
+        refuse_given(context, "is for whole networks: give --fuse with it", "total_limit")
         return
     refuse_given(context, "dataflows constrain single layers: leave it out, or --fuse", *flows)
     refuse_given(context, "whole networks are searched by processes on this machine: leave out --fuse", "scheduler")
