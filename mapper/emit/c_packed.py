@@ -11,7 +11,7 @@ Two ways, those of the formats `blocks` and `bitmask` (`cost_models/sparse/forma
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ...arch import Architecture
@@ -194,7 +194,7 @@ def packed_operands(
     return found
 
 
-def packed_lines(packed: dict[str, Packed]) -> Iterator[str]:
+def packed_lines(packed: Mapping[str, Packed]) -> Iterator[str]:
     """The functions that read packed words."""
     for each in packed.values():
         how = "a bit for every word" if each.density is None else f"{each.density.kept} of every {each.density.block}"

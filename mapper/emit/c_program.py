@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
+from collections.abc import Mapping as MappingABC
 
 from ...arch import Architecture
 from ...ir import Mapping, MappingError, Problem, Tensor
@@ -57,7 +58,7 @@ def emit_c(
     return "\n".join(line for part in parts for line in part)
 
 
-def _main(program: LoopProgram, packed: dict[str, Packed]) -> str:
+def _main(program: LoopProgram, packed: MappingABC[str, Packed]) -> str:
     """The check; operands that are packed get their zeros, and are packed, before anything is computed."""
     names = [array.tensor.name for array in program.arrays]
     lines = [f"    {each.name}_pack(array[{names.index(name)}], &state);\n" for name, each in packed.items()]
@@ -118,7 +119,7 @@ def _flat(problem: Problem, tensor: Tensor, loop: dict[str, str]) -> str:
     return affine_text(found, {Variable(dim, 0): name for dim, name in loop.items()})
 
 
-def _constant_lines(program: LoopProgram, element: Element, packed: dict[str, Packed]) -> Iterator[str]:
+def _constant_lines(program: LoopProgram, element: Element, packed: MappingABC[str, Packed]) -> Iterator[str]:
     problem = program.problem
     count = len(program.arrays)
     operands = [f"(array)[{i}]" for i in range(count - 1)]

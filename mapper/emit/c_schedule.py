@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from ...arch import Architecture
-from .c_packed import packed_operands
+from .c_packed import Packed, packed_operands
 from .c_text import affine_text, c_comment, c_names
 from .loop_program import (
     Access,
@@ -36,6 +37,8 @@ SHORTEST_VECTOR = 4
 
 class CSchedule:
     """Names for everything in `run`, and its text; `arch`: whose outermost memory may have operands packed."""
+
+    packed: Mapping[str, Packed] = MappingProxyType({})
 
     def __init__(self, program: LoopProgram, arch: Architecture | None = None) -> None:
         self.program = program
