@@ -217,6 +217,9 @@ def search_many(
     that cannot be reached, and, after all other layers, for a search that could not be run to its end, because its
     process was killed. What was found by then is in the store.
     """
+    if each is not None:
+        checks.function(each, "each")
+    checks.function(cancel, "cancel")
     limits, kind = limits_of(time_limit, memory_limit), tiling_or_default(tiling)
     machine, wanted = as_architecture(arch), parse_objective(objective)
     questions = [question_of(layer, machine, wanted, kind, space, constraints, limits) for layer in _layers_of(layers)]

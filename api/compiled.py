@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from .arch import Architecture
 from .arguments import (
@@ -131,6 +131,9 @@ class CompiledNetwork(Shown):
         chip between groups: programs load them again.
         """
         check_writes_networks(form, "form")
+        from .mapper.emit.network import WEIGHTS_FILE, NetworkElement, emit_c_network, emit_numpy_network
+
+        check_choice("element", element, get_args(NetworkElement))
         if form == "numpy" and element != "double":
             raise MappingError(f"numpy computes in doubles, not in {element}s", where="element")
         if form == "numpy" and any(segment.stays for segment in self.segments):
@@ -139,8 +142,6 @@ class CompiledNetwork(Shown):
                 where=self.network,
                 hint="compile with stays=False (--no-stays), or write c",
             )
-        from .mapper.emit.network import WEIGHTS_FILE, emit_c_network, emit_numpy_network
-
         return (
             emit_c_network(self._program, element) if form == "c" else emit_numpy_network(self._program, WEIGHTS_FILE)
         )
@@ -262,6 +263,8 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     Raises TilewrightError: ProblemError for a network whose edges are not known, InfeasibleError where an operation
     fits in no group, UndecidedError where that is not known in time.
     """
+    if watch is not None:
+        checks.function(watch, "watch")
     found = network if isinstance(network, Network) else load_network(network, dims, widths)
     limits = limits_of(time_limit, memory_limit)
     question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
@@ -309,7 +312,7 @@ def network_question(
 def with_choices(question: NetworkQuestion, *, stays: bool, total_limit: float | None) -> NetworkQuestion:
     """The question with what `compile` alone is asked; checked."""
     total_s = None if total_limit is None else checks.seconds(total_limit, "the limit of the whole")
-    return replace(question, stays=bool(stays), total_s=total_s)
+    return replace(question, stays=checks.flag(stays, "stays"), total_s=total_s)
 
 
 def compiled(

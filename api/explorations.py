@@ -88,8 +88,13 @@ def explore(
     """
     asked = settings_of(objective, tiling, space, limits_of(time_limit, memory_limit))
     parsed, dataflows = _sweeps(sweeps), dataflow_names([dataflow])
-    fixed = dict(checks.mapping(settings or {}, "settings", 'a dict such as {"clock": "500 MHz"}'))
-    budgets = tuple(parse_limit(checks.text(limit, "a limit", "one such as area <= 4 mm2")) for limit in limits)
+    given = {} if settings is None else settings
+    fixed = dict(checks.mapping(given, "settings", 'a dict such as {"clock": "500 MHz"}'))
+    lines = checks.items(limits, "limits", 'a list such as ["area <= 4 mm2"]')
+    budgets = tuple(parse_limit(checks.text(line, "a limit", "one such as area <= 4 mm2")) for line in lines)
+    if front is not None:
+        measures = checks.items(front, "front", 'a list such as ["energy", "area"]')
+        front = [checks.text(one, "a measure of front", "one such as energy") for one in measures]
     places, beyond = _within(swept(arch, fixed, parsed), budgets)
     measures = front_measures(front, (machine for _, machine in places))
     machines = [

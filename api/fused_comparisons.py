@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from .arguments import as_store
 from .batches import Running
 from .compiled import GROUP_SECONDS, compiled, network_question, with_choices
+from .inputs import checks
 from .ir import InfeasibleError, TilewrightError, UndecidedError
 from .mapper.question import Limits
 from .mapper.segmentation import MOST, NetworkAnswer, NetworkQuestion
@@ -110,7 +111,7 @@ def is_fused(fuse: bool, fusing: Fusing, scheduler: str | None, flows: Mapping[s
     if not isinstance(fuse, bool):
         raise TilewrightError(f"found {fuse!r}, expected True or False", where="fuse")
     if not fuse:
-        if fusing.most != MOST:
+        if checks.whole(fusing.most, "most") != MOST:
             raise TilewrightError("says how many operations are mapped as one: give fuse=True with it", where="most")
         if fusing.total_s is not None:
             raise TilewrightError("is for whole networks: give fuse=True with it", where="total_limit")

@@ -121,14 +121,14 @@ def search(
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
     InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.
     """
+    check_choice("strategy", strategy, STRATEGIES)
     if isinstance(problem, Cascade):
         _refuse_of("cascades", strategy=strategy if strategy != "exact" else None, seed=seed, density=density)
         _refuse_of("cascades", layout=layout)
         limits = limits_of(time_limit, memory_limit)
         every_tree = cascade_question_of(problem, arch, objective, tiling, space, fuse, limits)
         return _cascade_result(constrained(every_tree, constraints), store)
-    if fuse != "all":
-        raise TilewrightError("one layer has nothing to fuse", where="fuse", hint="give a cascade: tw.cascade([...])")
+    _check_not_fused(fuse)
     if density is not None:
         _refuse_of("densities", layout=layout)
     check_choice("strategy", strategy, STRATEGIES)
@@ -201,8 +201,7 @@ def search_top(
         _refuse_of("cascades", density=density)
         every_tree = cascade_question_of(problem, arch, objective, tiling, space, fuse, limits)
         return best_fusings(constrained(every_tree, constraints), count)
-    if fuse != "all":
-        raise TilewrightError("one layer has nothing to fuse", where="fuse", hint="give a cascade: tw.cascade([...])")
+    _check_not_fused(fuse)
     layer = with_zeros(problem, density)
     kind = tiling_or_default(tiling, tilings_of(layer) if tiling is None else TILINGS)
     return best_few(question_of(layer, arch, objective, kind, space, constraints, limits), count)
@@ -283,6 +282,7 @@ def search_pareto(
         _refuse_of("cascades", store=store, density=density)
         every_tree = cascade_question_of(problem, arch, EDP, tiling, space, fuse, limits)
         return cascade_front(constrained(every_tree, constraints))
+    _check_not_fused(fuse)
     layer = with_zeros(problem, density)
     kind = tiling_or_default(tiling, tilings_of(layer) if tiling is None else TILINGS)
     question = question_of(layer, arch, ENERGY, kind, space, constraints, limits)
@@ -317,6 +317,12 @@ def _refuse_of(what: str, **given: object) -> None:
     for name, value in given.items():
         if value is not None:
             raise TilewrightError(f"{name} is not known for {what} yet", where=name, hint="leave it out")
+
+
+def _check_not_fused(fuse: Fuse) -> None:
+    """TilewrightError for a way to fuse, where there is one layer."""
+    if not isinstance(fuse, str) or fuse != "all":
+        raise TilewrightError("one layer has nothing to fuse", where="fuse", hint="give a cascade: tw.cascade([...])")
 
 
 def warn(text: str) -> None:

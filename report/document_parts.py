@@ -122,7 +122,7 @@ def problem_part(problem: Problem) -> ProblemPart:
 
 
 def plain(document: BaseModel) -> Any:
-    """A document in Python's lists and dicts; without lines and zeros, where there are none."""
+    """A document in Python's lists and dicts; without lines, banks and zeros, where there are none."""
     return _without_none(document.model_dump(mode="json"))
 
 
@@ -132,7 +132,7 @@ def _without_none(value: Any) -> Any:
     return [_without_none(part) for part in value] if isinstance(value, list) else value
 
 
-_RARE = ("lines", "zeros", "density")
+_RARE = ("lines", "bank_cycles", "zeros", "density")
 
 
 def part_of(found: Architecture | Problem) -> Any:

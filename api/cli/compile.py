@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -150,7 +152,11 @@ def compile_network(
     question = network_question(found, machine, objective, *kinds, cast("Fuse", fuse), group, limits)
     question = with_choices(question, stays=stays, total_limit=total_limit)
     out = _folder(out, emit, found.name)
-    with noting_interrupts() as interrupts, progress("searching groups") as announce:
+    with (
+        noting_interrupts() as interrupts,
+        progress("searching groups") as announce,
+        _saying_what_is_kept(not no_cache),
+    ):
 
         def watch(done: int, left: int) -> None:
             announce("", done + 1, done + left)
@@ -171,6 +177,16 @@ def compile_network(
             verified = result.verify()
         for one in verified:
             say_verified(one, quiet=json)
+
+
+@contextmanager
+def _saying_what_is_kept(cached: bool) -> Iterator[None]:
+    """Where Ctrl-C comes before there is a plan, it says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = "groups that were found are in the store; the same command goes on from there"
+        raise KeyboardInterrupt(kept if cached else "nothing of it is kept") from None
 
 
 def _folder(out: Path | None, emit: str | None, network: str) -> Path | None:

@@ -74,12 +74,18 @@ def explore(
         str | None,
         typer.Option(
             metavar="MEASURE,...",
+            autocompletion=completions.measures,
             help="What the front is over, two or more of energy, latency, area, on_chip, macs; if not given, energy, "
             "latency and area, or on_chip where areas are not stated.",
         ),
     ] = None,
     objective: ObjectiveOption = "edp",
-    dataflow: Annotated[str, typer.Option(metavar="NAME|PATH", help="A dataflow, or a constraints file.")] = "free",
+    dataflow: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|PATH", autocompletion=completions.dataflow, help="A dataflow, or a constraints file."
+        ),
+    ] = "free",
     fuse: FusedOption = False,
     group: GroupOption = MOST_OF_GROUP,
     tiling: TilingOption = None,

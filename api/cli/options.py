@@ -106,6 +106,7 @@ WidthsOption = Annotated[
     typer.Option(
         "--widths",
         metavar="SOURCE",
+        autocompletion=completions.widths,
         help="Of an ONNX file: words as wide as its element types (file), or as the architecture's (arch).",
     ),
 ]
@@ -173,7 +174,7 @@ ObjectiveOption = Annotated[
     typer.Option(
         "--objective",
         metavar="WHAT",
-        autocompletion=completions.words("energy", "latency", "edp", "ed2p", "latency,energy"),
+        autocompletion=completions.objective,
         help="What to minimize: energy, latency, edp (their product) or ed2p; a formula in energy (pJ) and latency "
         '(cycles) such as "energy * latency ** 0.5"; latency,energy: the least energy of the fastest. '
         'With limits: "energy where latency <= 20000".',
@@ -184,7 +185,7 @@ TilingOption = Annotated[
     typer.Option(
         "--tiling",
         metavar="KIND",
-        autocompletion=completions.words("ragged", "perfect"),
+        autocompletion=completions.tiling,
         help="ragged: the last tile of a dimension may be smaller; perfect: divisors only. The page says which it was.",
     ),
 ]
@@ -193,7 +194,7 @@ SpaceOption = Annotated[
     typer.Option(
         "--space",
         metavar="KIND",
-        autocompletion=completions.words("even", "uneven"),
+        autocompletion=completions.space,
         help="even: one tile boundary for each memory; uneven: for each memory and tensor.",
     ),
 ]
@@ -269,7 +270,12 @@ QuietOption = Annotated[
 ]
 SvgOption = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the picture there.")]
 PngOption = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw the picture there, as an image.")]
-FormatsOption = Annotated[str, typer.Option("--format", metavar="NAME,...", help="Of the tables: csv, json, parquet.")]
+FormatsOption = Annotated[
+    str,
+    typer.Option(
+        "--format", metavar="NAME,...", autocompletion=completions.formats, help="Of the tables: csv, json, parquet."
+    ),
+]
 
 
 def is_given(context: typer.Context, option: str) -> bool:

@@ -265,3 +265,18 @@ def test_a_program_that_counts_words_refuses_what_stays_on_chip(table: str) -> N
     assert done.exit_code == 2
     assert "loads again what stays on chip" in done.stderr
     assert "--no-stays" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "said"), [((), "the same command goes on from there"), (("--no-cache",), "nothing")]
+)
+def test_an_interrupt_says_how_to_go_on(
+    table: str, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], said: str
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tilewright.compiled.compiled", interrupted)
+    done = run(["compile", table, *MACHINE, *option])
+    assert done.exit_code == 130
+    assert f"interrupted: {said}" in done.stderr or (said in done.stderr and "in the store" in done.stderr)
