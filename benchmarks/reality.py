@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import reality_effects
 import reality_page
 from numpy.lib.stride_tricks import as_strided
 from reality_page import FLAGS, Measured
@@ -70,7 +71,7 @@ def main() -> None:
     parser.add_argument("--page-only", action="store_true", help="write the page again, from the table in --out")
     options = parser.parse_args()
     if options.page_only:
-        reality_page.write_page(options.out, reality_page.read_table(options.out))
+        write_page(options.out, reality_page.read_table(options.out), reality_page.where_measured(options.out))
         return
     rows: list[Measured] = []
     for layer in options.layers.split(","):
@@ -80,7 +81,11 @@ def main() -> None:
         if options.out:
             reality_page.write_table(options.out, rows)
     if options.out:
-        reality_page.write_page(options.out, rows)
+        write_page(options.out, rows, reality_page.here())
+
+
+def write_page(folder: Path, rows: list[Measured], run_on: str) -> None:
+    reality_page.write_page(folder, rows, reality_effects.table(rows), run_on)
 
 
 def measure_layer(layer: str, options: argparse.Namespace) -> list[Measured]:

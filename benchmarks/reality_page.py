@@ -17,7 +17,7 @@ from tilewright.report.figures import BLUE, GREY, VERMILION, figure_style
 
 FLAGS = "-O3 -march=native -mprefer-vector-width=512 -fopenmp-simd"
 TABLE = "mappings.csv"
-PICTURE = "reality.svg"
+PAGE, PICTURE = "README.md", "reality.svg"
 _PANELS = 2  # side by side, so that a phone shows their texts
 
 _SETUP = """\
@@ -28,7 +28,7 @@ and random draws, spread evenly over the logarithm of predicted latency, up to 4
 into registers; operands and outputs into packed tiles of L2 where the model says that a word is used twice or more
 after it has come there. What else the caches keep, they keep by themselves.
 
-Run on: {machine}, {compiler} `{flags}`,
+Run on: {run_on} `{flags}`,
 one thread, on cores that other programs used, too. Times are the least CPU time of eight runs. Every program compared
 its output with that of plain loops. BLAS is numpy's (OpenBLAS, one thread): one matrix product for each batch, with the
 time to unfold the windows of a convolution.
@@ -37,6 +37,22 @@ _COLUMNS = """\
 Times in ms. *Rank correlation* is of predicted latency, *of EDP* of the energy-delay product, and measured time.
 *Chosen* is the mapping with the least energy-delay product; *its place* among all that were measured, from
 the fastest; *plain loops* are those of the emitted file, over the output and then over the sum.
+"""
+_EFFECTS = """\
+## Which effect brings how much
+
+    python benchmarks/reality_effects.py results/cpu
+
+Rank correlations of other predictions with the same measured times, by layer. Each is the one above it with a change;
+the last two are the third with another one.
+"""
+_EFFECTS_READ = """
+What brings most is that caches take turns: a core waits for a line, and what comes from L2 is not on its way from L3 at
+the same time. Then, that the compiler fills lanes that the mapping leaves empty. Loop overhead orders seven of ten
+layers better and the others worse. Sums that wait and whole lines order them worse: the compiler reorders what the
+mapping says, packed copies have their lines full, and the rest is prefetched. So 0.74 is about what figures of a
+mapping can say here; the rest is what gcc makes of a program. The predictions were compared on the mappings that they
+are judged by, and differences of some hundredths between them mean little.
 """
 _MISSING = """\
 ## What the model does not know
@@ -158,16 +174,17 @@ def summary(rows: list[Measured]) -> str:
 # ---- page ----------------------------------------------------------------------------------------------------------
 
 
-def write_page(folder: Path, rows: Sequence[Measured]) -> None:
+def write_page(folder: Path, rows: Sequence[Measured], effects: Iterable[str], run_on: str) -> None:
+    """effects: the table of other predictions, in Markdown; run_on: processor and compiler."""
     layers = layers_of(rows)
     draw(folder / PICTURE, layers)
-    (folder / "README.md").write_text("\n".join(page_lines(layers)) + "\n", encoding="utf-8")
+    (folder / PAGE).write_text("\n".join(page_lines(layers, effects, run_on)) + "\n", encoding="utf-8")
 
 
-def page_lines(layers: list[Layer]) -> Iterator[str]:
+def page_lines(layers: list[Layer], effects: Iterable[str], run_on: str) -> Iterator[str]:
     yield "# Does the model predict a processor?\n"
     yield "    python benchmarks/reality.py --out results/cpu\n"
-    yield _SETUP.format(machine=machine(), compiler=compiler(), flags=FLAGS)
+    yield _SETUP.format(run_on=run_on, flags=FLAGS)
     yield "## What was found\n"
     yield from findings(layers)
     yield f"\n![Measured time against predicted latency]({PICTURE})\n"
@@ -179,6 +196,9 @@ def page_lines(layers: list[Layer]) -> Iterator[str]:
     yield "|---" * (len(columns) + 3) + "|"
     yield from map(table_row, layers)
     yield f"\n[{TABLE}]({TABLE}) has every mapping with its nest.\n"
+    yield _EFFECTS
+    yield from effects
+    yield _EFFECTS_READ
     yield _MISSING
 
 
@@ -238,6 +258,18 @@ def findings(layers: list[Layer]) -> Iterator[str]:
 def mean(ratios: Iterable[float]) -> float:
     """The geometric mean."""
     return float(np.exp(np.mean(np.log(list(ratios)))))
+
+
+def here() -> str:
+    """This processor and compiler."""
+    return f"{machine()}, {compiler()}"
+
+
+def where_measured(folder: Path) -> str:
+    """The processor and compiler that a page names."""
+    found = re.search(r"Run on: (.+) `", (folder / PAGE).read_text(encoding="utf-8"))
+    assert found, f"{folder / PAGE} does not say on what its times were taken"
+    return found[1]
 
 
 def machine() -> str:

@@ -1,4 +1,4 @@
-"""Writes report/schema/mapping-1.json (layers), mapping-2.json (cascades) and network-plan-1.json from the models that
+"""Writes report/schema/mapping-1.json (layers), mapping-3.json (cascades) and network-plan-1.json from the models that
 read mapping.json and plan.json of networks.
 
     python docs/make_schema.py

@@ -1,6 +1,6 @@
 """Frozen data shared by every other folder: problems, loop nests, mappings. Nothing here computes a cost."""
 
-from .cascade import Cascade, Operation, Pad, Reduction, plain_rank
+from .cascade import Cascade
 from .errors import (
     ArchitectureError,
     ConstraintError,
@@ -21,6 +21,7 @@ from .expression import Call, Expression, Number, Operand
 from .fused import FusedMapping
 from .mapping import Mapping
 from .nest import Axis, Loop, LoopNest, Node
+from .operation import Generation, Operation, Pad, Reduction, StartValue, plain_rank
 from .path import OperationPath
 from .problem import Problem, Rank, Role, Tensor
 from .tiles import Digit, ceil_div, digits_by_dimension, tile_below
@@ -36,6 +37,7 @@ __all__ = [
     "Digit",
     "Expression",
     "FusedMapping",
+    "Generation",
     "InfeasibleError",
     "Loop",
     "LoopNest",
@@ -58,6 +60,7 @@ __all__ = [
     "Role",
     "SearchCancelledError",
     "SharedLoop",
+    "StartValue",
     "StoreError",
     "Tensor",
     "TilewrightError",

@@ -10,105 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from .display import Shown
 from .errors import ProblemError, checked, did_you_mean
-from .expression import Call, Expression, Operand, is_product, tensors_read, unbracketed, written
-from .problem import Problem, Rank, Tensor
-
-Reduction = Literal["sum", "max"]
-"""How the points that belong to one word of the output are combined; without one, there is one point for each."""
-
-Pad = tuple[int, int]
-"""Zeros that an operation reads before the first and after the last position of a rank."""
-
-MULTIPLY_ACCUMULATE = "mac"
-"""The kind of operations that are sums of products."""
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One operation of a cascade.
-
-    problem     its dimensions, sizes and projections; its name is the operation's
-    expression  what is done at a point
-    reduction   how points of one word are combined; None: every word has one point
-    pads        per padded tensor, the zeros before and after each of its ranks. Position x of a rank is read by the
-                points whose sum of dimensions is x + the zeros before it
-
-    Raises ProblemError where the expression reads other tensors than the problem has, and for a reduction of nothing.
-    """
-
-    problem: Problem
-    expression: Expression
-    reduction: Reduction | None = None
-    pads: tuple[tuple[str, tuple[Pad, ...]], ...] = ()
-
-    def __post_init__(self) -> None:
-        read, operands = set(tensors_read(self.expression)), {t.name for t in self.problem.operands}
-        if read != operands:
-            different = ", ".join(sorted(read ^ operands))
-            raise ProblemError(f"expression and projections differ in {different}", where=self.name)
-        if self.reduction is None and self.reduced_dims:
-            missing = ", ".join(self.reduced_dims)
-            hint = "write += for their sum, or max= for their maximum"
-            raise ProblemError(f"the left side has not {missing}, expected all dimensions", where=self.name, hint=hint)
-        if not self.multiplies and any(t.role != "input" for t in self.problem.operands):
-            raise ProblemError("an operand has another role than input, and nothing is multiplied", where=self.name)
-        for name, pads in self.pads:
-            tensor = self.problem.tensor(name)
-            if tensor.is_output or len(pads) != len(tensor.ranks) or any(zeros < 0 for pad in pads for zeros in pad):
-                raise ProblemError(f"pad of {name}, expected two numbers of 0 or more for each rank", where=self.name)
-
-    @property
-    def name(self) -> str:
-        """What trees call it."""
-        return self.problem.name
-
-    @property
-    def output(self) -> Tensor:
-        """The tensor that it writes."""
-        return self.problem.output
-
-    @cached_property
-    def reduced_dims(self) -> tuple[str, ...]:
-        """Dimensions that the output has not."""
-        return tuple(dim for dim in self.problem.dim_names if dim not in self.output.dims)
-
-    @property
-    def multiplies(self) -> bool:
-        """Whether it is a sum of products, as every operation outside a cascade is."""
-        return self.reduction == "sum" and is_product(self.expression)
-
-    @property
-    def kind(self) -> str:
-        """What a point costs: `mac`, or the outermost function (`exp`, `max`, `add`, ...; a bare tensor that is
-        reduced is of its reduction, `add` or `max`, and otherwise a `copy`)."""
-        if self.multiplies:
-            return MULTIPLY_ACCUMULATE
-        if isinstance(self.expression, Call):
-            return self.expression.function
-        return {"sum": "add", "max": "max", None: "copy"}[self.reduction]
-
-    def pad(self, tensor: str, rank: int) -> Pad:
-        """Zeros before and after a rank of a tensor that it reads."""
-        return dict(self.pads).get(tensor, ((0, 0),) * (rank + 1))[rank]
-
-    def __str__(self) -> str:
-        sign = {"sum": "+=", "max": "max=", None: "="}[self.reduction]
-        text = f"{self.output} {sign} {unbracketed(self._written(self.expression))}"
-        for tensor, pads in self.pads:
-            text += f" pad {tensor}[{', '.join(f'{lo}:{hi}' for lo, hi in pads)}]"
-        return text if self.name == self.output.name else f"{self.name}: {text}"
-
-    def _written(self, expression: Expression) -> str:
-        """The expression with the projections of its tensors."""
-        if isinstance(expression, Operand):
-            return str(self.problem.tensor(expression.tensor))
-        if isinstance(expression, Call):
-            return written(expression.function, [self._written(argument) for argument in expression.arguments])
-        return str(expression)
+from .iteration import check_feedback, check_generations
+from .operation import Operation, last_position
 
 
 @dataclass(frozen=True)
@@ -118,8 +24,8 @@ class Cascade(Shown):
     name        of the whole
     operations  two or more; every tensor that one of them reads is an input of the cascade, or written by one before it
 
-    Raises ProblemError for equal names, two producers of one tensor, a cycle, operations that do not connect, ranks or
-    sizes that disagree.
+    Raises ProblemError for equal names, two producers of one tensor, a cycle that is no iteration, operations that do
+    not connect, ranks or sizes that disagree.
     """
 
     name: str
@@ -132,7 +38,9 @@ class Cascade(Shown):
         for operation in self.operations:
             checked(operation, Operation, "an operation of a cascade", "an Operation", ProblemError)
         _check_names(self)
+        check_generations(self.operations, self.name)
         _check_order(self)
+        check_feedback(self.operations, self.name)
         _check_connected(self)
         for tensor in self.tensors:
             _check_ranks(self, tensor)
@@ -191,17 +99,6 @@ class Cascade(Shown):
         return "\n".join([*map(str, self.operations), " ".join(f"{dim}={size}" for dim, size in sizes.items())])
 
 
-def plain_rank(operation: Operation, tensor: str, dim: str) -> int | None:
-    """The rank of a tensor that a dimension indexes alone, if there is one."""
-    ranks = operation.problem.tensor(tensor).ranks
-    return next((i for i, rank in enumerate(ranks) if rank == ((dim, 1),)), None)
-
-
-def last_position(problem: Problem, rank: Rank) -> int:
-    """The largest sum that a rank reaches."""
-    return sum(coefficient * (problem.sizes[dim] - 1) for dim, coefficient in rank)
-
-
 def _reach(operation: Operation, tensor: str) -> tuple[int, ...]:
     """Positions of a tensor's ranks up to the last that an operation reads, without those of its pad."""
     ranks = operation.problem.tensor(tensor).ranks
@@ -237,6 +134,9 @@ def _check_order(cascade: Cascade) -> None:
     done: set[str] = set()
     for operation in cascade:
         for tensor in operation.problem.operands:
+            if operation.reads_before(tensor.name):
+                _check_before(cascade, operation, tensor.name, done)
+                continue
             if tensor.name in cascade.producers and tensor.name not in done:
                 producer = cascade.producers[tensor.name]
                 if _needs(cascade, producer, operation.output.name):
@@ -247,6 +147,17 @@ def _check_order(cascade: Cascade) -> None:
                 message = f"{operation.name} reads {tensor.name}, which {producer.name} writes after it"
                 raise ProblemError(message, where=cascade.name, hint=f"put {producer.name} before {operation.name}")
         done.add(operation.output.name)
+
+
+def _check_before(cascade: Cascade, operation: Operation, tensor: str, done: set[str]) -> None:
+    """The generation before a step is there until the operation that iterates has made the next one."""
+    if tensor in done:
+        producer = cascade.producers[tensor].name
+        message = (
+            f"{operation.name} reads {operation.access(tensor)}, and {producer} before it writes the next generation "
+        )
+        message += "in its place"
+        raise ProblemError(message, where=cascade.name, hint=f"put {operation.name} before {producer}")
 
 
 def _needs(cascade: Cascade, operation: Operation, tensor: str) -> bool:

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
-from .cascade import Cascade, Operation
+from .cascade import Cascade
 from .display import Shown
 from .errors import MappingError, checked
+from .iteration_rules import check_iterations
 from .mapping import Mapping
 from .nest import Loop, LoopNest, Node
+from .operation import Operation
 from .path import OperationPath
 from .problem import Problem
 from .tree import Address, Place, Tree, loop_of
@@ -56,6 +58,7 @@ class FusedMapping(Shown):
         object.__setattr__(self, "_windows", {})
         asked = CascadeTree(self.cascade, self.tree)
         check_leaves(asked)
+        check_iterations(asked)
         check_nodes(asked)
         for tensor in self.cascade.intermediates:
             for consumer in self.cascade.consumers[tensor]:

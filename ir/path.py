@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .cascade import Operation
 from .mapping import Mapping
 from .nest import Loop
+from .operation import Operation
 from .tree import Place
 
 

@@ -46,11 +46,16 @@ class Tensor:
         return self.role == "output"
 
     def __str__(self) -> str:
-        def term(dim: str, coefficient: int) -> str:
-            return dim.lower() if coefficient == 1 else f"{coefficient}*{dim.lower()}"
+        return f"{self.name}[{', '.join(axis_texts(self))}]"
 
-        axes = ("+".join(term(*t) for t in rank) or "0" for rank in self.ranks)
-        return f"{self.name}[{', '.join(axes)}]"
+
+def axis_texts(tensor: Tensor) -> list[str]:
+    """The projection of a tensor, rank by rank: ["n", "2*p+r"]."""
+
+    def term(dim: str, coefficient: int) -> str:
+        return dim.lower() if coefficient == 1 else f"{coefficient}*{dim.lower()}"
+
+    return ["+".join(term(*t) for t in rank) or "0" for rank in tensor.ranks]
 
 
 @dataclass(frozen=True)

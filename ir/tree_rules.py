@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from .cascade import Cascade, Operation, plain_rank
+from .cascade import Cascade
 from .errors import MappingError, did_you_mean
 from .nest import Loop, Node
+from .operation import Operation, plain_rank
 from .path import OperationPath
 from .tree import Address, Place, Tree, loop_of
 
@@ -38,10 +39,21 @@ def check_leaves(asked: CascadeTree) -> None:
             raise MappingError(f"operation {name} has no branch", hint=f"add a line 'branch {name}'")
     for operation in asked.cascade:
         for tensor in operation.problem.operands:
-            producer = asked.cascade.producers.get(tensor.name)
-            if producer and names.index(producer.name) > names.index(operation.name):
-                message = f"{operation.name} reads {tensor.name} before {producer.name} writes it"
-                raise MappingError(message, hint=f"put the branch of {producer.name} first")
+            if tensor.name in asked.cascade.producers:
+                _check_turn(asked.cascade, names, operation, tensor.name)
+
+
+def _check_turn(cascade: Cascade, names: list[str], operation: Operation, tensor: str) -> None:
+    """An operation comes after the one that writes what it reads; before it, if it reads the generation before."""
+    producer = cascade.producers[tensor].name
+    comes_first = names.index(operation.name) < names.index(producer)
+    if operation.reads_before(tensor) and not comes_first:
+        message = f"{operation.name} reads {operation.access(tensor)}, and {producer} before it writes the next "
+        message += "generation in its place"
+        raise MappingError(message, hint=f"put the branch of {operation.name} first")
+    if comes_first and not operation.reads_before(tensor):
+        message = f"{operation.name} reads {tensor} before {producer} writes it"
+        raise MappingError(message, hint=f"put the branch of {producer} first")
 
 
 def check_nodes(asked: CascadeTree) -> None:
@@ -82,11 +94,27 @@ def check_outer_nodes(asked: CascadeTree, tensor: str, read: set[Place]) -> None
     """
     consumers = [operation.name for operation in asked.cascade.consumers[tensor]]
     outermost = asked.tree.nodes_above(tensor, asked.tree.leaves()[asked.cascade.producers[tensor].name])[0]
-    if outermost not in read:
+    if outermost not in read and not _keeps_generations(asked, tensor, outermost):
         item = asked.tree.item(outermost)
         inner = " and ".join(sorted({str(asked.tree.item(place)) for place in read}))
         message = f"'{item}' has no reader: {', '.join(consumers)} read it where '{inner}' stands"
         raise MappingError(message, hint=f"leave '{item}' out: {tensor} need not go there")
+
+
+def _keeps_generations(asked: CascadeTree, tensor: str, outermost: Place) -> bool:
+    """Whether generations of a tensor come back from its outermost node: the next one inwards stands below a loop that
+    steps from one to the next."""
+    producer = asked.cascade.producers[tensor]
+    above = asked.tree.above(asked.tree.leaves()[producer.name])
+    inner = next(place for place in asked.tree.nodes_above(tensor, above[-1][0][0]) if place > outermost)
+    return any(outermost < place < inner for place, _ in steps_of(above, producer.name, producer.iterates))
+
+
+def steps_of(items: list[tuple[Place, Loop | Node]], operation: str, dim: str | None) -> Iterator[tuple[Place, Loop]]:
+    """The loops of more than one trip over a dimension of an operation."""
+    for place, item in items:
+        if isinstance(item, Loop) and item.trips > 1 and loop_of(item, operation).dim == dim:
+            yield place, item
 
 
 def check_shared_loops(asked: CascadeTree, address: Address) -> None:
@@ -125,9 +153,10 @@ def _check_one_dimension(asked: CascadeTree, item: Loop, below: list[Operation],
 
 
 def _ranks_of(asked: CascadeTree, operation: Operation, dim: str) -> set[tuple[str, int]]:
-    """The tensors' ranks that a dimension indexes alone, or, of an intermediate, with others."""
+    """The tensors' ranks that a dimension indexes alone, or, of an intermediate, with others; -1 is the rank of
+    generations."""
     inside = asked.cascade.intermediates
-    return {
+    return {(one.tensor, -1) for one in operation.generations if one.dim == dim} | {
         (tensor.name, i)
         for tensor in operation.problem.tensors
         for i, rank in enumerate(tensor.ranks)
@@ -146,6 +175,8 @@ def windowed_dims(asked: CascadeTree, producer: Operation, windows: Windows) -> 
             if not isinstance(item, Loop) or item.trips == 1:
                 continue
             made, read = (loop_of(item, operation.name).dim for operation in (producer, consumer))
+            if made == producer.iterates:
+                continue  # `check_iterations`
             rank = plain_rank(producer, tensor, made)
             terms = () if rank is None else consumer.problem.tensor(tensor).ranks[rank]
             if rank is None or read not in {dim for dim, _ in terms}:
@@ -156,7 +187,7 @@ def windowed_dims(asked: CascadeTree, producer: Operation, windows: Windows) -> 
                 )
             sizes = producer.problem.sizes[made], consumer.problem.sizes[read]
             plain = terms == ((read, 1),) and sizes[0] == sizes[1] and consumer.pad(tensor, rank) == (0, 0)
-            if not plain or read in windows[consumer.name]:
+            if not plain or read in windows.get(consumer.name, ()):  # of who reads the generation before, not yet known
                 yield made
 
 

@@ -1,7 +1,7 @@
 """mapping.json of a cascade: a fused mapping with everything that it needs to be understood, run and checked elsewhere.
 
     {
-      "schema_version": 2,
+      "schema_version": 3,
       "written_by": "tilewright 0.1.0",
       "summary": {"energy_pj": ..., "latency_cycles": ..., "edp": ..., "proven": true, "saves": 0.4, ...},
       "cascade": {"name": ..., "operations": [{"problem": {...}, "expression": "A * B", "reduction": "sum", ...}, ...]},
@@ -13,14 +13,16 @@
     }
 
 Problems, loops and nodes are those of version 1, which is of one layer (`documents.py`). Version 1 remains what layers
-are written as.
+are written as. Version 2 of cascades, without `generations` and `start`, is read as well.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -34,6 +36,7 @@ from ..inputs import checks
 from ..ir import (
     Cascade,
     FusedMapping,
+    Generation,
     Loop,
     MappingError,
     Node,
@@ -42,6 +45,7 @@ from ..ir import (
     Reduction,
     Renews,
     SharedLoop,
+    StartValue,
     TilewrightError,
     Tree,
 )
@@ -127,6 +131,21 @@ class FusedSummary(Strict):
     saves: float | None
 
 
+class GenerationPart(Strict):
+    """Which generation of a tensor an operation writes or reads.
+
+    tensor  its name
+    axis    where the index of generations is written
+    dim     the dimension that counts them; null: the last one is read
+    after   whether it is the one that a step makes, and not the one before it
+    """
+
+    tensor: str
+    axis: NonNegativeInt
+    dim: str | None
+    after: bool
+
+
 class OperationPart(Strict):
     """One operation.
 
@@ -134,12 +153,16 @@ class OperationPart(Strict):
     expression  what is done at a point, such as "A * B" or "exp(S - L)"
     reduction   how the points of one word of the output are combined; null: each word has one point
     pads        a list of [tensor, [[zeros before, zeros after], one pair for each of its ranks]]
+    generations of the tensors that are iterated, which generation is written or read
+    start       of an operation that iterates, what its output is before the first step: a number, "inf" or "-inf"
     """
 
     problem: ProblemPart
     expression: str
     reduction: Reduction | None = None
     pads: tuple[tuple[str, tuple[tuple[NonNegativeInt, NonNegativeInt], ...]], ...] = ()
+    generations: tuple[GenerationPart, ...] = ()
+    start: int | float | Literal["inf", "-inf"] | None = None
 
 
 class CascadePart(Strict):
@@ -204,7 +227,7 @@ class FusedMappingDocument(Strict):
     unfused         the best mapping with nothing fused; null where it was not searched for
     """
 
-    schema_version: Literal[2] = CASCADE_SCHEMA_VERSION
+    schema_version: Literal[3] = CASCADE_SCHEMA_VERSION
     written_by: str
     summary: FusedSummary
     cascade: CascadePart
@@ -275,7 +298,10 @@ def load_fused_mapping(text_or_path: str | os.PathLike[str], where: str | None =
 
 def parse_fused(text: str, where: str) -> LoadedFused:
     """As `load_fused_mapping`, of a text; `where` is what messages call it."""
-    check_version(members_of(text, where), CASCADE_SCHEMA_VERSION, where)
+    members = members_of(text, where)
+    check_version(members, CASCADE_SCHEMA_VERSION, where)
+    if members["schema_version"] != CASCADE_SCHEMA_VERSION:
+        text = json.dumps(members | {"schema_version": CASCADE_SCHEMA_VERSION})
     document = document_from(text, FusedMappingDocument, _known_keys(), where)
     cascade = _cascade_of(document.cascade, where)
     try:
@@ -297,10 +323,19 @@ def _cascade_part(cascade: Cascade) -> CascadePart:
             expression=unbracketed(str(operation.expression)),
             reduction=operation.reduction,
             pads=operation.pads,
+            generations=tuple(GenerationPart(**asdict(one)) for one in operation.generations),
+            start=_start_part(operation.start),
         )
         for operation in cascade
     )
     return CascadePart(name=cascade.name, operations=operations)
+
+
+def _start_part(start: StartValue | None) -> StartValue | Literal["inf", "-inf"] | None:
+    """A start value; JSON has no infinite numbers."""
+    if start is None or isfinite(start):
+        return start
+    return "inf" if start > 0 else "-inf"
 
 
 def _cascade_of(part: CascadePart, where: str) -> Cascade:
@@ -312,7 +347,14 @@ def _cascade_of(part: CascadePart, where: str) -> Cascade:
             problem = problem_of(one.problem)
             check_countable(problem)
             operations.append(
-                Operation(problem, read_expression(one.expression, f"{place}.expression"), one.reduction, one.pads)
+                Operation(
+                    problem=problem,
+                    expression=read_expression(one.expression, f"{place}.expression"),
+                    reduction=one.reduction,
+                    pads=one.pads,
+                    generations=tuple(Generation(**dict(made)) for made in one.generations),
+                    start=float(one.start) if isinstance(one.start, str) else one.start,
+                )
             )
         place = f"{where}: cascade"
         return Cascade(part.name, tuple(operations))
@@ -353,7 +395,16 @@ def _tree_item_of(part: SharedLoopPart | TreeNodePart) -> Loop | Node:
 
 def _known_keys() -> Iterator[str]:
     """Every key of a document."""
-    models = (FusedMappingDocument, FusedSummary, CascadePart, OperationPart, SharedLoopPart, TreeNodePart, TreePart)
+    models = (
+        FusedMappingDocument,
+        FusedSummary,
+        CascadePart,
+        OperationPart,
+        GenerationPart,
+        SharedLoopPart,
+        TreeNodePart,
+        TreePart,
+    )
     for model in (*models, *PART_MODELS, Architecture, Memory, Fanout):
         yield from model.model_fields
     for record in (FusedCost, Held, Unfused, Cost, MemoryUse, NetworkUse, TensorTraffic, Lines, Certificate):

@@ -14,10 +14,14 @@ from ..ir import MappingError, did_you_mean
 from ..ir.files import missing_file
 
 SCHEMA_VERSION: Final = 1
-CASCADE_SCHEMA_VERSION: Final = 2
+CASCADE_SCHEMA_VERSION: Final = 3
 MAPPING: Final = "mapping.json"
 
-_HOLDS = {SCHEMA_VERSION: "the mapping of a layer", CASCADE_SCHEMA_VERSION: "the fused mapping of a cascade"}
+CASCADE_VERSIONS: Final = (2, CASCADE_SCHEMA_VERSION)
+"""The versions of cascades that are read: 2 has no iterations."""
+
+_CASCADE = "the fused mapping of a cascade"
+_HOLDS = {SCHEMA_VERSION: "the mapping of a layer", **dict.fromkeys(CASCADE_VERSIONS, _CASCADE)}
 _LARGEST_FILE = 2**24  # bytes; a document takes a few thousand
 _LINE_LENGTH = 110
 
@@ -98,7 +102,7 @@ def is_fused_text(text: str) -> bool:
         data = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return isinstance(data, dict) and data.get("schema_version") == CASCADE_SCHEMA_VERSION
+    return isinstance(data, dict) and data.get("schema_version") in CASCADE_VERSIONS
 
 
 def document_from(text: str, model: type[DocumentT], known: Iterable[str], where: str) -> DocumentT:
@@ -113,7 +117,7 @@ def document_from(text: str, model: type[DocumentT], known: Iterable[str], where
 
 
 def check_version(data: dict[str, Any], expected: int, where: str) -> None:
-    """MappingError for a document of another version than the one that is expected."""
+    """MappingError for a document of an unknown version, or of something else than those of the expected one."""
     place = f"{where}: schema_version"
     if "schema_version" not in data:
         unlike = "this does not look like a mapping.json of tilewright"
@@ -123,9 +127,9 @@ def check_version(data: dict[str, Any], expected: int, where: str) -> None:
         newer = type(version) is int and version > max(_HOLDS)
         hint = "it was written by a newer tilewright: read it with that one" if newer else None
         raise MappingError(f"found {version!r}, expected {expected}", where=place, hint=hint)
-    if version != expected:
+    if _HOLDS[version] != _HOLDS[expected]:
         message = f"found {version}, {_HOLDS[version]}, expected {expected}, {_HOLDS[expected]}"
-        reader = {SCHEMA_VERSION: "load_mapping", CASCADE_SCHEMA_VERSION: "load_fused_mapping"}[version]
+        reader = "load_mapping" if version == SCHEMA_VERSION else "load_fused_mapping"
         raise MappingError(message, where=place, hint=f"in Python, read it with {reader}")
 
 

@@ -16,6 +16,7 @@ from tilewright.ir import (
     Loop,
     MappingError,
     Node,
+    Operation,
     SharedLoop,
     Tree,
     ceil_div,
@@ -60,6 +61,23 @@ KINDS: dict[str, tuple[str, ...]] = {
         "Z[k,p] = O[k,p] + U[k,p]",
     ),
     "points, then convolution": ("T[k,x] += X[c,x] * W[k,c]", "O[l,p] += T[k,p+r] * V[l,k,r]"),
+    "running maximum": (
+        "L[m,i] max= S[m,i,j]",
+        "R[m,i+1] = max(R[m,i], L[m,i]) start -9",
+        "P[m,i,j] = S[m,i,j] - R[m,i+1]",
+    ),
+    "running sum, corrected": (
+        "L[m,i] max= S[m,i:j]",
+        "C[m,i] = R[m,i] - max(R[m,i], L[m,i])",
+        "R[m,i+1] = max(R[m,i], L[m,i]) start -3",
+        "D[m,i+1] = D[m,i] * C[m,i] + L[m,i] start 1",
+        "O[m,f] = D[m,-1] * F[f] - R[m,-1]",
+    ),
+    "fed back": (
+        "Y[k,i] += W[k,n] * X[n,i]",
+        "Z[k,i] = max(Y[k,i], 0)",
+        "X[k,i+1] = X[k,i] - Z[k,i] start 2",
+    ),
 }
 
 
@@ -72,6 +90,8 @@ def random_cascade(rng: random.Random, largest: int = 5, kind: str | None = None
         sizes["n"] = sizes["m"]
     if name == "other letters":
         sizes |= {"i": sizes["m"], "j": sizes["n"]}
+    if name == "fed back":
+        sizes["n"] = sizes["k"]
     if name == "with zeros around":
         sizes["r"] = rng.randint(2, 3)
         sizes["x"] = max(1, 2 * (sizes["p"] - 1) + sizes["r"] - rng.randint(1, 3))
@@ -103,11 +123,17 @@ class _Draft:
 
 def random_tree(rng: random.Random, whole: Cascade, arch: Architecture) -> FusedMapping:
     """Any tree that the hierarchy allows: splits nested, loops shared in time and space, nodes anywhere above them."""
-    draft = _split(rng, _ordered(rng, whole))
     outermost = arch.memories[0].name
-    draft.items = [Node(outermost, tensor) for tensor in whole.tensors]
-    tiles = {(op.name, dim): size for op in whole for dim, size in op.problem.dims}
+    iterating = any(op.iterates for op in whole)
+    while True:
+        draft = _split(rng, _ordered(rng, whole))
+        draft.items = [Node(outermost, tensor) for tensor in whole.tensors]
+        tiles = {(op.name, dim): size for op in whole for dim, size in op.problem.dims}
+        if not iterating or _iterate(rng, whole, arch, draft, tiles):
+            break
     _share(rng, whole, arch, draft, draft, tiles)
+    if iterating:
+        _move_loops(rng, whole, arch, draft, tiles)
     for name, address in draft.tree().leaves().items():
         _own_loops(rng, whole, arch, draft, draft.at(address), name, tiles)
     _place_nodes(rng, whole, arch, draft)
@@ -118,12 +144,56 @@ def _ordered(rng: random.Random, whole: Cascade) -> list[str]:
     """The operations in any order in which they can be done."""
     left, done, order = list(whole), set(whole.tensors) - set(whole.producers), []
     while left:
-        ready = [op for op in left if {t.name for t in op.problem.operands} <= done]
+        ready = [op for op in left if _may_begin(whole, op, done, {other.name for other in left})]
         chosen = rng.choice(ready)
         left.remove(chosen)
         done.add(chosen.output.name)
         order.append(chosen.name)
     return order
+
+
+def _may_begin(whole: Cascade, operation: Operation, done: set[str], left: set[str]) -> bool:
+    """Whether all that an operation reads is there, and nobody reads the generation before any more."""
+    needed = {t.name for t in operation.problem.operands if not operation.reads_before(t.name)}
+    waiting = [o for o in whole.consumers[operation.output.name] if o.reads_before(operation.output.name)]
+    return needed <= done and not {other.name for other in waiting} & left
+
+
+def _iterate(rng: random.Random, whole: Cascade, arch: Architecture, root: _Draft, tiles: Tiles) -> bool:
+    """Loops over the iterative dimension above a split of all who use generations; whether that is possible."""
+    users = [op.name for op in whole if any(one.dim is not None for one in op.generations)]
+    leaves = root.tree().leaves()
+    address = leaves[users[0]]
+    while any(leaves[name][: len(address)] != address for name in users):
+        address = address[:-1]
+    draft = root.at(address[: rng.randint(max(len(address) - 1, 0), len(address))])
+    operation = whole.operation(users[0])
+    (dim,) = {one.dim for one in operation.generations if one.dim is not None}
+    dims = _joined(whole, draft.operations, dim if draft.operations[0] == users[0] else "I")
+    if not draft.branches or dims is None:
+        return False
+    left = operation.problem.sizes[dim]
+    for trips in random_trips(rng, left, ragged=False):
+        left //= trips
+        loop = _loop(rng, arch, dims, trips)
+        draft.items.append(replace(loop, axis=None))
+        tiles |= dict.fromkeys(dims.items(), left)
+    return left == 1 and _shares(whole, root, tiles, dims, 1, arch)
+
+
+def _move_loops(rng: random.Random, whole: Cascade, arch: Architecture, root: _Draft, tiles: Tiles) -> None:
+    """Shared loops of every tree in another order, if that is sound."""
+    for address in [address for address, tree in root.tree().walk() if tree.branches]:
+        items = root.at(address).items
+        first = sum(isinstance(item, Node) for item in items)
+        mixed = rng.sample(items[first:], len(items) - first)
+        order = {
+            loop.dim: iter([x for x in items[first:] if isinstance(x, Loop) and x.dim == loop.dim]) for loop in mixed
+        }
+        before = list(items)
+        items[first:] = [next(order[loop.dim]) for loop in mixed]
+        if not _shares(whole, root, tiles, {}, 1, arch):
+            items[:] = before
 
 
 def _split(rng: random.Random, operations: list[str]) -> _Draft:
@@ -204,6 +274,10 @@ def _joined(whole: Cascade, operations: list[str], dim: str) -> dict[str, str] |
                         terms = operation.problem.tensor(tensor.name).ranks[rank]
                         if len(terms) == 1:
                             dims.setdefault(name, terms[0][0])
+                for one in whole.operation(other).generations:
+                    read = operation.generation(one.tensor)
+                    if one.dim == known and read is not None and read.dim is not None:
+                        dims.setdefault(name, read.dim)
     return dims if len(dims) == len(operations) else None
 
 

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..inputs import checks
-from ..ir import Cascade, Operation, Problem, ProblemError, Rank, Tensor
+from ..ir import Cascade, Generation, Operation, Problem, ProblemError, Rank, Role, Tensor
 from ..ir.expression import is_product
 from ..ir.limits import check_countable
 from .arguments import check_keys, whole
 from .einsum import dimension_names, merged_sizes
 from .files import read_yaml
 from .inline import parse_sizes
-from .operations import Statement, read_statement
+from .operations import LAST, NEXT, Statement, read_statement
 
 
 def cascade(
@@ -104,25 +104,62 @@ def _cascade(
     tensors = {tensor for s in statements for tensor in (s.output[0], *s.operands)}
     check_keys(bits or {}, f"{title}: bits", (), tensors)
     dims = dimension_names(indices)
-    operations = tuple(_operation(statement, sizes, dims, bits or {}) for statement in statements)
+    axes = {s.output[0]: axis for s in statements for axis, shift in s.shifts[s.output[0]] if shift == NEXT}
+    operations = tuple(_operation(statement, sizes, dims, bits or {}, axes) for statement in statements)
     for operation in operations:
         check_countable(operation.problem)
     return Cascade(title, operations)
 
 
 def _operation(
-    statement: Statement, sizes: Mapping[str, int], dims: Mapping[str, str], bits: Mapping[str, int]
+    statement: Statement,
+    sizes: Mapping[str, int],
+    dims: Mapping[str, str],
+    bits: Mapping[str, int],
+    axes: Mapping[str, int],
 ) -> Operation:
+    """The operation of a statement.
+
+    dims  names of dimensions by index
+    axes  by tensor that is iterated, the axis that counts its generations
+    """
     multiplies = statement.reduction == "sum" and is_product(statement.expression)
-    tensors = [
-        Tensor(name, _renamed(ranks, dims), "weight" if multiplies and i else "input", bits.get(name))
-        for i, (name, ranks) in enumerate(statement.operands.items())
-    ]
-    output, ranks = statement.output
-    tensors.append(Tensor(output, _renamed(ranks, dims), "output", bits.get(output)))
+    tensors, generations = [], []
+    output, written = statement.output
+    roles = ["weight" if multiplies and i else "input" for i in range(len(statement.operands))]
+    for (name, ranks), role in zip((*statement.operands.items(), (output, written)), (*roles, "output"), strict=True):
+        projection = [tuple((dims[index], c or _block(rank, sizes)) for index, c in rank) for rank in ranks]
+        axis = axes.get(name, len(ranks))
+        _check_shifts(statement, name, axis)
+        if axis < len(ranks):
+            counted = projection.pop(axis)
+            dim = counted[0][0] if len(counted) == 1 and counted[0][1] == 1 else None
+            if dim is None and counted:
+                raise ProblemError(f"reads a generation of {name} that is no i, i+1 or -1", where=statement.name)
+            after = (axis, NEXT) in statement.shifts[name] or dim is None
+            generations.append(Generation(name, axis, dim, after))
+        tensors.append(Tensor(name, tuple(projection), cast(Role, role), bits.get(name)))
     problem = Problem(statement.name, tuple((dims[i], sizes[i]) for i in statement.indices()), tuple(tensors))
-    return Operation(problem, statement.expression, statement.reduction, tuple(statement.pads.items()))
+    return Operation(
+        problem,
+        statement.expression,
+        statement.reduction,
+        tuple(statement.pads.items()),
+        tuple(generations),
+        statement.start,
+    )
 
 
-def _renamed(ranks: tuple[Rank, ...], dims: Mapping[str, str]) -> tuple[Rank, ...]:
-    return tuple(tuple((dims[index], coefficient) for index, coefficient in rank) for rank in ranks)
+def _block(rank: Rank, sizes: Mapping[str, int]) -> int:
+    """The coefficient of i in i:j."""
+    return sizes[rank[-1][0]]
+
+
+def _check_shifts(statement: Statement, tensor: str, axis: int) -> None:
+    """An axis that is i+1 or -1 counts generations."""
+    for at, shift in statement.shifts[tensor]:
+        if at != axis:
+            shown = "the last index, -1" if shift == LAST else "an index + 1"
+            message = f"{tensor} has {shown}, and no operation writes its generations"
+            hint = "an iteration is written as R[m,i+1] = max(R[m,i], L[m,i]) start -inf"
+            raise ProblemError(message, where=f"operation {statement.name}", hint=hint)

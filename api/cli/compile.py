@@ -72,6 +72,21 @@ def compile_network(
             help="For the search of each group; then it takes its best mapping so far, and says how far off it can be.",
         ),
     ] = 10.0,
+    total_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--total-limit",
+            metavar="SECONDS",
+            help="For all searches together; then the best of what is known is taken, and said how far off it can be.",
+        ),
+    ] = None,
+    stays: Annotated[
+        bool,
+        typer.Option(
+            "--stays/--no-stays",
+            help="Whether tensors may stay on chip between groups, or all pass through the outermost memory.",
+        ),
+    ] = True,
     memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     dim: DimsOption = None,
     widths: WidthsOption = "file",
@@ -91,7 +106,8 @@ def compile_network(
             metavar="FORM",
             autocompletion=completions.words("c"),
             help="Also write one program for the whole network: c, a C99 file that checks itself, and its parameters. "
-            "It knows no shared loops along windows: --fuse is plain, unless given.",
+            "It knows no shared loops along windows, and loads again what stays on chip between groups: --fuse is "
+            "plain and nothing stays, unless given.",
         ),
     ] = None,
     verify: Annotated[
@@ -111,7 +127,7 @@ def compile_network(
     tilewright compile model.onnx --arch my_npu.yaml --dim batch=1 --objective latency --group 3
     """
     from ..arguments import limits_of
-    from ..compiled import CompiledNetwork, network_question
+    from ..compiled import CompiledNetwork, network_question, with_choices
     from ..compiled import compiled as answer_of
     from ..report.network_plan import network_plan_document, network_plan_page
     from ..workloads import load_network
@@ -122,9 +138,12 @@ def compile_network(
     kinds = tiling_and_space(tiling, space)
     if emit == "c" and not is_given(context, "fuse"):
         fuse = "plain"
+    if emit == "c" and not is_given(context, "stays"):
+        stays = False
     limits = limits_of(time_limit, memory_limit)
     machine = architecture_named(arch, set_fields)
     question = network_question(found, machine, objective, *kinds, cast("Fuse", fuse), group, limits)
+    question = with_choices(question, stays=stays, total_limit=total_limit)
     out = _folder(out, emit, found.name)
     with noting_interrupts() as interrupts, progress("searching groups") as announce:
 

@@ -3,7 +3,8 @@
 Every operation walks its own way through the tree, as `cost_models/simulator.py` walks a nest; the tree says whose turn
 it is, and nodes above a split are one holder for all of them. When a visit of a branch ends, its partial sums leave and
 what it held is forgotten. A consumer that reads a word of an intermediate before all points have been added to it, or
-after the word has gone, is found out (`SimulationError`).
+after the word has gone, is found out (`SimulationError`); of a tensor that is iterated, one that reads another
+generation than it asks for.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class TreeWalk:
         self.fused = fused
         self.ways = ways_of(fused, arch)
         self.holders: dict[tuple[str, Place], Holder] = defaultdict(Holder)
+        self.values: Values = {}
         self.walks: dict[str, OperationWalk | WindowedWalk] = {
             name: WindowedWalk(way, arch, self) if way.made else OperationWalk(way, arch, self)
             for name, way in self.ways.items()
@@ -50,6 +52,12 @@ class TreeWalk:
             walk.check_result()
         return {name: walk.counts() for name, walk in self.walks.items()}
 
+    def bring(self, operation: str, place: Place) -> None:
+        """What an operation keeps down to a node of its output is brought there, before its turn comes."""
+        walk = self.walks[operation]
+        assert isinstance(walk, OperationWalk)
+        walk.bring(place, self.values)
+
     def _visit(self, tree: Tree, address: Address, values: Values) -> None:
         """One visit of a branch: all settings of its loops, and for each its operation, or its branches in order."""
         windowed = self.walks.get(tree.operation)
@@ -62,10 +70,11 @@ class TreeWalk:
             if isinstance(item, Loop) and not item.is_spatial
         }
         for setting in itertools.product(*loops.values()):
-            here = values | dict(zip(loops, setting, strict=True))
+            here = self.values = values | dict(zip(loops, setting, strict=True))
             self._plan(tree, here)
             for number, branch in enumerate(tree.branches):
                 self._visit(branch, (*address, number), here)
+                self.values = here
             if not tree.branches:
                 walk = self.walks[tree.operation]
                 assert isinstance(walk, OperationWalk)
@@ -88,6 +97,8 @@ class OperationWalk(Walk):
             for position in way.mapping.nest.node_positions(tensor.name)
         }
         self.previous: Coordinates | None = None
+        self.now = dict.fromkeys(self.problem.dim_names, 0)
+        self.brought = FIRST_STEP
         self.home = way.mapping.nest.node_positions(self.problem.output.name)[0]
         self.done: dict[Element, int] = {}
         intermediates = tree.fused.cascade.intermediates
@@ -101,15 +112,36 @@ class OperationWalk(Walk):
     def take_step(self, values: Values) -> None:
         """One setting of all loops above the operation; nothing, where it lies beyond a ragged edge."""
         time = {i: values[self.way.place(i)] for i in self.temporal}
-        first = self.offsets(time, len(self.items))
-        if any(first[d] >= self.problem.sizes[d] for d in first):
+        if not self._begin(time):
             return
+        self.step(time)
+        self.brought = FIRST_STEP
+        self.previous = tuple(time.values())
+
+    def _begin(self, time: dict[int, int]) -> bool:
+        """Note which loop has stepped since this operation's last turn; false beyond a ragged edge."""
+        self.now = self.offsets(time, len(self.items))
+        if any(self.now[d] >= self.problem.sizes[d] for d in self.now):
+            return False
         setting = tuple(time.values())
         self.moved_loop = FIRST_STEP if self.previous is None else self.outermost_change(self.previous, setting)
-        self.previous = setting
-        if self.leaves_home and self.moved_loop < self.home:
+        if self.leaves_home and self.moved_loop < self.home and self.brought == FIRST_STEP:
             self._retire()
-        self.step(time)
+        return True
+
+    def bring(self, place: Place, values: Values) -> None:
+        """Before the operation's turn in a visit, bring what it has made so far to a node above its branch."""
+        time = {i: values.get(self.way.place(i), 0) for i in self.temporal}
+        position = self.way.path.places.index(place)
+        if position <= self.brought or not self._begin(time):
+            return
+        to_come = [b for b in self.boundaries if b.tensor.is_output and self.brought < b.inner_position <= position]
+        for boundary in reversed(to_come):
+            if self.moved_loop != FIRST_STEP and self.is_served(boundary):
+                self.drain(boundary, sorted(self.holders[boundary.inner_position].tile))
+        for boundary in to_come:
+            self.admit(boundary, time)
+        self.brought = position
 
     def leave(self, address: Address) -> None:
         """A visit of the branch at an address has ended: what it holds for this operation leaves."""
@@ -123,6 +155,8 @@ class OperationWalk(Walk):
                 holder.tile.clear()
 
     def is_served(self, boundary: Boundary) -> bool:
+        if boundary.tensor.is_output and boundary.inner_position <= self.brought:
+            return False
         return self.moved_loop < self.way.path.start(boundary.inner_position) or super().is_served(boundary)
 
     def elements(self, tensor: Tensor, offset: dict[str, int], extent: dict[str, int]) -> Tile:
@@ -167,10 +201,18 @@ class OperationWalk(Walk):
             super().check_held(boundary, outer, elements)
             return
         producer = self.tree.walks[self.tree.fused.cascade.producers[tensor].name]
+        if self.way.operation.reads_before(tensor):
+            self.tree.bring(producer.problem.name, self.way.place(boundary.outer_position))
         sums = self.holders[boundary.outer_position].products[outer]
         extents = self.tree.fused.cascade.extents(tensor)
         real = [e for e in elements if all(0 <= x < extent for x, extent in zip(e, extents, strict=True))]
-        if not all(element in sums and producer.finished(sums[element]) for element in real):
+        generation = self.way.operation.generation(tensor)
+        if generation is not None and generation.dim is not None:
+            steps = self.now[generation.dim] + generation.after
+            is_right = all(sums.get(element, 0) == steps for element in real)
+        else:
+            is_right = all(element in sums and producer.finished(sums[element]) for element in real)
+        if not is_right:
             raise SimulationError(
                 f"{self.problem.name} reads {tensor} in {boundary.outer.name}, and it is not finished"
             )

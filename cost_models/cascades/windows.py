@@ -114,6 +114,8 @@ def _check_supported(fused: FusedMapping, path: OperationPath, arch: Architectur
         raise _refuse(path, "they do not stand in branches of one split")
     if any(loop.is_spatial and loop.trips > 1 for loop in path.shared_loops):
         raise _refuse(path, "an array is shared")
+    if path.operation.generations:
+        raise _refuse(path, "it uses generations of what is iterated")
     inside = fused.cascade.intermediates
     read = [t.name for t in path.operation.problem.operands if t.name in inside]
     places |= {fused.exchange(name, path.operation.name) for name in read}

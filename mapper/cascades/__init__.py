@@ -7,6 +7,8 @@ regions.py        energies and latencies that no mapping has, and those that mat
 tree_search.py    branch and bound over parts of a tree, from the outside in
 front_search.py   all that may be best where energy and latency are weighed in other ways
 part_bounds.py    what parts weigh at least
+ragged_loops.py   shared loops of which the last step is shorter
+equal.py          cascades that differ in names alone
 shared_loops.py   loops above a split: all choices
 node_choices.py   nodes of tensors from outside, above a split: all choices that fit
 exchanges.py      memories that exchange intermediates at a split
@@ -36,8 +38,19 @@ weights.py        sums of energy and latency
 
 from __future__ import annotations
 
-from .question import CascadeAnswer, CascadeQuestion
-from .search import bound_cascade, search_cascade, search_cascade_front
+from .part_bounds import Nearest
+from .question import CascadeAnswer, CascadeQuestion, NothingBelow
+from .search import bound_cascade, search_cascade, search_cascade_below, search_cascade_front
 from .tree_search import Fuse
 
-__all__ = ["CascadeAnswer", "CascadeQuestion", "Fuse", "bound_cascade", "search_cascade", "search_cascade_front"]
+__all__ = [
+    "CascadeAnswer",
+    "CascadeQuestion",
+    "Fuse",
+    "Nearest",
+    "NothingBelow",
+    "bound_cascade",
+    "search_cascade",
+    "search_cascade_below",
+    "search_cascade_front",
+]

@@ -5,21 +5,25 @@ tensor, as often as loops repeat them that do not move it and stand outside one 
 outside all loops comes into the branches as often as all loops repeat it that do not move it. Both are products of
 trips. Windows may save words between steps, never words of the whole tensor: these are counted once, so the products
 are bounds.
+
+Every tensor has some choices, of nodes or of a memory to pass in. `LoopBounds.least` takes the best of each by itself;
+`together` only choices that have room at the same time.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ...arch import Memory
 from ...cost_models.cost import tensor_tile_words
 from ...cost_models.sets import is_plain
 from ...ir import Cascade, Operation, Tensor
+from ..exact.rows import Flags, Ints
 from .parts import VisitedPart
 from .placing import Placing
 from .sharing import SharedDim
@@ -29,12 +33,29 @@ from .upper_nodes import Chain
 INFINITE = np.inf
 
 
+MOST_TOGETHER = 1 << 18
+"""Numbers for all choices of some tensors together; what is left then is bounded by the best of each."""
+
+
 @dataclass(frozen=True, eq=False)
 class Least:
-    """(n,) pJ, and (operations, ports, n) cycles, that something takes at least."""
+    """(..., n) pJ, (..., operations, ports, n) cycles, and (..., operations, rooms, n) bits of what room is left, that
+    something takes at least."""
 
     energy: Floats
     cycles: Floats
+    bits: Floats
+
+    def __add__(self, other: Least) -> Least:
+        return Least(self.energy + other.energy, self.cycles + other.cycles, self.bits + other.bits)
+
+    def at(self, columns: Ints) -> Least:
+        """Of some trips."""
+        return Least(*(values.take(columns, -1) for values in (self.energy, self.cycles, self.bits)))
+
+
+Choices = list[Least]
+"""Of one tensor, of which one is taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +73,48 @@ class LoopBounds:
     dims: tuple[SharedDim, ...]
     trips: Floats
 
+    @cached_property
+    def choices(self) -> list[Choices]:
+        """Of every tensor: nodes and homes of those from outside, memories of those that pass here."""
+        found = [
+            [self._chain(tensor, home, chain) for chain in self._chains(tensor, home)]
+            for tensor, home in self.part.homes
+        ]
+        return [*found, *(list(self._exchanges(tensor)) for tensor in self._exchanged())]
+
     def least(self) -> Least:
-        """Of the nodes and homes of all tensors, each at its best."""
-        total = self._zero()
-        for tensor, home in self.part.homes:
-            total = _sum(total, self._best([self._chain(tensor, home, chain) for chain in self._chains(tensor, home)]))
-        for tensor in self._exchanged():
-            total = _sum(total, self._best(list(self._exchanges(tensor))))
-        return total
+        """Each tensor at its best."""
+        return sum(map(_best, self.choices), self._zero())
+
+    def together(self, columns: Ints, weight: Callable[[Least], Floats], cutoff: float) -> Floats:
+        """(columns,) what all tensors weigh at least, for some trips, by choices that have room together; infinite
+        where there are none, or none below the cutoff.
+
+        weight  of (..., n) what is taken
+        """
+        choices = [[one.at(columns) for one in options] for options in self.choices]
+        choices.sort(key=len)
+        later = list(itertools.accumulate(map(_best, reversed(choices)), initial=self._zero().at(columns)))[::-1]
+        together = Least(*(values[None] for values in vars(later[-1]).values()))
+        for options, rest in zip(choices, later[1:], strict=True):
+            if together.bits.size * len(options) > MOST_TOGETHER:
+                together += _best(options)
+                continue
+            together = _crossed(together, options)
+            open_ones = self._have_room(together.bits) & (weight(together + rest) < cutoff)
+            together.energy[~open_ones] = INFINITE
+            some = np.flatnonzero(open_ones.any(axis=1))
+            if not len(some):
+                return np.full(len(columns), INFINITE)
+            together = Least(*(values.take(some, 0) for values in vars(together).values()))
+        found: Floats = weight(together).min(axis=0)
+        return found
+
+    def _have_room(self, bits: Floats) -> Flags:
+        """(..., n) whether there is room for (..., operations, rooms, n) bits."""
+        left = np.array([[float(size) for _, _, size in room] for room in self.part.room])
+        fits: Flags = (bits <= left[:, :, None] * (1 + 1e-12)).all(axis=(-3, -2))
+        return fits
 
     # ---- tensors from outside ------------------------------------------------------------------------------
 
@@ -74,10 +129,10 @@ class LoopBounds:
             payer = next((user for user in users if user.output.name == tensor), users[0])
             for name, depth in chain:
                 inner = self.memories.of(name)
-                found = _sum(found, self._into(payer, tensor, outer, inner, depth))
+                found += self._into(payer, tensor, outer, inner, depth)
                 outer = inner
         for user in self.placing.payers(self.part, tensor):
-            found = _sum(found, self._far(user, tensor, outer))
+            found += self._far(user, tensor, outer)
         return found
 
     def _into(self, user: Operation, tensor: str, outer: Memory, inner: Memory, depth: int) -> Least:
@@ -102,7 +157,10 @@ class LoopBounds:
             self._book(found, user, inner, 0.0 * passing, bits * passing)
         moving = np.array([dim.of(user.name) in one.dims for dim in self.dims[:depth]], dtype=bool)
         tile = words / np.prod(self.trips[:depth][moving], axis=0)
-        found.energy[~self._fits(inner, user, one, tile * bits)] = INFINITE
+        moves = self.part.steps or any(self.memories.arch.loop_moves(d.of(user.name), one) for d in self.dims[:depth])
+        copies = self.memories.copies(inner.name, moves and self._is_plain(one))
+        width = self.memories.width(user, tensor, is_partial=one.is_output)
+        self._hold(found, tensor, inner.name, copies * width * tile, self.part.names)
         return found
 
     def _of_tiles(self, user: Operation, tensor: Tensor, depth: int, last: int, slides: bool = False) -> Floats:
@@ -144,7 +202,8 @@ class LoopBounds:
         words = float(tensor_tile_words(one, self._sizes(user))) * self._repeats(user, tensor, every, all_of=True)
         if not self._is_plain(one):
             words = np.fmax(words, self._of_tiles(user, one, every, every))
-        found.energy[:] = words * self.memories.further_pj(one, home.name)
+        share = self.part.full_share(self.part.names.index(user.name))
+        found.energy[:] = share * words * self.memories.further_pj(one, home.name)
         bits = words * self.memories.arch.width_bits(one)
         zero = np.zeros_like(bits)
         self._book_cycles(found, user, home, *((zero, bits) if one.is_output else (bits, zero)))
@@ -181,11 +240,12 @@ class LoopBounds:
         for memory in self.memories.upper:
             found = self._zero()
             for user in users:
-                found = _sum(found, self._far(user, tensor, memory))
+                found += self._far(user, tensor, memory)
             if memory.name != self.memories.outermost:
                 words = tensor_tile_words(producer.output, self._sizes(producer)) / np.prod(self.trips, axis=0)
+                first, last = (self.part.names.index(user.name) for user in (producer, users[-1]))
                 bits = words * self.memories.arch.width_bits(producer.output)
-                found.energy[~self._fits(memory, producer, producer.output, bits)] = INFINITE
+                self._hold(found, tensor, memory.name, bits, self.part.names[first : last + 1])
             yield found
 
     # ---- sums ----------------------------------------------------------------------------------------------
@@ -193,39 +253,47 @@ class LoopBounds:
     def _sizes(self, user: Operation) -> dict[str, int]:
         return dict(self.part.sizes[self.part.names.index(user.name)])
 
-    def _fits(self, memory: Memory, user: Operation, tensor: Tensor, bits: Floats) -> npt.NDArray[np.bool_]:
-        room = self.part.room[self.part.names.index(user.name)]
-        part = self.memories.part_of(memory, tensor.role)
-        left = next((size for name, role, size in room if (name, role) == (memory.name, part)), None)
-        fits: npt.NDArray[np.bool_] = np.ones(len(bits), dtype=bool) if left is None else bits <= left * (1 + 1e-12)
-        return fits
+    def _hold(self, found: Least, tensor: str, memory: str, bits: Floats, names: Sequence[str]) -> None:
+        """A tensor takes bits of a memory while some operations work; what has no room by itself is no choice."""
+        users = self.placing.users(self.part, tensor)
+        for place, name in enumerate(self.part.names):
+            held = (memory, self.memories.part_for(name, users, tensor, memory)) if name in names else None
+            for i, (own, role, _) in enumerate(self.part.room[place]):
+                if (own, role) == held:
+                    found.bits[place, i] += bits
+        found.energy[~self._have_room(found.bits)] = INFINITE
 
     def _zero(self) -> Least:
-        count = self.trips.shape[1]
-        return Least(np.zeros(count), np.zeros((len(self.part.names), self.memories.ports, count)))
+        count, operations = self.trips.shape[1], len(self.part.names)
+        rooms = len(self.part.room[0])
+        return Least(
+            np.zeros(count),
+            np.zeros((operations, self.memories.ports, count)),
+            np.zeros((operations, rooms, count)),
+        )
 
     def _book(self, found: Least, user: Operation, memory: Memory, read: Floats, written: Floats) -> None:
-        found.energy[:] += read * memory.read_energy_pj / memory.access_bits
-        found.energy[:] += written * memory.write_energy_pj / memory.access_bits
+        share = self.part.full_share(self.part.names.index(user.name))
+        found.energy[:] += share * read * memory.read_energy_pj / memory.access_bits
+        found.energy[:] += share * written * memory.write_energy_pj / memory.access_bits
         self._book_cycles(found, user, memory, read, written)
 
     def _book_cycles(self, found: Least, user: Operation, memory: Memory, read: Floats, written: Floats) -> None:
         place = self.part.names.index(user.name)
+        share = self.part.full_share(place)
         for port, (name, reading, writing) in enumerate(self.memories.rates):
             if name == memory.name:
-                found.cycles[place, port] += reading * read + writing * written
-
-    def _best(self, options: Sequence[Least]) -> Least:
-        """The least of everything, over some choices of which one is taken."""
-        return Least(
-            np.min([option.energy for option in options], axis=0), np.min([option.cycles for option in options], axis=0)
-        )
+                found.cycles[place, port] += share * (reading * read + writing * written)
 
 
-def _sum(one: Least, other: Least) -> Least:
-    return Least(one.energy + other.energy, one.cycles + other.cycles)
+def _best(options: Choices) -> Least:
+    """The least of everything, over some choices of which one is taken."""
+    columns = zip(*(vars(option).values() for option in options), strict=True)
+    return Least(*(np.min(values, axis=0) for values in columns))
 
 
-def grid(trips: Sequence[Sequence[int]]) -> Floats:
-    """(loops, n) all combinations."""
-    return np.array(list(itertools.product(*trips)), dtype=np.float64).T.reshape(len(trips), -1)
+def _crossed(together: Least, options: Choices) -> Least:
+    """All choices of some tensors with all of one more."""
+    columns = zip(vars(together).values(), *(vars(option).values() for option in options), strict=True)
+    count = len(together.energy) * len(options)
+    return Least(*((each[:, None] + np.array(own)).reshape(count, *each.shape[1:]) for each, *own in columns))

@@ -16,7 +16,7 @@ from ..means import Means, OutOfMeans
 from ..several import STEP
 from ..space import Space
 from ..tilings import Tiling
-from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room
+from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
 from .known_branches import KnownBranches
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
@@ -44,6 +44,7 @@ class ExactBranches:
     def __post_init__(self) -> None:
         self._known = KnownBranches(self.cascade, self.arch)
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
+        self._fastest: dict[tuple[str, Sizes], float] = {}
 
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff.
@@ -70,8 +71,9 @@ class ExactBranches:
             return 0.0
         if not self.proves:
             return self.least(question, weights, cutoff).bound
-        means, scale = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS), _scale(weights)
-        search = self._solved(question, objective_of(weights), cutoff / scale, means)
+        means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
+        scale = _scale(weights) / question.visits
+        search = self._solved(self._search(question, objective_of(weights), cutoff / scale, means))
         best = scale * search.found[0].value if search.found else cutoff
         if not search.out_of_time:
             mapping = self._taken(question, search) if search.found else None
@@ -85,6 +87,19 @@ class ExactBranches:
         """What the mapping weighs at least, by what is known of larger tiles with as much room."""
         return self._known.part_of_larger(self._relevant(question, weights), weights)
 
+    def fastest(self, operation: str, sizes: Sizes) -> float:
+        """Cycles of the fastest mapping of a tile if no port were bounded: by a search that ends when a part of the
+        time is over."""
+        if (operation, sizes) not in self._fastest:
+            homes = {t.name: self.arch.memories[0].name for t in self.cascade.operation(operation).problem.tensors}
+            question = BranchQuestion(operation, sizes, tuple(sorted(homes.items())), ())
+            means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
+            search = self._search(question, LATENCY, math.inf, means, _with_endless_ports(self.arch))
+            self._solved(search)
+            best = search.found[0].value if search.found else math.inf
+            self._fastest[operation, sizes] = min(best, search.open_bound) if search.out_of_time else best
+        return self._fastest[operation, sizes]
+
     def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
         """Mappings that weigh less than the cutoff, of which no other one has as little energy and latency: one after
         the other, each the least energy of all that are faster than the one before.
@@ -96,11 +111,13 @@ class ExactBranches:
             return found
         most_energy = (cutoff - weights.latency * least[1].latency_cycles) / weights.energy
         most_latency = (cutoff - weights.energy * least[0].energy_pj) / weights.latency
+        visits = question.visits
         while most_latency >= least[1].latency_cycles and most_energy >= least[0].energy_pj:
-            cheapest = self._mapping(question, ENERGY.capped(latency=_finite(most_latency)), most_energy)
+            fast_enough = ENERGY.capped(latency=_finite(visits * most_latency))
+            cheapest = self._mapping(question, fast_enough, visits * most_energy)
             if cheapest is None:
                 break
-            capped = LATENCY.capped(energy=cheapest.energy_pj)
+            capped = LATENCY.capped(energy=visits * cheapest.energy_pj)
             point = self._mapping(question, capped, math.inf) or cheapest
             if weights.of(point.energy_pj, point.latency_cycles) < cutoff:
                 found.append(point)
@@ -109,8 +126,8 @@ class ExactBranches:
 
     def _relevant(self, question: BranchQuestion, weights: Weights) -> BranchQuestion:
         """The question without what its answer does not depend on."""
-        if self.tiling == "perfect" and not question.divides:
-            question = replace(question, divides=True)
+        if self.tiling == "perfect":
+            question = replace(question, cut=frozenset(dim for dim, _ in question.sizes))
         return question.idle() if weights.energy_only and not self.arch.total_leakage_pj_per_cycle else question
 
     def _best(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
@@ -118,14 +135,15 @@ class ExactBranches:
         known = self._known.mapping(question, weights)
         if known is not None and known.bound < cutoff:
             cutoff = known.bound
-        mapping = self._mapping(question, objective_of(weights), cutoff / _scale(weights))
+        mapping = self._mapping(question, objective_of(weights), cutoff / _scale(weights) * question.visits)
         if mapping is not None:
             return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
         return known if known is not None and known.bound <= cutoff else BranchAnswer(cutoff)
 
     def _mapping(self, question: BranchQuestion, objective: Objective, ceiling: float) -> BranchMapping | None:
-        """The best mapping for an objective; None where all are at the ceiling or above, or nothing fits."""
-        search = self._solved(question, objective, ceiling, self.means)
+        """The best mapping for an objective of all visits that are not alike; None where all are at the ceiling or
+        above, or nothing fits."""
+        search = self._solved(self._search(question, objective, ceiling, self.means))
         if not search.found:
             if search.out_of_time:
                 raise OutOfMeans
@@ -136,38 +154,47 @@ class ExactBranches:
 
     def _taken(self, question: BranchQuestion, search: ExactSearch) -> BranchMapping:
         """The best mapping that a search has found, as one of a branch."""
-        best = search.found[0]
+        best, share = search.found[0], 1 / question.visits
         outside = {memory for memory, _, _ in question.room}
         taken = taken_bits(best.mapping, search.machine)
         used = tuple((each.memory, each.role, each.bits) for each in taken if each.memory in outside)
-        items = best.mapping.nest.items[len(search.original.tensors) :]
-        return BranchMapping(best.cost.energy_pj, best.cost.latency_cycles, used, items)
+        items = best.mapping.nest.items[search.surroundings.start(best.mapping) :]
+        return BranchMapping(share * best.cost.energy_pj, share * best.cost.latency_cycles, used, items)
 
-    def _solved(self, question: BranchQuestion, objective: Objective, ceiling: float, means: Means) -> ExactSearch:
+    def _solved(self, search: ExactSearch) -> ExactSearch:
         """A search that has come to its end."""
         self.searches += 1
-        search = self._search(question, objective, ceiling, means)
         search.solve(self.proves)
         if search.interrupted:  # the branch has a mapping, and the trees around it are not to be searched on
             raise KeyboardInterrupt
         return search
 
-    def _search(self, question: BranchQuestion, objective: Objective, ceiling: float, means: Means) -> ExactSearch:
-        """The search that answers a question."""
+    def _search(
+        self,
+        question: BranchQuestion,
+        objective: Objective,
+        ceiling: float,
+        means: Means,
+        arch: Architecture | None = None,
+    ) -> ExactSearch:
+        """The search that answers a question; arch: another machine than the one asked about."""
         operation = self.cascade.operation(question.operation)
-        machine = machine_with_room(self.arch, question.room)
+        machine = machine_with_room(arch or self.arch, question.room)
         machine = machine.model_copy(update={"mac": self.arch.mac.of(operation.kind)})
-        problem = Problem(operation.name, question.sizes, operation.problem.tensors)
+        visits, whole = question.visits, dict(question.over)
+        dims = tuple((dim, whole.get(dim, size)) for dim, size in question.sizes)
+        problem = Problem(operation.name, dims, operation.problem.tensors)
         around = Surroundings(
             dict(question.homes),
             question.again,
-            {memory: (read, written) for memory, read, written in question.busy},
+            {memory: (visits * read, visits * written) for memory, read, written in question.busy},
+            {dim: size for dim, size in question.sizes if dim in question.cut},
         )
         return ExactSearch(
             problem,
             machine,
             objective,
-            "perfect" if question.divides else self.tiling,
+            self.tiling,
             self.space,
             means=means,
             surroundings=around,
@@ -191,6 +218,13 @@ def objective_of(weights: Weights) -> Objective:
     if not weights.energy:
         return parse_objective("latency")
     return parse_objective(f"energy + {number_text(weights.latency / weights.energy)} * latency")
+
+
+def _with_endless_ports(arch: Architecture) -> Architecture:
+    """The machine with ports that never make anything wait."""
+    endless = dict.fromkeys(("read_bits_per_cycle", "write_bits_per_cycle", "shared_bits_per_cycle"))
+    levels = (one.model_copy(update=endless) if isinstance(one, Memory) else one for one in arch.levels)
+    return arch.model_copy(update={"levels": tuple(levels)})
 
 
 def machine_with_room(arch: Architecture, room: Room) -> Architecture:

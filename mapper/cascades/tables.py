@@ -15,7 +15,7 @@ from ..exact.rows import Floats, Ints
 from ..question import FREE
 from ..space import Space
 from ..tilings import Tiling
-from .branch import BranchAnswer, BranchMapping, BranchQuestion
+from .branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
 from .table_branches import BranchTable, Choices, Sources, lower_steps
 from .table_cuts import FAR, NEAR, fronts
 from .table_form import NamedForm, TableForm
@@ -90,6 +90,10 @@ class TableBranches:
     def bound(self, question: BranchQuestion, weights: Weights) -> float:
         """The same."""
         return self.lower(question, weights)
+
+    def fastest(self, operation: str, sizes: Sizes) -> float:  # noqa: ARG002 - tables say at once what ports allow
+        """Nothing is known of it without ports."""
+        return 0.0
 
     def step_function(self, question: BranchQuestion) -> StepFunction:
         """The least energy for every room, with leakage; the question's own room is not looked at."""

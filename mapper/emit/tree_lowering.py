@@ -142,6 +142,10 @@ class TreeLowering:
             raise self._refused(
                 message, "search with --fuse plain (in Python, fuse='plain'), or take the numpy program"
             )
+        iterating = [operation.name for operation in fused.cascade if operation.iterates]
+        if iterating:
+            message = f"{', '.join(iterating)} iterate: programs of iterations cannot be written yet"
+            raise self._refused(message, "take the numpy program")
         variables: dict[Place, Variable] = {}
         numbers: Counter[str] = Counter()
         self.of = {name: _OperationLowering(way, variables, numbers) for name, way in self.ways.items()}

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +16,21 @@ from trees import random_cascade, random_tree
 from generators import random_architecture
 from longer import blocks
 from tilewright.arch import Architecture
-from tilewright.cost_models.cascades import FusedCost, cost_of_counts, count_tree, occupancy, ways_of
+from tilewright.cost_models.cascades import (
+    FusedCost,
+    cost_of_counts,
+    count_tree,
+    evaluate_tree,
+    occupancy,
+    ways_of,
+)
 from tilewright.ir import FusedMapping, MappingError
 from tilewright.report.cascade_documents import dump_fused, load_fused_mapping, parse_fused
-from tilewright.report.document_files import CASCADE_SCHEMA_VERSION
+from tilewright.report.document_files import CASCADE_SCHEMA_VERSION, CASCADE_VERSIONS
 from tilewright.report.documents import parse_mapping
 from tilewright.report.mapping_schema import schema_path
 
+GOLDEN = Path(__file__).parent.parent / "golden"
 Change = Callable[[dict[str, Any]], object]
 
 
@@ -64,8 +73,8 @@ def _tree_without_end() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda d: d.update(schema_version=1), "schema_version: found 1, the mapping of a layer, expected 2"),
-        (lambda d: d.update(schema_version=3), "written by a newer tilewright"),
+        (lambda d: d.update(schema_version=1), "schema_version: found 1, the mapping of a layer, expected 3"),
+        (lambda d: d.update(schema_version=4), "written by a newer tilewright"),
         (lambda d: d["tree"].update(branch=[]), "tree.branch: unknown key\nhint: did you mean 'branches'"),
         (lambda d: d["tree"]["items"].append({"kind": "leaf"}), "kind: found 'leaf', expected 'loop', 'node'"),
         (lambda d: d["tree"].update(items=[]), "some.json: tree: "),
@@ -84,6 +93,21 @@ def test_malformed_documents_name_file_and_field(change: Change, expected: str) 
         parse_fused(json.dumps(data), "some.json")
     assert expected in str(caught.value)
     assert str(caught.value).startswith("some.json")
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("mapping-[!1]*/*.json")), ids=lambda path: path.parent.name)
+def test_documents_of_all_versions_are_read(path: Path) -> None:
+    """They are never written again."""
+    loaded = load_fused_mapping(path)
+    arch, mapping = loaded.arch, loaded.mapping
+    assert json.loads(path.read_text(encoding="utf-8"))["schema_version"] == int(path.parent.name[-1])
+    assert loaded.recorded.cost.energy_pj == evaluate_tree(mapping, arch).energy_pj
+
+
+def test_there_are_documents_of_all_versions() -> None:
+    assert {path.parent.name for path in GOLDEN.glob("mapping-[!1]*/*.json")} == {
+        f"mapping-{v}" for v in CASCADE_VERSIONS
+    }
 
 
 def test_the_reader_of_layers_says_what_to_read_it_with() -> None:

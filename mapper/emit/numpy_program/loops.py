@@ -91,14 +91,15 @@ class LoopText:
         output = self.problem.output
         buffer = core.buffers[output.name]
         trips = [label.trips for label in core.labels]
-        statements, value = self._value(factors, core.axes(buffer), trips)
-        yield from statements
         index = schedule.index(output, buffer, core.position)
-        yield schedule.combined(f"{contracted.views[output.name]}[{bare(index)}]", value)
+        target = Factor(f"{contracted.views[output.name]}[{bare(index)}]", core.axes(buffer))
+        statements, value = self._value(factors, target, trips)
+        yield from statements
+        yield schedule.combined(target.text, value)
 
-    def _value(self, factors: list[Factor], output: tuple[int, ...], trips: list[int]) -> tuple[list[str], str]:
+    def _value(self, factors: list[Factor], target: Factor, trips: list[int]) -> tuple[list[str], str]:
         """Statements, and the expression of what is added to the output; the last factors are masks."""
-        return contraction(factors, output, trips)
+        return contraction(factors, target.axes, trips)
 
     # ---- loops ---------------------------------------------------------------------------------------------
 

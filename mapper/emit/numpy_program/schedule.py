@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Mapping as Mapping_
 from dataclasses import dataclass, field
 
 from ....arch import Architecture
-from ....ir import Mapping, Rank, Tensor
+from ....ir import Mapping, Rank, StartValue, Tensor
 from ..direct import operand_shapes
 from ..names import FreshNames, comment, quoted
 from .plan import Buffer, Core, NestPlan, Step
@@ -46,6 +47,7 @@ class PartOfTree:
     names    of the whole program
     shared   names that the loops and nodes above a split have there, by position
     maximum  whether words are combined by their maximum, and not by their sum
+    start    what words are before the first step, where each step puts the next generation in their place
     filled   positions of the nodes whose words are counted here; None: all but the outermost, as in an ordinary mapping
     """
 
@@ -54,6 +56,14 @@ class PartOfTree:
     shared: Mapping_[int, str] = field(default_factory=dict)
     maximum: bool = False
     filled: frozenset[int] | None = None
+    start: StartValue | None = None
+
+    @property
+    def combining(self) -> tuple[str, str]:
+        """What words begin with, and how others are combined with them; "last" takes their place."""
+        if self.start is not None:
+            return value_text(self.start), "last"
+        return ("-np.inf", "max") if self.maximum else ("0", "sum")
 
 
 class ProgramText:
@@ -78,8 +88,7 @@ class ProgramText:
         self.plan, names, shared = part.plan, part.names, part.shared
         self.problem = mapping.problem
         self.arch = arch
-        self.identity = "-np.inf" if part.maximum else "0"
-        self.reduction = "max" if part.maximum else "sum"
+        self.identity, self.reduction = part.combining
         self.macs = names.unique("macs" if part.filled is None else f"macs_{self.problem.name}")
         self.loop = self._loop_names(names, shared)
         self.buffer = {
@@ -215,6 +224,8 @@ class ProgramText:
 
     def combined(self, target: str, value: str) -> str:
         """The statement that combines some words with those that are there."""
+        if self.reduction == "last":
+            return f"{target} = {value}"
         return f"{target} += {value}" if self.reduction == "sum" else f"{target} = np.maximum({target}, {value})"
 
     def _summed(self, buffer: Buffer) -> tuple[int, ...]:
@@ -282,6 +293,11 @@ class ProgramText:
     def edges(self) -> tuple[str, ...]:
         """Dimensions that may end within the innermost tile."""
         return tuple(dim for dim in self.problem.dim_names if self.plan.is_ragged(dim))
+
+
+def value_text(value: StartValue) -> str:
+    """A number, as numpy writes it."""
+    return repr(value) if math.isfinite(value) else "-np.inf" if value < 0 else "np.inf"
 
 
 def place_of(tensor: Tensor) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from .points import constant, point_text
 
 
 def unbounded_operands(cascade: Cascade, operation: Operation) -> set[str]:
-    """Operands that are maxima: beyond ragged edges they are infinite, and no zero."""
-    names = {tensor.name for tensor in operation.problem.operands}
-    return {name for name in names if name in cascade.producers and cascade.producers[name].reduction == "max"}
+    """Operands that are maxima, or begin with some number: beyond ragged edges they may be infinite, and no zero."""
+    made = (cascade.producers.get(tensor.name) for tensor in operation.problem.operands)
+    return {one.output.name for one in made if one is not None and (one.reduction == "max" or one.iterates)}
 
 
 class Leaf(LoopText):
@@ -23,28 +23,29 @@ class Leaf(LoopText):
         self.operation = operation
         self.unbounded = unbounded
 
-    def _value(self, factors: list[Factor], output: tuple[int, ...], trips: list[int]) -> tuple[list[str], str]:
+    def _value(self, factors: list[Factor], target: Factor, trips: list[int]) -> tuple[list[str], str]:
         if self.operation.multiplies:
             operands = zip(self.problem.operands, factors, strict=False)
             bounded = [self._bounded(factor) for t, factor in operands if t.name in self.unbounded]
             kept = [f for t, f in zip(self.problem.operands, factors, strict=False) if t.name not in self.unbounded]
             ones = factors[len(self.problem.operands) :]
-            statements, value = contraction([*kept, *bounded, *ones], output, trips)
+            statements, value = contraction([*kept, *bounded, *ones], target.axes, trips)
             number = constant(self.operation)
             return statements, value if number == 1 else f"{number!r} * ({value})"
-        return self._pointwise(factors, output, trips)
+        return self._pointwise(factors, target, trips)
 
     def _bounded(self, factor: Factor) -> Factor:
-        return Factor(f"np.nan_to_num({factor.text}, neginf=0)", factor.axes)
+        return Factor(f"np.nan_to_num({factor.text}, neginf=0, posinf=0)", factor.axes)
 
-    def _pointwise(self, factors: list[Factor], output: tuple[int, ...], trips: list[int]) -> tuple[list[str], str]:
+    def _pointwise(self, factors: list[Factor], target: Factor, trips: list[int]) -> tuple[list[str], str]:
         """The expression over all labels; what lies beyond an edge counts nothing, and the labels that the output has
-        not are reduced."""
-        count = len(trips)
-        aligned = [f"aligned({f.text}, {f.axes!r}, {count})" for f in factors]
+        not are reduced. The generation before of what is iterated is where the next one goes."""
+        count, output = len(trips), target.axes
+        aligned = [f"aligned({f.text}, {f.axes!r}, {count})" for f in (*factors, target)]
         operands = len(self.problem.operands)
         names = [tensor.name for tensor in self.problem.operands]
-        text = point_text(self.operation.expression, dict(zip(names, aligned[:operands], strict=True)))
+        arrays = dict(zip(names, aligned[:operands], strict=True)) | {self.problem.output.name: aligned.pop()}
+        text = point_text(self.operation.expression, arrays)
         statements = [f"points = np.broadcast_to({text}, {tuple(trips)})"]
         if len(factors) > operands:
             inside = " * ".join(aligned[operands:])

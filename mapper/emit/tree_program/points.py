@@ -41,7 +41,9 @@ def is_exact(operation: Operation) -> bool:
     """Whether results of whole numbers are whole numbers."""
     parts = list(_parts(operation.expression))
     functions = {part.function for part in parts if isinstance(part, Call)}
-    return functions <= _EXACT and all(part.value == int(part.value) for part in parts if isinstance(part, Number))
+    numbers = [part.value for part in parts if isinstance(part, Number)]
+    numbers += [operation.start] if operation.start is not None and math.isfinite(operation.start) else []
+    return functions <= _EXACT and all(number == int(number) for number in numbers)
 
 
 def constant(operation: Operation) -> int | float:

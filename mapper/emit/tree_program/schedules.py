@@ -141,7 +141,9 @@ class Schedules:
         mine = [b.inner_position for b in way.boundaries]
         for other in self.ways.values():
             mine += [b.boundary.inner_position for b in other.borrowed if b.path.operation.name == name]
-        part = PartOfTree(plan, self.names, shared, way.operation.reduction == "max", frozenset(mine))
+        operation = way.operation
+        maximum = operation.reduction == "max"
+        part = PartOfTree(plan, self.names, shared, maximum, frozenset(mine), operation.start)
         return ProgramText(way.mapping, self.arch, part=part)
 
     def view_name(self, operation: str, position: int) -> str:

@@ -43,7 +43,12 @@ def form_of(cascade: Cascade) -> tuple[object, ...]:
         )
         pads = tuple((tensors[tensor], zeros) for tensor, zeros in operation.pads)
         sizes = tuple((dims[dim], size) for dim, size in problem.dims)
-        found.append((sizes, operands, _form(operation.expression, tensors), operation.reduction, pads))
+        iterated = tuple(
+            (tensors[one.tensor], one.axis, None if one.dim is None else dims[one.dim], one.after)
+            for one in operation.generations
+        )
+        point = _form(operation.expression, tensors), operation.reduction
+        found.append((sizes, operands, *point, pads, iterated, operation.start))
     return tuple(found)
 
 
