@@ -71,7 +71,7 @@ class OnceEach(BoundaryBounds):
         at least."""
         tensor, arrays = self.tensors[t], [self._rows.arrays[f] for f in fanouts]
         one = np.ones((len(self._rows), len(self.dims)), dtype=np.int64)
-        working = tiles_needed([one, *arrays], self._tiling)
+        working = tiles_needed([one, *arrays], self._tiling == "perfect")
         found = working[:, [d for d, dim in enumerate(self.dims) if dim not in tensor.dims]].prod(axis=1, dtype=float)
         for rank in tensor.ranks:
             if len(rank) > 1:

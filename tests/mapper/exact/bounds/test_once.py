@@ -80,5 +80,5 @@ def test_windows_reach_beyond_the_part_of_each_instance() -> None:
 
 @pytest.mark.parametrize("outer", [1, 2, 3])
 def test_of_nested_arrays_all_instances_but_the_last_have_whole_tiles(outer: int) -> None:
-    needed = tiles_needed([np.array([[1]]), np.array([[4]]), np.array([[outer]])], "ragged")
+    needed = tiles_needed([np.array([[1]]), np.array([[4]]), np.array([[outer]])], perfect=False)
     assert needed[0, 0] == {1: 4, 2: 5, 3: 9}[outer]
