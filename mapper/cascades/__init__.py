@@ -1,7 +1,10 @@
 """The search over trees: the best fused mapping of a cascade, proven.
 
 question.py       what is asked, and what is answered
+answers.py        the search for the machine
 search.py         objectives, fronts, the certificate
+overlapped.py     latency where operations overlap
+prices.py         energy on a machine where cycles of resources cost
 weighted_sums.py  the tree of least weight, over all orders of operations
 regions.py        energies and latencies that no mapping has, and those that matter still
 tree_search.py    branch and bound over parts of a tree, from the outside in
@@ -38,9 +41,9 @@ weights.py        sums of energy and latency
 
 from __future__ import annotations
 
+from .answers import bound_cascade, search_cascade, search_cascade_below, search_cascade_front
 from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow
-from .search import bound_cascade, search_cascade, search_cascade_below, search_cascade_front
 from .tree_search import Fuse
 
 __all__ = [

@@ -28,11 +28,10 @@ from ...cost_models.objective import LIMIT_TOLERANCE
 from ...ir import InfeasibleError, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..exact.unmet_limits import unmet_limits
-from ..means import Means, OutOfMeans
+from ..means import OutOfMeans
 from .front_search import FrontSearch
-from .part_bounds import Nearest
 from .parts import FoundPart
-from .question import CascadeAnswer, CascadeQuestion, NothingBelow, check_searchable
+from .question import CascadeAnswer, NothingBelow, check_searchable
 from .regions import Box, heaviest, least_value
 from .weighted_sums import Corner, WeightedSums
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_between, weights_of
@@ -98,7 +97,10 @@ class CascadeSearch(WeightedSums):
         best = min(self.corners, key=self._value, default=None)
         if best is not None and self._value(best) < below:
             return self._answer(best, objective)
-        return NothingBelow(min(below, self._bound(objective, below, self.bounds)) if self.bounds else 0.0)
+        if not self.bounds:
+            return NothingBelow(0.0)
+        least = min(self._bound(objective, below, self.bounds), self._least_ragged(objective, below))
+        return NothingBelow(min(below, least))
 
     def front(self) -> list[Corner]:
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
@@ -370,49 +372,6 @@ def ragged_words(part: float) -> tuple[str, ...]:
 def _fast(corner: Corner) -> Weights:
     """The weighted sum that is least for the fastest mapping."""
     return Weights(1.0, FAST * corner.energy / max(corner.latency, 1.0))
-
-
-def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
-    """The proven best fused mapping; where time or memory run out, the best found and its gap.
-
-    Raises InfeasibleError when nothing fits, UndecidedError when time or memory run out before anything is found, and
-    TilewrightError for what cannot be searched.
-    """
-    return _search(question).run()
-
-
-def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBelow:
-    """As `search_cascade`, only for what is less than `below`; of objectives that add up over operations.
-
-    Raises TilewrightError for what cannot be searched.
-    """
-    return _search(question).run_below()
-
-
-def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
-    """The front of energy and latency, from the least energy to the least latency; what it is least of is not looked
-    at."""
-    search = _search(question, whole_front=True)
-    search.run()
-    return search.front_answers()
-
-
-def bound_cascade(question: CascadeQuestion, nearest: Nearest | None = None) -> float:
-    """What no tree of the cascade has less of, seen without a search over trees; 0 where there are no means to see it.
-
-    nearest  what is known of single operations on the same machine, in the same space; more is noted there
-
-    Raises TilewrightError for what cannot be searched, and for objectives that do not add up over operations.
-    """
-    weights = weights_of(question.objective)
-    if weights is None:
-        raise TilewrightError(f"objective {question.objective.name} has no bound that adds up over operations")
-    return _search(question, nearest=nearest).least_of(weights)
-
-
-def _search(question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:
-    means = Means.from_now(question.limits.time_s, question.limits.memory_bytes)
-    return CascadeSearch(question, means, whole_front=whole_front, nearest={} if nearest is None else nearest)
 
 
 def _front(corners: list[Corner]) -> list[Corner]:
