@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from .arch import Architecture
 from .arguments import (
@@ -27,10 +27,18 @@ from .inputs import checks
 from .ir import MappingError, ProblemError
 from .ir.display import Shown
 from .mapper.certificate import Certificate
-from .mapper.fusing import FUSES, FusedAnswer, answer_cascade
+from .mapper.fusing import FUSES, FusedAnswer, answer_below
 from .mapper.means import DEFAULT_MEMORY_LIMIT
 from .mapper.question import Limits
-from .mapper.segmentation import MOST, NetworkAnswer, NetworkQuestion, Segment, check_objective, segment
+from .mapper.segmentation import (
+    MOST,
+    NetworkAnswer,
+    NetworkQuestion,
+    Segment,
+    check_objective,
+    on_its_own,
+    segment,
+)
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
 from .report.units import count, energy, percent
@@ -41,7 +49,7 @@ from .workloads.network import Widths
 if TYPE_CHECKING:
     import pandas
 
-    from .mapper.cascades import CascadeQuestion, Fuse
+    from .mapper.cascades import CascadeQuestion, Fuse, NothingBelow
     from .mapper.emit import Verification
     from .mapper.emit.network import NetworkElement, NetworkProgram
     from .report.network_plan_document import NetworkPlanDocument
@@ -98,8 +106,10 @@ class CompiledNetwork(Shown):
         return self.answer.saves
 
     def results(self) -> list[CascadeResult]:
-        """Every group that is counted as a result of its own, with its programs and pages."""
-        return [self._result(one.answer) for one in self.segments if one.answer is not None]
+        """Every group that is counted as a result of its own, with its programs and pages: what stays on chip between
+        groups comes from the outermost memory there, or goes to it."""
+        answers = (on_its_own(one, self.answer.question) for one in self.segments)
+        return [self._result(answer) for answer in answers if answer is not None]
 
     def verify(self, seed: int = 0) -> list[Verification]:
         """Run the numpy program of every group, of equal ones the first: does it compute what its operations compute
@@ -116,14 +126,22 @@ class CompiledNetwork(Shown):
         words that every group moves. The `main` of both reads `weights()` from a file and compares the outputs with
         those of plain operations; that of numpy compares the words with the plan's, too.
 
-        Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written, and
-        for floats where these are not exact: quantized networks, and all of numpy.
+        Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written, for
+        floats where these are not exact (quantized networks, and all of numpy), and for numpy where tensors stay on
+        chip between groups: programs load them again.
         """
         check_writes_networks(form, "form")
+        from .mapper.emit.network import WEIGHTS_FILE, NetworkElement, emit_c_network, emit_numpy_network
+
+        check_choice("element", element, get_args(NetworkElement))
         if form == "numpy" and element != "double":
             raise MappingError(f"numpy computes in doubles, not in {element}s", where="element")
-        from .mapper.emit.network import WEIGHTS_FILE, emit_c_network, emit_numpy_network
-
+        if form == "numpy" and any(segment.stays for segment in self.segments):
+            raise MappingError(
+                "it counts words, and loads again what stays on chip between groups: they would not be the plan's",
+                where=self.network,
+                hint="compile with stays=False (--no-stays), or write c",
+            )
         return (
             emit_c_network(self._program, element) if form == "c" else emit_numpy_network(self._program, WEIGHTS_FILE)
         )
@@ -177,8 +195,9 @@ class CompiledNetwork(Shown):
     def _different(self) -> Iterator[tuple[int, CascadeResult]]:
         """The number of each group that differs from all before it in more than names, from 1, and its result."""
         for number, one in enumerate(self.segments):
-            if one.answer is not None and one.alike == number:
-                yield number + 1, self._result(one.answer)
+            answer = on_its_own(one, self.answer.question) if one.alike == number else None
+            if answer is not None:
+                yield number + 1, self._result(answer)
 
     def _result(self, answer: FusedAnswer) -> CascadeResult:
         return CascadeResult.of(answer.mapping.cascade, self.arch, answer)
@@ -213,7 +232,9 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     most: int = MOST,
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
+    stays: bool = True,
     time_limit: float | None = GROUP_SECONDS,
+    total_limit: float | None = None,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
     watch: Watch | None = None,
@@ -229,8 +250,12 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
                whole on chip and no shared loops; "none", every operation on its own
     most       operations that a group has at most
     dims, widths  of an ONNX file, as of `load_network`
+    stays      whether tensors may stay on chip between groups, whole, from the group that makes them to the last one
+               that reads them; else all pass through the outermost memory
     time_limit seconds for the search of each group, then its best mapping so far is taken, with the bound proven by
                then; None: no limit. Ctrl-C ends the whole with the best that is known
+    total_limit  seconds for all searches together, then the best segmentation of what is known is taken, with the
+               bound proven by then; None: no limit
     memory_limit  bytes that each search may take, or a text such as "2 GiB"
     store      path of a result store that is asked first, and keeps what is found; None: none is
     watch      called with how many groups have been searched, and how many more there may be at most
@@ -238,9 +263,12 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     Raises TilewrightError: ProblemError for a network whose edges are not known, InfeasibleError where an operation
     fits in no group, UndecidedError where that is not known in time.
     """
+    if watch is not None:
+        checks.function(watch, "watch")
     found = network if isinstance(network, Network) else load_network(network, dims, widths)
     limits = limits_of(time_limit, memory_limit)
     question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
+    question = with_choices(question, stays=stays, total_limit=total_limit)
     from .searches import warn
 
     answer = compiled(question, store, watch, warn, cached=as_store(store) is not None)
@@ -281,6 +309,12 @@ def network_question(
     return NetworkQuestion(network.wiring, arch, wanted, kind, space, fuse, count, limits)
 
 
+def with_choices(question: NetworkQuestion, *, stays: bool, total_limit: float | None) -> NetworkQuestion:
+    """The question with what `compile` alone is asked; checked."""
+    total_s = None if total_limit is None else checks.seconds(total_limit, "the limit of the whole")
+    return replace(question, stays=checks.flag(stays, "stays"), total_s=total_s)
+
+
 def compiled(
     question: NetworkQuestion, store: StoreLike | None, watch: Watch | None, note: Note, *, cached: bool
 ) -> NetworkAnswer:
@@ -292,10 +326,10 @@ def compiled(
     cached  whether a store is asked at all
     """
     if not cached:
-        return segment(question, answer_cascade, watch)
-    from .stored import cascade_stored
+        return segment(question, answer_below, watch)
+    from .stored import group_stored
 
-    def solve(one: CascadeQuestion) -> FusedAnswer:
-        return cascade_stored(one, store, note).result.answer
+    def solve(one: CascadeQuestion) -> FusedAnswer | NothingBelow:
+        return group_stored(one, store, note)
 
     return segment(question, solve, watch)

@@ -71,6 +71,8 @@ class Form:
 def _numpy(of: Emittable, fast: bool | None = None) -> str:
     from .mapper.emit import emit_numpy
 
+    if fast is not None:
+        checks.flag(fast, "fast")
     return emit_numpy(of.mapping, of.arch, fast)
 
 
@@ -172,7 +174,7 @@ _ABOUT = {
 def form_named(name: str) -> Form:
     """The form of that name. Raises TilewrightError, with the nearest known one, for an unknown form."""
     for known, form in FORMS.items():
-        if known == name:
+        if isinstance(name, str) and known == name:
             return form
     raise TilewrightError(f"unknown form {name!r}", hint=did_you_mean(str(name), FORMS))
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from .arguments import StoreLike
 from .cascade_results import CascadeResult
 from .ir import InfeasibleError, StoreError
-from .mapper.cascades import CascadeQuestion
+from .mapper.cascades import CascadeQuestion, NothingBelow
 from .mapper.certificate import Certificate
-from .mapper.fusing import answer_cascade
+from .mapper.fusing import FusedAnswer, answer_below
 from .mapper.question import Answer, Question
 from .mapper.several import search_front
 from .report.batch.job import run_job
@@ -93,23 +93,40 @@ class StoredCascade:
 def cascade_stored(question: CascadeQuestion, store: StoreLike | None, note: Note) -> StoredCascade:
     """The search of a cascade, answered from the store if it can be; store, note and errors as of `search_stored`."""
     with opened(store, note) as keeper:
-        recalled = keeper.recall_cascade(question) if keeper else None
-        if recalled is not None:
-            return StoredCascade(_cascade_result(question, recalled.result), recalled.record)
-        started = time.perf_counter()
+        outcome, record = _cascade_answered(question, keeper, note)
+        return StoredCascade(CascadeResult.of(question.cascade, question.arch, _is_found(outcome)), record)
+
+
+def group_stored(question: CascadeQuestion, store: StoreLike | None, note: Note) -> FusedAnswer | NothingBelow:
+    """As `cascade_stored`, where only what is better than `below` may be of interest."""
+    with opened(store, note) as keeper:
+        outcome, _ = _cascade_answered(question, keeper, note)
+        return outcome if isinstance(outcome, NothingBelow) else _is_found(outcome)
+
+
+def _cascade_answered(
+    question: CascadeQuestion, keeper: Store | None, note: Note
+) -> tuple[CascadeOutcome, Record | None]:
+    """What a search comes to, and the record that it is from."""
+    recalled = keeper.recall_cascade(question) if keeper else None
+    if recalled is not None:
+        return recalled.result, recalled.record
+    started = time.perf_counter()
+    try:
+        outcome: CascadeOutcome = answer_below(question)
+    except InfeasibleError as error:
+        outcome = NoMapping(question.cascade.name, error.message, error.where, error.hint)
+    if keeper and (not isinstance(outcome, FusedAnswer) or _may_be_kept(outcome.certificate)):
         try:
-            outcome: CascadeOutcome = answer_cascade(question)
-        except InfeasibleError as error:
-            outcome = NoMapping(question.cascade.name, error.message, error.where, error.hint)
-        if keeper and (isinstance(outcome, NoMapping) or _may_be_kept(outcome.certificate)):
-            try:
-                keeper.write(cascade_record_of(question, outcome, time.perf_counter() - started))
-            except StoreError as error:  # the result is there, and must not be lost with it
-                note(not_kept(error))
-        return StoredCascade(_cascade_result(question, outcome), None)
+            keeper.write(cascade_record_of(question, outcome, time.perf_counter() - started))
+        except StoreError as error:  # the result is there, and must not be lost with it
+            note(not_kept(error))
+    return outcome, None
 
 
-def _cascade_result(question: CascadeQuestion, outcome: CascadeOutcome) -> CascadeResult:
+def _is_found(outcome: CascadeOutcome) -> FusedAnswer:
+    """The answer; raises the InfeasibleError of a result that there is none."""
     if isinstance(outcome, NoMapping):
         raise outcome.error
-    return CascadeResult.of(question.cascade, question.arch, outcome)
+    assert isinstance(outcome, FusedAnswer), "everything was of interest"
+    return outcome

@@ -19,7 +19,15 @@ from ..cost_models import ENERGY, Capped
 from ..cost_models.cascades import FusedCost
 from ..cost_models.cost import capacity_parts
 from ..ir import Cascade, FusedMapping, InfeasibleError, UndecidedError
-from .cascades import CascadeAnswer, CascadeQuestion, Fuse, search_cascade, search_cascade_front
+from .cascades import (
+    CascadeAnswer,
+    CascadeQuestion,
+    Fuse,
+    NothingBelow,
+    search_cascade,
+    search_cascade_below,
+    search_cascade_front,
+)
 from .cascades.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.upper_memories import UpperMemories
 from .certificate import RELATIVE_TOLERANCE, Certificate
@@ -156,6 +164,18 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     return replace(answer, unfused=Unfused(*figures, apart.certificate))
 
 
+def answer_below(question: CascadeQuestion) -> FusedAnswer | NothingBelow:
+    """The best tree, if it is better than `below` of the question says; nothing to compare it with. Where anything is
+    of interest, as `answer_cascade`.
+
+    Raises TilewrightError as `answer_cascade` does.
+    """
+    if question.below == math.inf:
+        return answer_cascade(question)
+    found = search_cascade_below(question)
+    return found if isinstance(found, NothingBelow) else _of(question, found)
+
+
 def _not_compared(question: CascadeQuestion, apart: FusedAnswer, interrupted: bool) -> FusedAnswer:
     """The best with nothing fused as the answer to a question that was not searched: nothing bounds what is fused."""
     told = _CONSTRAINTS[question.fuse]
@@ -270,6 +290,10 @@ def cascade_key(question: CascadeQuestion) -> str:
     }
     if question.constraints != ANY_TREE:
         parts["constraints"] = sorted(question.constraints.lines)
+    if question.stays:
+        parts["stays"] = sorted(question.stays)
+    if question.below < math.inf:  # what is found out then depends on the time too
+        parts["below"] = repr(question.below), question.limits.time_s
     return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
 

@@ -34,6 +34,7 @@ def network_plan_page(answer: NetworkAnswer, files: Iterable[object] = ()) -> Gr
     parts: list[RenderableType] = [
         pairs(rows),
         section("Groups, one after the other", _groups_shown(answer)),
+        *([section("On chip between groups", _staying_table(answer))] if answer.staying else []),
         section("Fusing", Group(_saved_table(answer), Text(""), Text("\n".join(wrapped(_verdict(answer)))))),
         section("Addresses", _arena_table(answer)),
         section("Certificate", pairs(_certificate_rows(answer))),
@@ -87,11 +88,14 @@ def _groups_shown(answer: NetworkAnswer) -> RenderableType:
             continue
         if segment.alike < number - 1:
             names += f"\n(as {segment.alike + 1})"
-        kept = "\n".join(f"{tensor} in {memory}" for tensor, memory in on_chip(found.mapping, found.cost).items())
+        kept = [f"{tensor} in {memory}" for tensor, memory in on_chip(found.mapping, found.cost).items()]
+        kept += [f"{tensor} stays in {memory}" for tensor, memory in segment.stays]
         cost, proof = found.cost, found.certificate
         verdict = "proven" if proof.proven else f"gap {percent(proof.gap, 1)}"
         words = count(outer_words(cost))
-        table.add_row(str(number), names, kept, energy(cost.energy_pj), count(cost.latency_cycles), words, verdict)
+        table.add_row(
+            str(number), names, "\n".join(kept), energy(cost.energy_pj), count(cost.latency_cycles), words, verdict
+        )
     return table
 
 
@@ -100,6 +104,10 @@ def _saved_table(answer: NetworkAnswer) -> RenderableType:
     table = columns(("",), ("energy", "cycles", "EDP (pJ x cycles)", f"words at {outermost}", "proof"))
     apart, proof = answer.apart, answer.certificate
     rows = [("best", answer.energy_pj, answer.latency_cycles, answer.outer_words, proof.value, proof.lower_bound)]
+    if answer.passing is not None:
+        one = answer.passing
+        figures = one.energy_pj, one.latency_cycles, one.outer_words, one.value, one.lower_bound
+        rows.append(("nothing stays", *figures))
     if apart is not None:
         figures = apart.energy_pj, apart.latency_cycles, apart.outer_words, apart.value, apart.lower_bound
         rows.append(("nothing fused", *figures))
@@ -109,14 +117,26 @@ def _saved_table(answer: NetworkAnswer) -> RenderableType:
     return table
 
 
+def _staying_table(answer: NetworkAnswer) -> RenderableType:
+    table = columns(("tensor", "memory", "from group", "to group"), ("size",))
+    for one in answer.staying:
+        table.add_row(one.name, one.memory, str(one.first + 1), str(one.last + 1), size(one.bits))
+    return table
+
+
 def _verdict(answer: NetworkAnswer) -> str:
     if answer.saves is None:
         return "Some operation was found no mapping for on its own: there is nothing to compare with."
     objective = answer.certificate.objective
     if not answer.saves:
         return f"Fusing wins nothing for {objective}."
-    fused = sum(len(segment.names) > 1 for segment in answer.segments)
-    return f"Fusing saves {percent(answer.saves, 1)} of {objective}, by {plural(fused, 'group')} of several operations."
+    fused, stays = sum(len(segment.names) > 1 for segment in answer.segments), len(answer.staying)
+    by = [f"{plural(fused, 'group')} of several operations"] if fused else []
+    by += [f"{plural(stays, 'tensor')} on chip between groups"] if stays else []
+    told = f"Fusing saves {percent(answer.saves, 1)} of {objective}, by {' and '.join(by)}."
+    if answer.staying_saves is not None:
+        told += f" What stays on chip saves {percent(answer.staying_saves, 1)} of what is best without."
+    return told
 
 
 def _arena_table(answer: NetworkAnswer) -> RenderableType:
@@ -150,9 +170,19 @@ def _certificate_rows(answer: NetworkAnswer) -> list[tuple[str, str]]:
         ("Objective", f"{proof.objective}: {verdict}"),
         ("Value", f"{exact(proof.value)} {unit}"),
         ("Lower bound", f"{exact(proof.lower_bound)} {unit}"),
-        ("Space", f"{'; '.join(proof.constraints)}, in the network's order; between"),
-        ("", f"groups every tensor passes through {answer.question.arch.memories[0].name}; each group"),
-        ("", f"the best tree, {proof.space}, {proof.tiling} tilings"),
-        ("Groups", f"{count(answer.groups)} there may be, {count(answer.searched)} different ones searched"),
+        *[("Space" if not number else "", line) for number, line in enumerate(wrapped(_space(answer), 58))],
+        ("Groups", f"{count(answer.groups)} there may be, {plural(answer.searched, 'search', 'searches')}"),
         ("Time", seconds(proof.seconds)),
     ]
+
+
+def _space(answer: NetworkAnswer) -> str:
+    """What was chosen from, in words."""
+    question, proof = answer.question, answer.certificate
+    order = "in the network's order" if answer.in_order else "in any order"
+    outermost = question.arch.memories[0].name
+    between = f"between groups every tensor passes through {outermost}"
+    if question.stays and question.fuse != "none":
+        between += " or stays on chip"
+    groups, trees = "; ".join(proof.constraints), f"each group the best tree, {proof.space}, {proof.tiling} tilings"
+    return f"{groups}, {order}; {between}; {trees}"

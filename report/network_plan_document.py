@@ -9,11 +9,11 @@ from typing import Final, Literal
 from ..ir import MemoryPlanError
 from ..mapper.fusing import on_chip, outer_words
 from ..mapper.memory_plan import BufferSet, LiveBuffer, MemoryPlan
-from ..mapper.segmentation import Arena, NetworkAnswer, Segment
+from ..mapper.segmentation import Apart, Arena, NetworkAnswer, Segment
 from .document_files import Strict, document_from, members_of, read_text
 from .documents import written_by
 
-NETWORK_PLAN_VERSION: Final = 1
+NETWORK_PLAN_VERSION: Final = 2
 """Of the form of plan.json of a network."""
 
 _TOLERANCE = 1e-9
@@ -66,6 +66,7 @@ class GroupPart(Strict):
     lower_bound     of the objective, proven
     proven          whether no mapping of the group is better
     on_chip         intermediates that stay on chip, and where
+    stays           tensors that the group finds on chip, or leaves there, and where
     cascade, tree   lines of their texts
     memories        addresses of its tiles
     """
@@ -79,9 +80,28 @@ class GroupPart(Strict):
     lower_bound: float | None = None
     proven: bool | None = None
     on_chip: dict[str, str] | None = None
+    stays: dict[str, str] | None = None
     cascade: tuple[str, ...] | None = None
     tree: tuple[str, ...] | None = None
     memories: tuple[ArenaPart, ...] | None = None
+
+
+class StayingPart(Strict):
+    """A tensor that stays on chip from the group that makes it to the last one that reads it.
+
+    tensor       the operation that makes it
+    memory       in which it stays
+    size_bytes   that it takes
+    first, last  numbers of these groups, from 1
+    buffers      its id among the addresses of each of these groups, first to last
+    """
+
+    tensor: str
+    memory: str
+    size_bytes: int
+    first: int
+    last: int
+    buffers: tuple[str, ...]
 
 
 class PlanSummary(Strict):
@@ -111,7 +131,7 @@ class PlanSummary(Strict):
 
 
 class ApartPart(Strict):
-    """The network with each operation on its own.
+    """The network with each operation on its own, or with nothing on chip between groups.
 
     energy_pj, latency_cycles, outer_words, value, lower_bound  as of the whole
     """
@@ -134,10 +154,14 @@ class NetworkPlanDocument(Strict):
     constraints    on the groups
     summary        of the whole run
     nothing_fused  what it costs with nothing fused; null: that is not known
+    nothing_stays  what it costs with nothing on chip between groups; null: that is not known, or nothing stays
+    staying        what stays on chip between groups
     groups         in the order in which they run
+
+    Documents of version 1 have nothing on chip between groups.
     """
 
-    network_plan_version: Literal[1] = NETWORK_PLAN_VERSION
+    network_plan_version: Literal[1, 2] = NETWORK_PLAN_VERSION
     written_by: str
     network: str
     architecture: str
@@ -147,11 +171,13 @@ class NetworkPlanDocument(Strict):
     constraints: tuple[str, ...]
     summary: PlanSummary
     nothing_fused: ApartPart | None
+    nothing_stays: ApartPart | None = None
+    staying: tuple[StayingPart, ...] = ()
     groups: tuple[GroupPart, ...]
 
     def check(self, where: str = "plan.json") -> None:
-        """MemoryPlanError where the figures of the whole are not those of the groups, and where tiles overlap or do not
-        fit: a plan that was changed by hand."""
+        """MemoryPlanError for a plan that was changed by hand: where the figures of the whole are not those of the
+        groups, where tiles overlap or do not fit, and where what stays does not lie at one place."""
         counted = [group for group in self.groups if group.counted]
         for name in ("energy_pj", "latency_cycles", "outer_words"):
             parts = [getattr(group, name) for group in counted]
@@ -162,6 +188,26 @@ class NetworkPlanDocument(Strict):
         for number, group in enumerate(self.groups, 1):
             for arena in group.memories or ():
                 _check_arena(arena, f"{where}: group {number}, {arena.memory}")
+        for one in self.staying:
+            self._check_staying(one, f"{where}: {one.tensor} stays in {one.memory}")
+
+    def _check_staying(self, one: StayingPart, where: str) -> None:
+        groups = self.groups[one.first - 1 : one.last]
+        if not 1 <= one.first <= one.last <= len(self.groups) or len(one.buffers) != len(groups):
+            message = f"from group {one.first} to {one.last}, with {len(one.buffers)} ids, of {len(self.groups)} groups"
+            raise MemoryPlanError(message, where=where, hint=_CHANGED)
+        places = set()
+        for number, (group, name) in enumerate(zip(groups, one.buffers, strict=True), one.first):
+            arenas = (arena for arena in group.memories or () if arena.memory == one.memory)
+            buffer = next((b for arena in arenas for b in arena.buffers if b.id == name), None)
+            if buffer is None or buffer.size_bytes < one.size_bytes:
+                message = f"group {number} has no {one.size_bytes:,} B of that name in the memory"
+                raise MemoryPlanError(message, where=where, hint=_CHANGED)
+            places.add(buffer.offsets)
+        if len(places) > 1:
+            shown = " and ".join(str(offset) for (offset, *_) in sorted(places))
+            message = f"it lies at {shown} in different groups, expected one place"
+            raise MemoryPlanError(message, where=where, hint=_CHANGED)
 
 
 _CHANGED = "it was changed after it was written; `tilewright compile` writes it again"
@@ -185,7 +231,7 @@ def _check_arena(arena: ArenaPart, where: str) -> None:
 
 def network_plan_of(answer: NetworkAnswer) -> NetworkPlanDocument:
     """The document of an answer."""
-    proof, apart, question = answer.certificate, answer.apart, answer.question
+    proof, question = answer.certificate, answer.question
     return NetworkPlanDocument(
         network_plan_version=NETWORK_PLAN_VERSION,
         written_by=written_by(),
@@ -207,16 +253,32 @@ def network_plan_of(answer: NetworkAnswer) -> NetworkPlanDocument:
             seconds=proof.seconds,
             interrupted=proof.interrupted,
         ),
-        nothing_fused=None
-        if apart is None
-        else ApartPart(
-            energy_pj=apart.energy_pj,
-            latency_cycles=apart.latency_cycles,
-            outer_words=apart.outer_words,
-            value=apart.value,
-            lower_bound=apart.lower_bound,
+        nothing_fused=_apart(answer.apart),
+        nothing_stays=_apart(answer.passing),
+        staying=tuple(
+            StayingPart(
+                tensor=one.name,
+                memory=one.memory,
+                size_bytes=-(-one.bits // 8),
+                first=one.first + 1,
+                last=one.last + 1,
+                buffers=one.buffers,
+            )
+            for one in answer.staying
         ),
         groups=tuple(map(_group, answer.segments)),
+    )
+
+
+def _apart(one: Apart | None) -> ApartPart | None:
+    if one is None:
+        return None
+    return ApartPart(
+        energy_pj=one.energy_pj,
+        latency_cycles=one.latency_cycles,
+        outer_words=one.outer_words,
+        value=one.value,
+        lower_bound=one.lower_bound,
     )
 
 
@@ -234,6 +296,7 @@ def _group(segment: Segment) -> GroupPart:
         lower_bound=answer.certificate.lower_bound,
         proven=answer.certificate.proven,
         on_chip=on_chip(answer.mapping, answer.cost),
+        stays=dict(segment.stays),
         cascade=tuple(str(answer.mapping.cascade).splitlines()),
         tree=tuple(str(answer.mapping.tree).splitlines()),
         memories=tuple(map(_arena, segment.arenas)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -25,6 +27,7 @@ from .options import (
     SpaceOption,
     StoreOption,
     TilingOption,
+    TotalLimitOption,
     WidthsOption,
     is_given,
     refuse_given,
@@ -73,6 +76,14 @@ def compile_network(
             help="For the search of each group; then it takes its best mapping so far, and says how far off it can be.",
         ),
     ] = 10.0,
+    total_limit: TotalLimitOption = None,
+    stays: Annotated[
+        bool,
+        typer.Option(
+            "--stays/--no-stays",
+            help="Whether tensors may stay on chip between groups, or all pass through the outermost memory.",
+        ),
+    ] = True,
     memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     dim: DimsOption = None,
     widths: WidthsOption = "file",
@@ -92,8 +103,8 @@ def compile_network(
             metavar="FORM",
             autocompletion=completions.words("c", "numpy"),
             help="Also write one program for the whole network, and its parameters: c, a C99 file that checks itself, "
-            "or numpy, which counts the words that move, too. --fuse is plain then, unless given: no shared loops "
-            "along windows.",
+            "or numpy, which counts the words that move, too. They know no shared loops along windows, and load again "
+            "what stays on chip between groups: --fuse is plain and nothing stays, unless given.",
         ),
     ] = None,
     element: Annotated[
@@ -121,7 +132,7 @@ def compile_network(
     tilewright compile model.onnx --arch my_npu.yaml --dim batch=1 --objective latency --group 3
     """
     from ..arguments import check_choice, limits_of
-    from ..compiled import CompiledNetwork, network_question
+    from ..compiled import CompiledNetwork, network_question, with_choices
     from ..compiled import compiled as answer_of
     from ..report.network_plan import network_plan_document, network_plan_page
     from ..workloads import load_network
@@ -133,13 +144,19 @@ def compile_network(
         refuse_given(context, "--no-cache leaves the store alone", "store")
     found = load_network(network, sizes_of_symbols(dim), widths_named(widths))
     kinds = tiling_and_space(tiling, space)
-    if emit is not None and not is_given(context, "fuse"):
-        fuse = "plain"
+    if emit is not None:  # what programs know
+        fuse = fuse if is_given(context, "fuse") else "plain"
+        stays = stays and is_given(context, "stays")
     limits = limits_of(time_limit, memory_limit)
     machine = architecture_named(arch, set_fields)
     question = network_question(found, machine, objective, *kinds, cast("Fuse", fuse), group, limits)
+    question = with_choices(question, stays=stays, total_limit=total_limit)
     out = _folder(out, emit, found.name)
-    with noting_interrupts() as interrupts, progress("searching groups") as announce:
+    with (
+        noting_interrupts() as interrupts,
+        progress("searching groups") as announce,
+        _saying_what_is_kept(not no_cache),
+    ):
 
         def watch(done: int, left: int) -> None:
             announce("", done + 1, done + left)
@@ -160,6 +177,16 @@ def compile_network(
             verified = result.verify()
         for one in verified:
             say_verified(one, quiet=json)
+
+
+@contextmanager
+def _saying_what_is_kept(cached: bool) -> Iterator[None]:
+    """Where Ctrl-C comes before there is a plan, it says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = "groups that were found are in the store; the same command goes on from there"
+        raise KeyboardInterrupt(kept if cached else "nothing of it is kept") from None
 
 
 def _folder(out: Path | None, emit: str | None, network: str) -> Path | None:

@@ -48,10 +48,13 @@ Occupancy = dict[str, tuple[Held, ...]]
 """By operation, what is held while it works, outermost nodes first."""
 
 
-def occupancy(fused: FusedMapping, arch: Architecture, ways: dict[str, Way]) -> Occupancy:
+def occupancy(
+    fused: FusedMapping, arch: Architecture, ways: dict[str, Way], stays: frozenset[str] = frozenset()
+) -> Occupancy:
     """All tiles that are held in the branch of each operation, in every memory.
 
-    ways  of this tree on this architecture
+    ways   of this tree on this architecture
+    stays  tensors that stay where their second node is before or after the run, as an intermediate of a larger tree
     """
     held: dict[str, list[Held]] = {name: [] for name in fused.leaves}
     for address, tree in fused.tree.walk():
@@ -59,7 +62,8 @@ def occupancy(fused: FusedMapping, arch: Architecture, ways: dict[str, Way]) -> 
             if isinstance(item, Node):
                 place = address, position
                 for name in live_in(fused, place, keeps_rows=_keeps_rows(fused, arch, ways, place)):
-                    held[name].append(_held(fused, arch, ways, place, item, name))
+                    stay = item.tensor in stays and not address and item.memory != arch.memories[0].name
+                    held[name].append(_held(fused, arch, ways, place, item, name, stay))
     return {name: tuple(sorted(tiles, key=lambda tile: tile.place)) for name, tiles in held.items()}
 
 
@@ -145,20 +149,21 @@ def _steps(items: Iterable[Loop | Node]) -> bool:
 
 
 def _held(
-    fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place, node: Node, operation: str
+    fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place, node: Node, operation: str, stay: bool
 ) -> Held:
     users = [path for path in fused.paths.values() if place in path.places]
     exchanged = is_exchanged(fused, place)
     memory = next(memory for memory in arch.memories if memory.name == node.memory)
     words = _words(fused, arch, ways, place, node, users)
     roles = {path.operation.name: path.operation.problem.tensor(node.tensor).role for path in users}
-    copies = 2 if memory.double_buffered and _is_doubled(fused, arch, place, users[0], exchanged) else 1
+    doubles = memory.double_buffered and not stay
+    copies = 2 if doubles and _is_doubled(fused, arch, place, users[0], exchanged) else 1
     return Held(
         place=place,
         memory=node.memory,
         tensor=node.tensor,
         words=words,
-        bits=copies * words * _width(fused, arch, ways, place, memory, operation, exchanged),
+        bits=copies * words * _width(fused, arch, ways, place, memory, operation, exchanged or stay),
         role=roles.get(operation) or _role_of_larger_part(memory, roles.values()),
         is_shared=bool(fused.tree.at(place[0]).branches),
         is_intermediate=exchanged,

@@ -7,6 +7,7 @@ latency = sum over operations of the slowest resource of each, since branches ta
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from ...arch import Architecture
@@ -18,7 +19,7 @@ from ..objective import ObjectiveLike, parse_objective
 from .capacity import Held, Occupancy, check_capacity, occupancy
 from .closed_form import count_way
 from .visits import points_made
-from .ways import Way, ways_of
+from .ways import Way, ways_of, without_transfers
 
 
 @dataclass(frozen=True)
@@ -61,15 +62,20 @@ class FusedCost(ShownCost):
         return parse_objective(objective).value(self.energy_pj, self.latency_cycles)
 
 
-def evaluate_tree(fused: FusedMapping, arch: Architecture) -> FusedCost:
+def evaluate_tree(fused: FusedMapping, arch: Architecture, stays: Collection[str] = ()) -> FusedCost:
     """The cost of a fused mapping, by the closed forms.
+
+    stays  tensors that are there before the run, or are left there after it: in the memory of their second node, whole.
+           No word of them passes between it and the outermost memory, and they take no more room than a word has bits
 
     Raises MappingError when it does not fit: a node or loop in the wrong place, an array axis that is too short, tiles
     larger than a memory; and for what cannot be counted yet.
     """
     ways = ways_of(fused, arch)
-    occupied = occupancy(fused, arch, ways)
+    occupied = occupancy(fused, arch, ways, frozenset(stays))
     check_capacity(occupied, arch)
+    if stays:
+        ways = {name: without_transfers(way, arch, stays) for name, way in ways.items()}
     return cost_of_counts(fused, arch, ways, {name: count_way(way, arch) for name, way in ways.items()}, occupied)
 
 

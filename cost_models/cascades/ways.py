@@ -6,7 +6,8 @@ holds an intermediate, and to the first that reads it otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 from ...arch import Architecture
 from ...ir import FusedMapping, LoopNest, Mapping, MappingError, Node, Operation, OperationPath, Place, Renews
@@ -141,3 +142,12 @@ def fillers_of(ways: dict[str, Way]) -> dict[Place, tuple[str, int]]:
             position = borrowed.boundary.inner_position
             found[borrowed.path.places[position]] = borrowed.path.operation.name, position
     return found
+
+
+def without_transfers(way: Way, arch: Architecture, stays: Collection[str]) -> Way:
+    """A way but for what passes between the outermost memory and the next one of tensors that are there already, or
+    are left there."""
+    outermost = arch.memories[0].name
+    kept = tuple(b for b in way.boundaries if b.tensor.name not in stays or b.outer.name != outermost)
+    borrowed = tuple(b for b in way.borrowed if b.own.tensor.name not in stays or b.own.outer.name != outermost)
+    return replace(way, boundaries=kept, borrowed=borrowed)

@@ -19,6 +19,7 @@ from ...ir import Cascade, Operation, Role, ceil_div
 from ..certificate import RELATIVE_TOLERANCE
 from ..space import Space
 from .branch import BranchSolver, Homes, Sizes
+from .equal import form_of
 from .parts import VisitedPart, some_of
 from .placing import Placing
 from .upper_memories import Floats, UpperMemories
@@ -40,11 +41,17 @@ class OwnLeast:
     busy: Floats
 
 
+Nearest = dict[object, tuple[float, float]]
+"""By weights, and the form of an operation with the ways in which its visits may be uneven: the least energy and the
+least latency with all tensors near and endless room."""
+
+
 @dataclass
 class PartBounds:
     """Bounds of the parts of one cascade on one machine, by one weight.
 
     may_be_uneven  whether shared loops step over what readers see through windows (`windowed.py`)
+    nearest        what is known of single operations; more is noted here
     """
 
     cascade: Cascade
@@ -54,8 +61,9 @@ class PartBounds:
     solver: BranchSolver
     placing: Placing
     may_be_uneven: bool = False
+    nearest: Nearest = field(default_factory=dict)
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
-    _asked: set[tuple[str, Homes, bool]] = field(default_factory=set)
+    _asked: set[tuple[str, Homes, frozenset[str]]] = field(default_factory=set)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -106,7 +114,8 @@ class PartBounds:
             else:
                 return 0.0
         own = tuple(sorted(homes.items()))
-        self._as_a_whole(name, own, part.steps)
+        every = frozenset(self.cascade.operation(name).problem.dim_names)
+        self._as_a_whole(name, own, every if bool(part.cut) and part.cut[place] == every else frozenset())
         alone = replace(some_of(part, place, place + 1), homes=own)
         if len(part.names) > 1:
             return self._even_part(name) * self.solver.bound(alone.question(), self.weights)
@@ -129,12 +138,15 @@ class PartBounds:
             self._windows[name] = list(found)
         return self._windows[name]
 
-    def _as_a_whole(self, name: str, homes: Homes, steps: bool) -> None:
-        """Ask once for a whole operation with all the room that there is: a bound for all its visits."""
-        if (name, homes, steps) not in self._asked:
-            self._asked.add((name, homes, steps))
+    def _as_a_whole(self, name: str, homes: Homes, cut: frozenset[str]) -> None:
+        """Ask once for a whole operation with all the room that there is: a bound for all its visits.
+
+        cut  dimensions along which its tiles divide
+        """
+        if (name, homes, cut) not in self._asked:
+            self._asked.add((name, homes, cut))
             whole = self.cascade.operation(name).problem.dims
-            part = VisitedPart((name,), (whole,), homes, (1,), (self.memories.room,), ((),), steps)
+            part = VisitedPart((name,), (whole,), homes, (1,), (self.memories.room,), ((),), steps=False, cut=(cut,))
             self.solver.lower(part.question(), self.weights)
 
     def _least_of(self, name: str, sizes: Sizes) -> tuple[float, float]:
@@ -148,17 +160,32 @@ class PartBounds:
         those that may pass the nearest memory by also further out, where ports may be wider. Where its visits may be
         uneven, of the even ones that they are parts of."""
         if name not in self._least:
-            operation = self.cascade.operation(name)
-            energy, latency = self._near(operation, operation.problem.dims, (math.inf, math.inf))
-            for one in self._windowed(name):
-                size = operation.problem.sizes[one.dim]
-                for covered in _coverings(one, size):
-                    dims = tuple((dim, covered if dim == one.dim else n) for dim, n in operation.problem.dims)
-                    part = size / covered
-                    found = self._near(operation, dims, (energy / part, latency / part))
-                    energy, latency = min(energy, part * found[0]), min(latency, part * found[1])
-            self._least[name] = energy, latency
+            key = self._form(name)
+            if key not in self.nearest:
+                self.nearest[key] = self._nearest_of_new(name)
+            self._least[name] = self.nearest[key]
         return self._least[name]
+
+    def _form(self, name: str) -> object:
+        """What operations have in common that cost the same here."""
+        operation = self.cascade.operation(name)
+        names = operation.problem.dim_names
+        uneven = tuple((names.index(one.dim), one.extra, tuple(one.steps)) for one in self._windowed(name))
+        form = operation if operation.generations else form_of(Cascade(name, (operation,)))
+        return self.weights, form, uneven
+
+    def _nearest_of_new(self, name: str) -> tuple[float, float]:
+        """What `_nearest` says, by searches."""
+        operation = self.cascade.operation(name)
+        energy, latency = self._near(operation, operation.problem.dims, (math.inf, math.inf))
+        for one in self._windowed(name):
+            size = operation.problem.sizes[one.dim]
+            for covered in _coverings(one, size):
+                dims = tuple((dim, covered if dim == one.dim else n) for dim, n in operation.problem.dims)
+                part = size / covered
+                found = self._near(operation, dims, (energy / part, latency / part))
+                energy, latency = min(energy, part * found[0]), min(latency, part * found[1])
+        return energy, latency
 
     def _near(self, operation: Operation, dims: Sizes, most: tuple[float, float]) -> tuple[float, float]:
         """The least energy and the least latency of a tile of an operation with endless room, tensors near; or what is
@@ -226,7 +253,11 @@ class PartBounds:
 
     def own(self, part: VisitedPart) -> OwnLeast:
         """What all operations of a part take at least by themselves."""
-        least = [self._least_of(name, sizes) for name, sizes in zip(part.names, part.sizes, strict=True)]
+        shares = [part.full_share(place) for place in range(len(part.names))]
+        least = [
+            (share * energy, share * latency)
+            for share, (energy, latency) in zip(shares, map(self._least_of, part.names, part.sizes), strict=True)
+        ]
         busy = np.array([self.memories.port_cycles(one) for one in part.busy])
         return OwnLeast(sum(energy for energy, _ in least), np.array([latency for _, latency in least]), busy)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ...arch import Architecture
@@ -28,6 +29,9 @@ class CascadeQuestion:
                    shared loops, or `none`
     constraints    that trees have to satisfy
     limits         after which the best mapping so far is taken, with the bound proven by then
+    stays          (tensor, memory) of tensors from outside that lie there whole before the run, or are left there after
+                   it: no word of them passes the outermost memory
+    below          only mappings whose objective is less than this are of interest
     """
 
     cascade: Cascade
@@ -38,6 +42,28 @@ class CascadeQuestion:
     fuse: Fuse = "all"
     limits: Limits = DEFAULT_LIMITS
     constraints: TreeConstraints = ANY_TREE
+    stays: tuple[tuple[str, str], ...] = ()
+    below: float = math.inf
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether latency counts, or what leaks, on a machine on which operations overlap."""
+        is_timed = self.objective != ENERGY or self.arch.total_leakage_pj_per_cycle > 0
+        return self.arch.overlap == "across_operations" and is_timed and len(self.cascade.operations) > 1
+
+
+@dataclass(frozen=True)
+class NothingBelow:
+    """No mapping was found that is of interest.
+
+    bound  no mapping has less of the objective; less than what was asked for, where time or memory ran out
+    """
+
+    bound: float
+
+    def of(self, _: Cascade) -> NothingBelow:
+        """The same for a cascade that differs in its name alone."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -68,10 +94,3 @@ def check_searchable(question: CascadeQuestion) -> None:
         hint = "write the tree by hand, for `tilewright evaluate` (docs/cascades.md)"
         message = f"{', '.join(iterating)} iterate: iterations are not searched yet"
         raise TilewrightError(message, where=question.cascade.name, hint=hint)
-    if arch.overlap == "across_operations" and (question.objective != ENERGY or arch.total_leakage_pj_per_cycle):
-        raise TilewrightError(
-            "with 'overlap: across_operations' only energy without leakage is searched: latencies of operations do not "
-            "add up there",
-            where=arch.name,
-            hint="search for energy, or leave 'overlap' out",
-        )

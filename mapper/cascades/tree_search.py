@@ -4,11 +4,12 @@ A part of several operations has loops, nodes of tensors that come from outside,
 the same in the mean for every one of its visits, whatever stands outside: that is the barrier of DESIGN section 7. So
 parts are searched on their own, and each is known once for all trees that it occurs in.
 
-The space: splits stand outside all arrays; a split has at most one shared loop over a dimension of an operation, whose
-tiles divide it, and below shared loops all tiles divide, also where the tiling is ragged; a split inside another one
-has shared loops; intermediates pass at nodes directly above the split at which writer and reader part, or through the
-outermost memory; other tensors stay at any depth among the shared loops; branches have all mappings of the space and
-tiling asked for. Shared loops along what readers see through windows: `windowed.py`.
+The space: splits stand outside all arrays; a split has at most one shared loop over a dimension of an operation; one
+inside another split has shared loops; tiles of shared loops, and all below them, divide, or (`ragged`) only what
+stands below a loop divides its tile (`ragged_loops.py`); intermediates pass at nodes directly above the split at which
+writer and reader part, or through the outermost memory; other tensors stay at any depth among the shared loops;
+branches have all mappings of the space and tiling asked for. Shared loops along what readers see through windows:
+`windowed.py`.
 
 1. `_best_of`: which dimensions are shared, in which order and tiles (`shared_loops.py`), and where tensors from outside
    stay above these loops (`node_choices.py`);
@@ -40,9 +41,10 @@ from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
 from .exchanges import Exchange, Exchanges
 from .node_choices import NodeChoice, NodeChoices
 from .oracle import ExactBranches
-from .part_bounds import OwnLeast, PartBounds
-from .parts import FoundPart, Outcome, VisitedPart, less_rooms, some_of, with_busy
+from .part_bounds import Nearest, OwnLeast, PartBounds
+from .parts import FoundPart, Outcome, VisitedPart, less_room, less_rooms, some_of, with_busy
 from .placing import Placing
+from .ragged_loops import Overs, RaggedLoops, below_loops
 from .shared_loops import Loops, SharedLoops, loop_item
 from .tree_constraints import ANY_TREE, TreeConstraints
 from .upper_memories import UpperMemories
@@ -66,9 +68,13 @@ class TreeSearch:
               sums reach the node that exchanges them; else that of finished words, as they do at least
     branches  branches that were asked for
     flat      look at trees with one split alone: each operation is a branch of it
+    ragged    shared loops may have a last step that is shorter (`ragged_loops.py`), and below them only the tiles along
+              their dimensions divide; else all tiles below shared loops divide, and tiles of these
     incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
     pruned    choices that were left aside, by rule
     constraints  that trees have to satisfy
+    stays     (tensor, memory) of tensors from outside that lie there whole
+    nearest   what single operations cost at least, as far as that is known
     """
 
     cascade: Cascade
@@ -81,11 +87,14 @@ class TreeSearch:
     fuse: Fuse = "all"
     wide_sums: bool = False
     flat: bool = False
+    ragged: bool = False
     branches: int = 0
     incumbent: FoundPart | None = None
     open_bound: float = 0.0
     pruned: Counter[str] = field(default_factory=Counter)
     constraints: TreeConstraints = ANY_TREE
+    stays: tuple[tuple[str, str], ...] = ()
+    nearest: Nearest = field(default_factory=dict)
     _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
     _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
@@ -95,9 +104,10 @@ class TreeSearch:
         searched = self.fuse == "all" and isinstance(self.solver, ExactBranches)  # tables know no windows
         self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.wide_sums, self.constraints)
         self.bounds = PartBounds(
-            self.cascade, self.memories, self.space, self.weights, self.solver, placing, may_be_uneven=searched
+            self.cascade, self.memories, self.space, self.weights, self.solver, placing, searched, self.nearest
         )
-        self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows)
+        steps = RaggedLoops(self.cascade, self.memories.arch, self.ragged)
+        self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows, steps)
         self.nodes = NodeChoices(self.bounds, self.windows, fuses, self.pruned)
         self.exchanges = Exchanges(self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints)
 
@@ -109,35 +119,44 @@ class TreeSearch:
     def whole(self, names: Sequence[str], cutoff: float = math.inf) -> Outcome:
         """The whole cascade, its operations done in an order."""
         part = self._root(names)
+        if part is None:
+            return Outcome(math.inf)
         return self._several(part, cutoff, is_root=True) if len(names) > 1 else self.least(part, cutoff)
 
     def bound_of_whole(self, names: Sequence[str]) -> float:
         """What the whole cascade weighs at least, its operations done in an order, as far as can be seen without a
         search."""
-        return self.bounds.of(self._root(names))
+        part = self._root(names)
+        return math.inf if part is None else self.bounds.of(part)
 
     def bound_without_loops(self, names: Sequence[str], cutoff: float = math.inf) -> float:
         """What trees of the whole cascade without loops at the top weigh at least, or the cutoff if that is less, by
         what their branches do; 0 for many operations."""
-        if len(names) > MOST_BRANCHES:
-            return 0.0
         part, least = self._root(names), cutoff
+        if len(names) > MOST_BRANCHES or part is None:
+            return 0.0
         for nodes in self._nodes_with(part, (), cutoff):
             fixed = self.weights.energy * nodes.energy_pj
             split = self._least_split(self._inside(part, (), nodes), 0, (), least - fixed)
             least = min(least, max(nodes.bound, fixed + split))
         return least
 
-    def _root(self, names: Sequence[str]) -> VisitedPart:
+    def _root(self, names: Sequence[str]) -> VisitedPart | None:
+        """All of it; None where what stays on chip has no room."""
         operations = [self.cascade.operation(name) for name in names]
         inside, outermost = self.cascade.intermediates, self.memories.outermost
         homes = {t.name: outermost for op in operations for t in op.problem.tensors if t.name not in inside}
+        taken = self.memories.bits_of_stays(self.cascade, self.stays, self.wide_sums)
+        rooms = [less_room(self.memories.room, taken[name]) for name in names]
+        found = tuple(room for room in rooms if room is not None)
+        if len(found) < len(names):
+            return None
         return VisitedPart(
             tuple(names),
             tuple(op.problem.dims for op in operations),
-            tuple(sorted(homes.items())),
+            tuple(sorted((homes | dict(self.stays)).items())),
             (1,) * len(names),
-            (self.memories.room,) * len(names),
+            found,
             ((),) * len(names),
             steps=False,
         )
@@ -305,19 +324,20 @@ class TreeSearch:
             for user in self.placing.users(inside, tensor):
                 place = inside.names.index(user.name)
                 more, later = self.bounds.far(user, tensor, inside.sizes[place], memory)
-                energy, cycles[place] = energy + visits * more, cycles[place] + visits * later
+                times = visits * inside.full_share(place)
+                energy, cycles[place] = energy + times * more, cycles[place] + times * later
         return self.bounds.with_more(own, energy, cycles)
 
     def _close(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> float:
         """What a part weighs at least with some loops and nodes, by what its operations would be asked below them."""
-        visits = math.prod(loop.trips for loop in loops)
+        visits = part.visits(loops)
         return self.weights.energy * nodes.energy_pj + visits * self.bounds.close(self._inside(part, loops, nodes))
 
     # ---- the split -----------------------------------------------------------------------------------------
 
     def _with_nodes(self, part: VisitedPart, loops: Loops, nodes: NodeChoice, best: Outcome) -> Outcome:
         """The best of a part with some loops and nodes above its split, if it is better than what is known."""
-        inside, visits = self._inside(part, loops, nodes), math.prod(loop.trips for loop in loops)
+        inside, visits = self._inside(part, loops, nodes), part.visits(loops)
         fixed = self.weights.energy * nodes.energy_pj
         split = self._split(inside, 0, (), (_below(best) - fixed) / visits)
         if split is None or fixed + visits * split.weight >= _below(best):
@@ -340,13 +360,15 @@ class TreeSearch:
         """What is below the loops and nodes of a part."""
         room = less_rooms(part.room, nodes.taken)
         assert room is not None
-        visits = math.prod(loop.trips for loop in loops)
+        visits = part.visits(loops)
         homes = dict(part.homes) | {tensor: chain[-1][0] for tensor, chain in nodes.chains if chain}
         homes |= {one.tensor: one.memory for loop in loops for one in loop.passes}
         again = []
-        for name, before in zip(part.names, part.again, strict=True):
-            output = self.cascade.operation(name).output
-            adding = (loop.trips for loop in loops if loop.dim.of(name) not in output.dims)
+        over = self._over(part, loops)
+        for name, before, overs in zip(part.names, part.again, over, strict=True):
+            # Visits of which one is shorter are counted together.
+            apart = self.cascade.operation(name).output.dims | {one.dim for one in overs}
+            adding = (loop.trips for loop in loops if loop.dim.of(name) not in apart)
             again.append(before * math.prod(adding))
         busy = []
         for name, outside in zip(part.names, part.busy, strict=True):
@@ -362,6 +384,23 @@ class TreeSearch:
             steps=part.steps or bool(loops),
             uneven=self.windows.uneven_below(part, loops),
             alone=self.windows.ties(part.names, loops),
+            cut=self._cut(part, loops),
+            over=over,
+        )
+
+    def _cut(self, part: VisitedPart, loops: Loops) -> tuple[frozenset[str], ...]:
+        """By operation, dimensions along which tiles divide that of a visit below some loops."""
+        every = (frozenset(self.cascade.operation(name).problem.dim_names) for name in part.names)
+        if not self.ragged:
+            return tuple(dims if part.steps or loops else frozenset() for dims in every)
+        before = part.cut or (frozenset[str](),) * len(part.names)
+        return tuple(own | {loop.dim.of(name) for loop in loops} for name, own in zip(part.names, before, strict=True))
+
+    def _over(self, part: VisitedPart, loops: Loops) -> tuple[Overs, ...]:
+        """By operation, dimensions along which the last visit below some loops is shorter."""
+        return tuple(
+            below_loops(self.cascade.operation(name), part.sizes[place], part.over_of(place), loops)
+            for place, name in enumerate(part.names)
         )
 
     def _split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> Split | None:

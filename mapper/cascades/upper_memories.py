@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arch import Architecture, Memory
-from ...cost_models.cost import capacity_parts
-from ...ir import Operation, Role, Tensor
+from ...cost_models.cost import capacity_parts, tensor_tile_words
+from ...ir import Cascade, Operation, Role, Tensor
 from .branch import Room
 from .parts import Busy
 
@@ -87,6 +87,32 @@ class UpperMemories:
         roles = {user.name: user.problem.tensor(tensor).role for user in users}
         role = roles.get(name) or self.roomiest(memory, roles.values())
         return self.part_of(self.of(memory), role)
+
+    def may_hold(self, memory: str, roles: Iterable[Role]) -> bool:
+        """Whether a memory may hold, in all its roles, a tensor that has no node further out."""
+        roles, depth = set(roles), self.depth[memory]
+        passed_over = all(one.keeps[role] != "must" for one in self.upper[1:depth] for role in roles)
+        return passed_over and all(self.upper[depth].keeps[role] != "never" for role in roles)
+
+    def bits_of_stays(
+        self, cascade: Cascade, stays: Iterable[tuple[str, str]], wide_sums: bool = False
+    ) -> dict[str, Room]:
+        """By operation, the bits that tensors take while it works that lie in a memory as a whole: the tile that all
+        operations ask for, and in the memory's part for the role that it has there.
+
+        wide_sums  whether an output takes the room of partial sums while it is written
+        """
+        held: dict[str, list[tuple[str, str, int]]] = {operation.name: [] for operation in cascade}
+        for tensor, memory in stays:
+            users = [op for op in cascade if any(t.name == tensor for t in op.problem.tensors)]
+            words = max(
+                tensor_tile_words(op.problem.tensor(tensor), op.problem.sizes, self.arch.footprint) for op in users
+            )
+            for operation in cascade:
+                is_wide = wide_sums and operation.output.name == tensor
+                bits = words * self.width(users[0], tensor, is_wide)
+                held[operation.name].append((memory, self.part_for(operation.name, users, tensor, memory), bits))
+        return {name: tuple(taken) for name, taken in held.items()}
 
     def copies(self, memory: str, moves: bool) -> int:
         """How many tiles of a node a memory holds, where the tile changes as loops step or lasts."""

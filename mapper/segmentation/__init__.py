@@ -4,16 +4,21 @@ question.py   what is asked, and what is answered
 search.py     the way in, by objective
 group_search.py the least of a weighted sum, with its certificate
 products.py   the least of a product: EDP, ED2P
+residency.py  which tensors may stay on chip between groups
+states.py     what has been done, and what stays: all orders of all groups
+steps.py      the steps between states, and what each asks
+kinds.py      groups that differ in names alone, with what is known of them
 lazy_path.py  the cheapest way where the cost of a step takes long to find
-equal.py      groups that differ in names alone
+segments.py   from the cheapest way to segments with addresses
 arenas.py     what a network's mapping holds in every memory, over the run
 """
 
 from __future__ import annotations
 
 from .arenas import Arena, over_the_run, planned_places
-from .question import MOST, Apart, NetworkAnswer, NetworkQuestion, Segment
+from .question import MOST, Apart, NetworkAnswer, NetworkQuestion, Segment, StayingTensor
 from .search import check_objective, segment
+from .segments import on_its_own
 
 __all__ = [
     "MOST",
@@ -22,7 +27,9 @@ __all__ = [
     "NetworkAnswer",
     "NetworkQuestion",
     "Segment",
+    "StayingTensor",
     "check_objective",
+    "on_its_own",
     "over_the_run",
     "planned_places",
     "segment",

@@ -1,18 +1,19 @@
 """Where every tile of a group's mapping lies: for each bounded memory inside the outermost one, addresses over the run.
 
-A tile is live while the operations work that it is held for (`cost_models/cascades/capacity.py`). Between groups
-nothing stays, so each group has all of a memory's addresses.
+A tile is live while the operations work that it is held for (`cost_models/cascades/capacity.py`). A group has all of a
+memory's addresses, but for those of tensors that stay there between groups: these lie at one place while all groups
+work from the one that makes them to the last that reads them, and the tiles of these groups are planned together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...arch import Architecture
 from ...cost_models.cascades import FusedCost, Held, tiles_in
 from ...cost_models.cost import Part, capacity_parts
-from ...ir import Place
+from ...ir import Place, UndecidedError
 from ..means import UNLIMITED, Means
 from ..memory_plan import BufferSet, LiveBuffer, MemoryPlan, plan_memory
 
@@ -46,6 +47,100 @@ def arenas_of(cost: FusedCost, arch: Architecture, means: Means = UNLIMITED) -> 
                 plan = plan_memory(BufferSet(buffers), part.bits // 8, False, means)
                 found.append(Arena(memory.name, tuple(sorted(part.roles)), plan))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class Resident:
+    """A tensor that stays in a memory while a group works.
+
+    name    of the occurrence that makes it
+    memory  in which it lies, whole
+    bits    that it takes
+    own     what the group's cascade calls it; None: the group does nothing with it
+    """
+
+    name: str
+    memory: str
+    bits: int
+    own: str | None
+
+    @property
+    def buffer(self) -> str:
+        """What it is called among the addresses of the group."""
+        return f"{self.name} (stays)" if self.own is None else self.own
+
+
+@dataclass(frozen=True)
+class WorkingGroup:
+    """A group of a run, between all of which something stays.
+
+    cost       of its mapping; None: what is no operation
+    residents  what stays while it works
+    """
+
+    cost: FusedCost | None
+    residents: tuple[Resident, ...]
+
+    @property
+    def moments(self) -> int:
+        """How many operations it does."""
+        return 1 if self.cost is None else len(self.cost.occupancy)
+
+
+def arenas_of_run(
+    groups: Sequence[WorkingGroup], arch: Architecture, means: Means = UNLIMITED
+) -> list[tuple[Arena, ...]]:
+    """Addresses for the tiles of groups that are done one after the other, and of what stays between them, by group.
+
+    Raises NoPlanError where the tiles fit by their sum, and not as addresses; UndecidedError where means run out first.
+    """
+    shared = {resident.memory for group in groups for resident in group.residents}
+    found: list[list[Arena]] = [[] for _ in groups]
+    for memory in arch.memories[1:]:
+        for part in capacity_parts(memory):
+            if memory.name in shared:
+                plans = _shared_plans(groups, part, means)
+            else:
+                plans = [_own_plan(group, part, means) for group in groups]
+            for arenas, plan in zip(found, plans, strict=True):
+                if plan is not None:
+                    arenas.append(Arena(memory.name, tuple(sorted(part.roles)), plan))
+    return [tuple(arenas) for arenas in found]
+
+
+def _own_plan(group: WorkingGroup, part: Part, means: Means) -> MemoryPlan | None:
+    buffers = () if group.cost is None else tuple(_buffers(group.cost, part))
+    return plan_memory(BufferSet(buffers), part.bits // 8, False, means) if buffers else None
+
+
+def _shared_plans(groups: Sequence[WorkingGroup], part: Part, means: Means) -> list[MemoryPlan | None]:
+    """The plan of all groups together, as a plan for each."""
+    buffers: dict[str, LiveBuffer] = {}
+    of_group: list[dict[str, tuple[str, LiveBuffer]]] = []
+    start = 0
+    for number, group in enumerate(groups):
+        own = {buffer.name: buffer for buffer in (_buffers(group.cost, part) if group.cost is not None else ())}
+        named = {name: (f"{number}.{name}", buffer) for name, buffer in own.items()}
+        for resident in group.residents:
+            if resident.memory == part.memory.name:
+                tile = LiveBuffer(f"{resident.name} (stays)", 0, group.moments, -(-resident.bits // 8))
+                named[resident.buffer] = tile.name, tile
+        for key, buffer in named.values():
+            lower = buffers[key].lower if key in buffers else start + buffer.lower
+            buffers[key] = LiveBuffer(key, lower, start + buffer.upper, buffer.size)
+        of_group.append(named)
+        start += group.moments
+    plan = plan_memory(BufferSet(tuple(buffers.values())), part.bits // 8, False, means)
+    if not plan.fits:
+        raise UndecidedError(f"no addresses were found for tiles in {part.memory.name}, and what stays there")
+    return [_part_of_plan(plan, named) for named in of_group]
+
+
+def _part_of_plan(plan: MemoryPlan, named: dict[str, tuple[str, LiveBuffer]]) -> MemoryPlan | None:
+    """What a plan says of some buffers, under other names."""
+    own = tuple(replace(buffer, name=name) for name, (_, buffer) in named.items())
+    offsets = {name: plan.offsets[key] for name, (key, _) in named.items()}
+    return MemoryPlan(BufferSet(own), offsets, (), BufferSet(own).peak, plan.capacity) if own else None
 
 
 def _buffers(cost: FusedCost, part: Part) -> Iterator[LiveBuffer]:

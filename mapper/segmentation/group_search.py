@@ -1,12 +1,12 @@
 """The segmentation of least energy, latency, or weighted sum of the two.
 
-The space: the operations in the order of the network; cut into groups of a few that stand one after the other, where
-every tensor that passes inside a group is read there alone (`workloads/graph/groups.py`); each group mapped as the best
-tree of `mapper/cascades`; between groups every tensor passes through the outermost memory. Energies and latencies of
-groups add up, so the best segmentation is the cheapest way from the first operation to the last one, with a group as a
-step (`lazy_path.py`). A group costs no less than what its operations weigh with all of their tensors in the nearest
-memory and endless room there; only groups that could lie on the cheapest way are searched. Groups that differ in names
-alone are searched once.
+The space: groups of a few operations that connect (`workloads/graph/groups.py`), done in any order that the network
+allows; each group mapped as the best tree of `mapper/cascades`; between groups a tensor passes through the outermost
+memory, or stays on chip (`residency.py`). Energies and latencies of groups add up, so the best segmentation is the
+cheapest way through states (`states.py`), with a group as a step. A group costs no less than what its operations weigh
+with all of their tensors in the nearest memory and endless room there; only groups that could lie on the cheapest way
+are searched, and these only for what is better than other ways to do the same (`lazy_path.py`). Groups that differ in
+names alone are searched once (`kinds.py`).
 """
 
 from __future__ import annotations
@@ -16,43 +16,21 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ...cost_models.cascades import evaluate_tree
-from ...ir import Cascade, InfeasibleError, NoPlanError, TilewrightError, UndecidedError
-from ...workloads.graph import OperationGroup, operation_groups
-from ..cascades import CascadeQuestion, bound_cascade
+from ...ir import InfeasibleError, NoPlanError, UndecidedError
+from ..cascades import CascadeQuestion, Nearest, NothingBelow, bound_cascade
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..fusing import FusedAnswer, outer_words
 from ..means import Means
 from .arenas import arenas_of
-from .equal import form_of, under_names_of
-from .lazy_path import CheapestWay, Edge, cheapest_way
-from .question import Apart, NetworkAnswer, NetworkQuestion, Segment
+from .kinds import Finding, GroupKind, used_by
+from .lazy_path import CheapestWay, Edge, cheapest, cheapest_way, value_of
+from .question import Apart, NetworkAnswer, NetworkQuestion
+from .residency import Taken
+from .segments import PLAN_SECONDS, Segments
+from .steps import GroupEdge, NetworkSteps
 
-PLAN_SECONDS = 5.0
-"""For the addresses of one group's tiles in one memory."""
-
-Solve = Callable[[CascadeQuestion], FusedAnswer]
+Solve = Callable[[CascadeQuestion], "FusedAnswer | NothingBelow"]
 Progress = Callable[[int, int], None]
-
-
-@dataclass
-class _GroupKind:
-    """Groups that differ in names alone.
-
-    cascade  the first of them; None: no operation
-    bound    none of their mappings weighs less
-    value    what the best one that is known weighs; infinite where none is
-    answer   that mapping
-    is_known whether no more will be found out
-    refused  why there is none
-    """
-
-    cascade: Cascade | None
-    bound: float = 0.0
-    value: float = math.inf
-    answer: FusedAnswer | None = None
-    is_known: bool = False
-    refused: TilewrightError | None = None
 
 
 @dataclass
@@ -66,132 +44,153 @@ class GroupSearch:
     question: NetworkQuestion
     solve: Solve
     progress: Progress | None
-    groups: Sequence[OperationGroup] = ()
     searched: int = 0
     interrupted: bool = False
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
-        most = 1 if self.question.fuse == "none" else self.question.most
-        self.groups = operation_groups(self.question.graph, most)
-        kinds: dict[object, _GroupKind] = {}
-        self.kind_of = {
-            number: kinds.setdefault(form_of(group.cascade), _GroupKind(group.cascade))
-            for number, group in enumerate(self.groups)
-            if group.cascade is not None
-        }
-        self.kinds = list(kinds.values())
-        self.alone = [number for number, group in enumerate(self.groups) if len(group.names) == 1]
+        self.steps = NetworkSteps(self.question)
+        self.residency = self.steps.residency
 
     def run(self) -> NetworkAnswer:
         """The best segmentation, and what is proven of it."""
-        edges = [Edge(group.start, group.end, 0.0) for group in self.groups]
-        numbers = {id(edge): number for number, edge in enumerate(edges)}
-
-        def find_out(edge: Edge) -> None:
-            self._search(self.kind_of[numbers[id(edge)]])
-            self._tell(edges)
-
+        steps = self.steps
         try:
-            for number in self.alone:
-                if number in self.kind_of:
-                    self._search(self.kind_of[number])
+            for edge in steps.alone():
+                self._search(edge, math.inf)
             self._bound_groups()
         except KeyboardInterrupt:
             self.interrupted = True
-        self._tell(edges)
-        way = cheapest_way(len(self.alone) + 1, edges, find_out)
+        steps.tell()
+        apart = [edge for edge in steps.edges if edge.keeps_nothing]
+        if self.residency.candidates:
+            self._cheapest([edge for edge in steps.edges if len(steps.groups[edge.step.group].names) == 1])
+            way = self._cheapest(steps.edges)
+            passing = self._cheapest(apart)
+        else:
+            way = passing = self._cheapest(apart)
         if not way.edges:
             raise self._nothing_found()
-        segments = self._segments([numbers[id(edge)] for edge in way.edges])
+        found = Segments(steps, way, self.question.limits.memory_bytes)
         return NetworkAnswer(
-            self.question, segments, self._apart(), self._certificate(way), len(self.groups), self.searched
+            self.question,
+            found.segments,
+            self._apart(),
+            self._certificate(found.way),
+            len(steps.groups),
+            self.searched,
+            found.staying,
+            self._passing(passing) if found.staying else None,
+            steps.in_order,
         )
+
+    def _cheapest(self, edges: Sequence[GroupEdge]) -> CheapestWay:
+        return cheapest_way(self.steps.states, edges, self._find_out, self._goes_on)
+
+    def _goes_on(self) -> bool:
+        """Whether there is time for another group."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        return self._seconds_left > 0
+
+    @property
+    def _seconds_left(self) -> float:
+        limit = self.question.total_s
+        return math.inf if limit is None else self.started + limit - time.perf_counter()
 
     # ---- groups --------------------------------------------------------------------------------------------
 
-    def _search(self, kind: _GroupKind) -> None:
-        """Find out what groups of a kind cost; KeyboardInterrupt once someone wants the search to end."""
+    def _find_out(self, edge: Edge, below: float) -> None:
+        """Find out what a group costs, if that is less than what the rest of the way leaves, and than what other ways
+        to do the same cost. Where it cannot be, it is left aside for good."""
+        assert isinstance(edge, GroupEdge)
+        between = [one for one in self.steps.edges if edge.start <= one.start < edge.end and one is not edge]
+        other, _ = cheapest(self.steps.states, between, value_of, edge.start, edge.end)
+        if edge.bound >= other * (1 - RELATIVE_TOLERANCE):
+            edge.bound, edge.value, edge.is_known = math.inf, math.inf, True
+            return
+        self._search(edge, min(below, other))
+
+    def _search(self, edge: GroupEdge, below: float) -> None:
+        """Find out what a group costs; KeyboardInterrupt once someone wants the search to end."""
+        kind, taken = edge.kind, edge.step.passing
         if self.interrupted:
             raise KeyboardInterrupt
-        if kind.is_known or kind.cascade is None:
+        if kind is None or edge.is_known or kind.is_known(taken, self.residency):
             return
+        finding = Finding(taken, below, 0.0)
         try:
-            answer = self.solve(self.question.of_group(kind.cascade))
-            kind.bound = answer.certificate.lower_bound
-            self.interrupted = answer.certificate.interrupted
-            self._check_addresses(kind.cascade, answer)
-            kind.answer, kind.value = answer, answer.certificate.value
+            finding = self._found(kind, taken, below, self.solve(self._asked(kind, taken, below)))
         except InfeasibleError as error:
-            kind.bound, kind.refused = math.inf, error
-        except (UndecidedError, NoPlanError) as error:
+            finding, kind.refused = replace(finding, bound=math.inf), error
+        except UndecidedError as error:
             kind.refused = error
         except KeyboardInterrupt:
             self.interrupted = True
             raise
-        kind.is_known = True
+        if not finding.is_over and finding.bound <= kind.bound(taken) * (1 + RELATIVE_TOLERANCE):
+            finding = replace(finding, is_over=True)  # asking again would find out no more
+        kind.findings.append(finding)
         self.searched += 1
+        self.steps.tell([kind])
         if self.progress is not None:
-            self.progress(self.searched, sum(not other.is_known for other in self.kinds))
+            self.progress(self.searched, sum(not other.findings for other in self.steps.kinds))
 
-    def _check_addresses(self, cascade: Cascade, answer: FusedAnswer) -> None:
-        """NoPlanError where tiles fit by their sum, and no addresses for them are found: such a mapping is no answer,
-        and what it costs remains a bound."""
-        for arena in arenas_of(answer.cost, self.question.arch, self._means_of_plans()):
-            if not arena.plan.fits:
-                raise NoPlanError(f"no addresses were found for its tiles in {arena.memory}", where=cascade.name)
+    def _asked(self, kind: GroupKind, taken: Taken, below: float) -> CascadeQuestion:
+        """The question about a group with the room that is left, and the time."""
+        limits = self.question.limits
+        if self._seconds_left < math.inf:
+            limits = replace(limits, time_s=max(0.1, min(limits.time_s or math.inf, self._seconds_left)))
+        asked, machine = self.question.of_group(kind.cascade), self.residency.less(self.question.arch, taken)
+        return replace(asked, arch=machine, stays=kind.stays, below=below, limits=limits)
+
+    def _found(self, kind: GroupKind, taken: Taken, below: float, answer: FusedAnswer | NothingBelow) -> Finding:
+        """What an answer says of a kind. Where tiles fit by their sum, and no addresses for them are found, it is no
+        answer, and what it costs remains a bound."""
+        if isinstance(answer, NothingBelow):
+            return Finding(taken, below, answer.bound, is_over=answer.bound < below * (1 - RELATIVE_TOLERANCE))
+        proof = answer.certificate
+        self.interrupted = self.interrupted or proof.interrupted
+        try:
+            for arena in arenas_of(answer.cost, self.question.arch, self._means_of_plans()):
+                if not arena.plan.fits:
+                    raise NoPlanError(f"no addresses were found for its tiles in {arena.memory}")
+        except NoPlanError as error:
+            kind.refused = NoPlanError(error.message, where=kind.cascade.name, hint=error.hint)
+            return Finding(taken, below, proof.lower_bound)
+        return Finding(taken, below, proof.lower_bound, proof.value, answer, used_by(answer.cost, self.residency))
 
     def _means_of_plans(self) -> Means:
         return Means.from_now(PLAN_SECONDS, self.question.limits.memory_bytes)
 
     def _bound_groups(self) -> None:
-        """A bound for every kind of several operations; those that cannot be better than each alone are known then."""
-        for number, group in enumerate(self.groups):
-            kind = self.kind_of.get(number)
-            if kind is None or kind.cascade is None or kind.is_known or kind.bound:
-                continue
-            kind.bound = bound_cascade(self.question.of_group(kind.cascade))
-            values = (self.kind_of[one].value for one in self.alone[group.start : group.end])
-            kind.is_known = kind.bound >= sum(values) * (1 - RELATIVE_TOLERANCE)
-
-    def _tell(self, edges: Sequence[Edge]) -> None:
-        """What is known of kinds, to the edges."""
-        for number, edge in enumerate(edges):
-            kind = self.kind_of.get(number, _NO_OPERATION)
-            edge.bound, edge.value, edge.is_known = kind.bound, kind.value, kind.is_known
+        """A bound for every kind that has not been searched."""
+        nearest: Nearest = {}
+        for kind in self.steps.kinds:
+            if not kind.findings:
+                asked = self.question.of_group(kind.cascade)
+                kind.least = bound_cascade(replace(asked, stays=kind.stays), nearest)
 
     # ---- the answer ----------------------------------------------------------------------------------------
 
-    def _segments(self, numbers: Sequence[int]) -> tuple[Segment, ...]:
-        found: list[Segment] = []
-        first: dict[int, int] = {}
-        for number in numbers:
-            group, kind = self.groups[number], self.kind_of.get(number)
-            if kind is None or kind.answer is None or group.cascade is None:
-                found.append(Segment(group.names, None, (), len(found)))
-                continue
-            answer = self._named(kind.answer, group.cascade)
-            arenas = arenas_of(answer.cost, self.question.arch, self._means_of_plans())
-            found.append(Segment(group.names, answer, arenas, first.setdefault(id(kind), len(found))))
-        return tuple(found)
-
-    def _named(self, answer: FusedAnswer, cascade: Cascade) -> FusedAnswer:
-        """The answer of a group for one that differs in names alone."""
-        if answer.mapping.cascade.operations == cascade.operations:
-            return answer.of(cascade)
-        mapping = under_names_of(answer.mapping, cascade)
-        return replace(answer, mapping=mapping, cost=evaluate_tree(mapping, self.question.arch))
-
     def _apart(self) -> Apart | None:
         """Each operation on its own; None where that is not known of all."""
-        kinds = [self.kind_of[number] for number in self.alone if number in self.kind_of]
-        found = [_apart(kind.answer) for kind in kinds if kind.answer is not None]
+        kinds = [edge.kind for edge in self.steps.alone() if edge.kind is not None]
+        found = [_apart(finding.answer) for kind in kinds for finding in kind.findings[:1] if finding.answer]
         return _sum(found) if len(found) == len(kinds) else None
+
+    def _passing(self, way: CheapestWay) -> Apart | None:
+        """The best where nothing stays between groups."""
+        answers = [self.steps.answer(edge) for edge in way.edges if isinstance(edge, GroupEdge)]
+        costs = [answer.cost for answer in answers if answer is not None]
+        if not way.edges:
+            return None
+        energy, latency = sum(cost.energy_pj for cost in costs), sum(cost.latency_cycles for cost in costs)
+        return Apart(energy, latency, sum(map(outer_words, costs)), way.value, min(way.bound, way.value))
 
     def _certificate(self, way: CheapestWay) -> Certificate:
         question = self.question
         met = way.bound >= way.value * (1 - RELATIVE_TOLERANCE)
-        pruned = {"bound": sum(kind.answer is None and kind.refused is None for kind in self.kinds)}
         told = (f"groups of up to {question.most} operations",) if question.fuse != "none" else ("nothing fused",)
         return Certificate(
             objective=question.objective.name,
@@ -201,7 +200,7 @@ class GroupSearch:
             space_size=None,
             placements=0,
             evaluated=self.searched,
-            pruned=pruned,
+            pruned={"bound": sum(not kind.findings for kind in self.steps.kinds)},
             seconds=time.perf_counter() - self.started,
             space=question.space,
             constraints=told,
@@ -210,16 +209,12 @@ class GroupSearch:
 
     def _nothing_found(self) -> BaseException:
         """Why there is no way: an operation that fits in no group."""
-        for number in self.alone:
-            kind = self.kind_of.get(number)
-            if kind is not None and kind.refused is not None and kind.answer is None:
-                error, where = kind.refused, self.groups[number].names[0]
+        for edge in self.steps.alone():
+            kind = edge.kind
+            if kind is not None and kind.refused is not None and edge.value == math.inf:
+                error, where = kind.refused, self.steps.groups[edge.step.group].names[0]
                 return type(error)(f"{where}: {error.message}", where=error.where, hint=error.hint)
         return KeyboardInterrupt()
-
-
-_NO_OPERATION = _GroupKind(None, 0.0, 0.0, is_known=True)
-"""What is no operation here, and not counted."""
 
 
 def _apart(answer: FusedAnswer) -> Apart:

@@ -1,33 +1,36 @@
-"""The cheapest way through a row of places when an edge's cost takes long to find, and a bound on it does not.
+"""The cheapest way through states when a step's cost takes long to find, and a bound on it does not.
 
-Costs of edges are found only where it matters (lazy shortest path): the way that is cheapest by the bounds is looked
-at; of the edges on it those that are only bounded are asked for; until a way of known edges is the cheapest by the
-bounds. Nothing else can be cheaper, since every bound is at most its edge's cost.
+Costs of steps are found only where it matters (lazy shortest path): the way that is cheapest by the bounds is looked
+at; of the steps on it those that are only bounded are asked for; until a way of known steps is the cheapest by the
+bounds. Nothing else can be cheaper, since every bound is at most its step's cost. A step is asked for together with
+what it may cost to be of any use: the best way that is known, less what the rest of the way through it costs at least.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ..certificate import RELATIVE_TOLERANCE
 
 
-@dataclass
+@dataclass(eq=False)
 class Edge:
-    """From one place to a later one.
+    """From one state to a later one.
 
     bound     it costs no less
     value     it can be had for this; infinite where no way to is known
     is_known  whether bound and value are all that will be found out
+    stays     tensors that it finds on chip, or leaves there: of equal ways the one with fewer is taken
     """
 
     start: int
     end: int
     bound: float
-    value: float = math.inf
-    is_known: bool = False
+    value: float
+    is_known: bool
+    stays: int
 
 
 @dataclass(frozen=True)
@@ -42,35 +45,111 @@ class CheapestWay:
     bound: float
 
 
-def cheapest_way(places: int, edges: Sequence[Edge], find_out: Callable[[Edge], None]) -> CheapestWay:
-    """The cheapest way from place 0 to the last one.
+def cheapest_way(
+    states: int,
+    edges: Sequence[Edge],
+    find_out: Callable[[Edge, float], None],
+    goes_on: Callable[[], bool] = lambda: True,
+) -> CheapestWay:
+    """The cheapest way from state 0 to the last one.
 
-    find_out  sets bound and value of an edge to what is found out, and `is_known`. Where it raises KeyboardInterrupt,
-              what is known until then is handed over
+    edges     by rising starts
+    find_out  sets bound and value of an edge to what is found out, and `is_known` if that is all; the second argument
+              is what the edge has to cost less than to be of use. Where it raises KeyboardInterrupt, what is known
+              until then is handed over
+    goes_on   whether there is time for another edge
 
     An edge that is left half known keeps the bound below the value, and both are told.
     """
     try:
-        while unknown := [edge for edge in _cheapest(places, edges, lambda e: e.bound)[1] if not edge.is_known]:
+        while goes_on():
+            least, open_way = cheapest(states, edges, bound_of)
+            value, _ = cheapest(states, edges, value_of)
+            unknown = [edge for edge in open_way if not edge.is_known]
+            if not unknown or least >= value * (1 - RELATIVE_TOLERANCE):
+                break
             # Of several the one that is bounded by most: what it turns out to cost changes the way soonest.
-            find_out(max(unknown, key=lambda edge: edge.bound))
+            edge = max(unknown, key=bound_of)
+            find_out(edge, value - (least - edge.bound))
     except KeyboardInterrupt:
         pass
-    value, way = _cheapest(places, edges, lambda edge: edge.value)
-    return CheapestWay(tuple(way), value, min(value, _cheapest(places, edges, lambda edge: edge.bound)[0]))
+    value, way = cheapest(states, edges, value_of)
+    return CheapestWay(tuple(way), value, min(value, cheapest(states, edges, bound_of)[0]))
 
 
-def _cheapest(places: int, edges: Iterable[Edge], cost: Callable[[Edge], float]) -> tuple[float, list[Edge]]:
-    """What the cheapest way costs, and its edges."""
-    least = [0.0, *[math.inf] * (places - 1)]
-    last: list[Edge | None] = [None] * places
-    for edge in sorted(edges, key=lambda each: (each.end, -each.start)):
-        reached = least[edge.start] + cost(edge)
-        if reached < least[edge.end] * (1 - RELATIVE_TOLERANCE):  # of equal ways the one of shorter steps
-            least[edge.end], last[edge.end] = reached, edge
+def bound_of(edge: Edge) -> float:
+    """What it costs at least."""
+    return edge.bound
+
+
+def value_of(edge: Edge) -> float:
+    """What it can be had for."""
+    return edge.value
+
+
+def cheapest(
+    states: int, edges: Sequence[Edge], cost: Callable[[Edge], float], first: int = 0, last: int | None = None
+) -> tuple[float, list[Edge]]:
+    """What the cheapest way from one state to another costs, and its edges.
+
+    edges  by rising starts
+    """
+    return cheapest_but(states, edges, cost, (), first, last)
+
+
+Label = tuple[float, int, Edge | None, tuple[Edge, ...]]
+"""Of a way to a state: its cost, its rank among equal ones, its last edge, and how far it had come along a forbidden
+run before that."""
+
+
+def cheapest_but(
+    states: int,
+    edges: Sequence[Edge],
+    cost: Callable[[Edge], float],
+    forbidden: Collection[tuple[Edge, ...]],
+    first: int = 0,
+    last: int | None = None,
+) -> tuple[float, list[Edge]]:
+    """The same but for ways that have one of some runs of edges in them.
+
+    A way is told from others by its state, and by how far it has come along such runs.
+    """
+    last = states - 1 if last is None else last
+    begun = {run[:length] for run in forbidden for length in range(1, len(run) + 1)}
+    labels: list[dict[tuple[Edge, ...], Label]] = [{} for _ in range(states)]
+    labels[first][()] = 0.0, 0, None, ()
+    for edge in edges:
+        if not labels[edge.start] or edge.start == last:
+            continue
+        more = cost(edge)
+        if more == math.inf:
+            continue
+        for run, (so_far, rank, _, _) in labels[edge.start].items():
+            along = _along((*run, edge), begun) if begun else ()
+            if along in forbidden:
+                continue
+            reached, ranked = so_far + more, rank + 1000 * edge.stays - 1
+            known = labels[edge.end].get(along)
+            if known is None or _is_less((reached, ranked), known[:2]):
+                labels[edge.end][along] = reached, ranked, edge, run
+    found = min(labels[last].items(), key=lambda one: one[1][:2], default=None)
+    if found is None:
+        return math.inf, []
     way: list[Edge] = []
-    edge_before = last[-1]
+    _, (value, _, edge_before, run) = found
     while edge_before is not None:
         way.append(edge_before)
-        edge_before = last[edge_before.start]
-    return least[-1], way[::-1]
+        _, _, edge_before, run = labels[edge_before.start][run]
+    return value, way[::-1]
+
+
+def _along(edges: tuple[Edge, ...], begun: Collection[tuple[Edge, ...]]) -> tuple[Edge, ...]:
+    """The longest end of a way that a forbidden run begins with, or is."""
+    return next((edges[i:] for i in range(len(edges)) if edges[i:] in begun), ())
+
+
+def _is_less(one: tuple[float, int], other: tuple[float, int]) -> bool:
+    """Whether a way is cheaper than another; of equal ones the one that leaves less on chip, then of shorter steps."""
+    if one[0] < other[0] * (1 - RELATIVE_TOLERANCE):
+        return True
+    return one[0] <= other[0] * (1 + RELATIVE_TOLERANCE) and one[1] < other[1]

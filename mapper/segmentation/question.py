@@ -33,6 +33,8 @@ class NetworkQuestion:
     fuse           `all`, `whole` or `none`, as for cascades
     most           operations that a group has at most
     limits         of the search of each group
+    stays          whether tensors may stay on chip between groups
+    total_s        seconds for the whole, after which the best so far is taken; None: as long as it takes
     """
 
     graph: NetworkGraph
@@ -43,6 +45,8 @@ class NetworkQuestion:
     fuse: Fuse = "all"
     most: int = MOST
     limits: Limits = DEFAULT_LIMITS
+    stays: bool = True
+    total_s: float | None = None
 
     def of_group(self, cascade: Cascade) -> CascadeQuestion:
         """The question about one group."""
@@ -57,7 +61,8 @@ class Segment:
 
     names   of its operations, in the order of the network
     answer  its best tree, cost and certificate; None: made in a way that is no operation here, and not counted
-    arenas  addresses of its tiles in every bounded memory
+    arenas  addresses of its tiles, and of what others have left there, in every bounded memory
+    stays   (tensor of its cascade, memory) of those that it finds on chip, or leaves there
     alike   the number of the first segment that differs from it in names alone; its own, where there is none before it
     """
 
@@ -65,11 +70,32 @@ class Segment:
     answer: FusedAnswer | None
     arenas: tuple[Arena, ...]
     alike: int
+    stays: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class StayingTensor:
+    """A tensor that stays on chip from the group that makes it to the last one that reads it.
+
+    name         of the occurrence that makes it
+    memory       in which it stays
+    bits         that it takes
+    first, last  places of these groups among the segments
+    buffers      what it is called among the addresses of each of these segments, first to last
+    """
+
+    name: str
+    memory: str
+    bits: int
+    first: int
+    last: int
+    buffers: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Apart:
-    """A network with each operation on its own.
+    """A network without something that the best one has: with each operation on its own, or with nothing on chip
+    between groups.
 
     energy_pj, latency_cycles  of the whole run
     outer_words                that the outermost memory reads and writes
@@ -92,7 +118,10 @@ class NetworkAnswer:
     apart        what it costs with nothing fused; None where that is not known of every operation
     certificate  what is proven of the whole
     groups       that a segmentation may have
-    searched     different ones that were searched
+    searched     questions about them that were searched
+    staying      tensors that stay on chip between groups
+    passing      the best where nothing stays between groups; None where that is not known
+    in_order     whether other orders of operations than the network's were left aside, since there are too many
     """
 
     question: NetworkQuestion
@@ -101,6 +130,9 @@ class NetworkAnswer:
     certificate: Certificate
     groups: int
     searched: int
+    staying: tuple[StayingTensor, ...] = ()
+    passing: Apart | None = None
+    in_order: bool = False
 
     @property
     def answers(self) -> tuple[FusedAnswer, ...]:
@@ -135,8 +167,15 @@ class NetworkAnswer:
         return {part: over_the_run(arenas) for part, arenas in found.items()}
 
     @property
+    def staying_saves(self) -> float | None:
+        """The part of the objective that what stays on chip saves; None where there is nothing to compare with."""
+        if self.passing is None or not self.passing.value:
+            return None
+        return max(0.0, 1 - self.certificate.value / self.passing.value)
+
+    @property
     def saves(self) -> float | None:
-        """The part of the objective that fusing saves; None where there is nothing to compare with."""
+        """The part of the objective that fusing saves, with what stays on chip; None: nothing to compare with."""
         if self.apart is None:
             return None
         return max(0.0, 1 - self.certificate.value / self.apart.value) if self.apart.value else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...cost_models import Objective
 from ...ir import TilewrightError
 from ..cascades.weights import weights_of
-from ..fusing import answer_cascade
+from ..fusing import answer_below
 from .group_search import GroupSearch, Progress, Solve
 from .products import ProductSearch
 from .question import NetworkAnswer, NetworkQuestion
@@ -13,9 +13,7 @@ from .question import NetworkAnswer, NetworkQuestion
 _PRODUCTS = ("edp", "ed2p")
 
 
-def segment(
-    question: NetworkQuestion, solve: Solve = answer_cascade, progress: Progress | None = None
-) -> NetworkAnswer:
+def segment(question: NetworkQuestion, solve: Solve = answer_below, progress: Progress | None = None) -> NetworkAnswer:
     """The best segmentation of a network, and the best tree of each of its groups.
 
     solve     answers a question about one group: from a store, if need be

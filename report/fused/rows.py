@@ -96,6 +96,11 @@ class FusedRow:
         return sum(len(one.names) > 1 for one in counted)
 
     @property
+    def staying(self) -> int:
+        """Tensors that stay on chip between groups."""
+        return len(self.answer.staying) if self.answer else 0
+
+    @property
     def outermost(self) -> str:
         """The name of the outermost memory."""
         return self.machine.memories[0].name

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 from ...cost_models import Cost
 from ...cost_models.cascades import FusedCost
 from ...ir import MappingError, StoreError
-from ...mapper.cascades import CascadeQuestion
+from ...mapper.cascades import CascadeQuestion, NothingBelow
 from ...mapper.certificate import Certificate
 from ...mapper.fusing import FusedAnswer
 from ...mapper.model_version import MODEL_VERSION
@@ -101,7 +101,8 @@ class Record:
         """What was stored of a cascade; StoreError as of `result`."""
         missing = self._missing()
         if missing is not None:
-            return missing
+            bound = json.loads(self.text).get("bound")
+            return missing if bound is None else NothingBelow(bound)
         loaded = self._read(parse_fused)
         recorded = loaded.recorded
         assert recorded.certificate is not None
@@ -111,7 +112,10 @@ class Record:
         """The reason why there is no mapping, if that was stored."""
         if not self.is_intact:
             raise StoreError("the record does not match its checksum", where=f"result {self.key[:12]}")
-        return NoMapping(**json.loads(self.text)) if self.status == "infeasible" else None
+        if self.status != "infeasible":
+            return None
+        told = json.loads(self.text)
+        return NoMapping(told["layer"], told["message"], told["where"], told["hint"])
 
     def _read(self, parse: Callable[[str, str], LoadedT]) -> LoadedT:
         try:
@@ -146,12 +150,26 @@ def cascade_record_of(question: CascadeQuestion, result: CascadeOutcome, seconds
     """The record of a result about a cascade that took `seconds` to find."""
     told = [*([] if question.fuse == "all" else [f"fuse {question.fuse}"]), *question.constraints.lines]
     fuse = "; ".join(told) or FREE.name
+    if isinstance(result, NothingBelow):
+        message = f"no mapping was looked for at {question.below!r} or above, and none is known below"
+        missing = _NotFound(question.cascade.name, message, None, None, result.bound)
+        return _record(question, question.cascade.name, fuse, missing, seconds)
     if isinstance(result, NoMapping):
         return _record(question, question.cascade.name, fuse, result, seconds)
     cost, proof, apart = result.cost, result.certificate, result.unfused
     text = fused_document_of(result.mapping, question.arch, cost, proof, apart).model_dump_json()
     proven = proof.proven and (apart is None or apart.certificate.proven)
     return _record(question, question.cascade.name, fuse, _Found(text, proven, cost, proof), seconds)
+
+
+@dataclass(frozen=True)
+class _NotFound(NoMapping):
+    """No mapping of interest.
+
+    bound  none has less of the objective
+    """
+
+    bound: float
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ...ir import Cascade, InfeasibleError, Problem
+from ...mapper.cascades import NothingBelow
 from ...mapper.fusing import FusedAnswer
 from ...mapper.question import Answer
 
@@ -36,5 +37,5 @@ class NoMapping:
 Result: TypeAlias = Answer | NoMapping
 """What a search came to."""
 
-CascadeOutcome: TypeAlias = FusedAnswer | NoMapping
+CascadeOutcome: TypeAlias = FusedAnswer | NoMapping | NothingBelow
 """What a search of a cascade came to."""

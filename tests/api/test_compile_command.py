@@ -71,7 +71,8 @@ def test_files_programs_and_the_store(table: str, tmp_path: Path) -> None:
     assert "data:image/svg+xml;base64," in html
     assert "<h2>GLB while one operation after the other works</h2>" in html
     kept = tw.load_fused_mapping(tmp_path / "out" / "groups" / "1" / "mapping.json")
-    assert kept.recorded.cost.energy_pj == groups[0]["energy_pj"]
+    stays = groups[0]["stays"]  # what stays on chip goes to the outermost memory where the group is alone
+    assert (kept.recorded.cost.energy_pj > groups[0]["energy_pj"]) == bool(stays)
     again = json.loads(run(["compile", table, *MACHINE, "--json"]).stdout)
     for one in (document, again):
         del one["summary"]["seconds"]
@@ -83,7 +84,7 @@ def test_the_plan_is_read_back_and_a_changed_one_is_refused(table: str, tmp_path
     assert run(["compile", table, *MACHINE, "--group", "1", "--out", "out"]).exit_code == 0
     path = tmp_path / "out" / "plan.json"
     text = path.read_text(encoding="utf-8")
-    schema = json.loads(network_plan_schema_path(1).read_text(encoding="utf-8"))
+    schema = json.loads(network_plan_schema_path(2).read_text(encoding="utf-8"))
     Draft202012Validator(schema).validate(json.loads(text))
     plan = tw.load_network_plan(path)
     assert [group.operations for group in plan.groups if group.counted] == [
@@ -116,16 +117,32 @@ def test_the_plan_is_read_back_and_a_changed_one_is_refused(table: str, tmp_path
 
     assert "group 1, GLB" in refused(stack)
 
+    assert plan.staying
+    stays = plan.staying[0]
+    where = f"{stays.tensor} stays in GLB"
+    assert where in refused(lambda data: data["staying"][0].update(last=9))
+    assert where in refused(lambda data: data["staying"][0].update(buffers=["nobody"] * len(stays.buffers)))
+    assert where in refused(lambda data: data["staying"][0].update(size_bytes=100_000))
+
+    def lift(data: Any) -> None:
+        """All of a group's tiles, by as much as is free above them."""
+        memory = data["groups"][stays.last - 1]["memories"][0]
+        for buffer in memory["buffers"]:
+            buffer["offsets"] = [offset + 1 for offset in buffer["offsets"]]
+        memory["height_bytes"] += 1
+
+    assert "expected one place" in refused(lift)
+
 
 def test_the_schema_of_plans_is_that_of_the_models() -> None:
-    found = network_plan_schema_path(1).read_text(encoding="utf-8")
+    found = network_plan_schema_path(2).read_text(encoding="utf-8")
     assert found == network_plan_schema_file(), "run python docs/make_schema.py"
     Draft202012Validator.check_schema(json.loads(found))
 
 
 def test_one_program_for_the_network(table: str, tmp_path: Path) -> None:
     """Equal groups are one function; without --out the folder has the network's name."""
-    done = run(["compile", table, *MACHINE, "--group", "2", "--emit", "c"])
+    done = run(["compile", table, *MACHINE, "--group", "2", "--no-stays", "--emit", "c"])
     assert done.exit_code == 0, done.output
     assert "mlp/network.c\n  mlp/weights.bin\n" in done.stdout
     text = (tmp_path / "mlp" / "network.c").read_text(encoding="ascii")
@@ -161,7 +178,7 @@ def test_a_program_that_cannot_be_written_is_said_after_the_plan(table: str, tmp
     gather = "\n  - {name: gather, op: outside, reads: b.down, shape: [2]}"
     odd = TABLE.replace("down: down}}", "down: down}}" + gather)
     (tmp_path / "odd.yaml").write_text(odd, encoding="utf-8")
-    done = run(["compile", "odd.yaml", *MACHINE, "--group", "1", "--emit", "c", "--out", "out"])
+    done = run(["compile", "odd.yaml", *MACHINE, "--group", "1", "--no-stays", "--emit", "c", "--out", "out"])
     assert done.exit_code == 2
     assert "Fusing wins nothing" in done.stdout
     assert "how gather comes from what is read there is not stated" in done.stderr
@@ -180,9 +197,12 @@ def test_in_python(table: str) -> None:
     assert result.certificate.proven
     assert result.saves
     assert str(result).startswith("mlp on F2: ")
-    assert result.energy_pj == pytest.approx(sum(one.cost.energy_pj for one in result.results()))
+    assert result.answer.staying  # on their own, groups take what stays from the outermost memory
+    assert result.energy_pj < sum(one.cost.energy_pj for one in result.results())
     assert all(one.agrees and one.words_agree for one in result.verify())
-    assert list(result.to_frame()["energy_pJ"]) == [one.cost.energy_pj for one in result.results()]
+    answers = [one.answer for one in result.segments if one.answer is not None]
+    assert list(result.to_frame()["energy_pJ"]) == [answer.cost.energy_pj for answer in answers]
+    assert sum(answer.cost.energy_pj for answer in answers) == pytest.approx(result.energy_pj)
     assert "<table" in result._repr_html_()
 
 
@@ -199,7 +219,18 @@ def test_an_onnx_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = [helper.make_tensor_value_info("A", info, ("batch", 4))]
     outputs = [helper.make_tensor_value_info("O", info, ("batch", 4))]
     onnx.save(helper.make_model(helper.make_graph(nodes, "mlp", inputs, outputs, weights)), "mlp.onnx")
-    line = ["compile", "mlp.onnx", "--dim", "batch=8", *MACHINE, "--widths", "arch", "--no-cache", "--json"]
+    line = [
+        "compile",
+        "mlp.onnx",
+        "--dim",
+        "batch=8",
+        *MACHINE,
+        "--widths",
+        "arch",
+        "--no-cache",
+        "--no-stays",
+        "--json",
+    ]
     document = json.loads(run(line).stdout)
     assert [group["operations"] for group in document["groups"] if group["counted"]] == [["up", "down"]]
 
@@ -227,3 +258,25 @@ def test_wrong_types_are_errors_of_ours() -> None:
     for wrong in ({"network": 3, "arch": "eyeriss"}, {"network": "alexnet", "arch": None}):
         with pytest.raises(TilewrightError):
             tw.compile(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_program_that_counts_words_refuses_what_stays_on_chip(table: str) -> None:
+    done = run(["compile", table, *MACHINE, "--group", "1", "--stays", "--emit", "numpy"])
+    assert done.exit_code == 2
+    assert "loads again what stays on chip" in done.stderr
+    assert "--no-stays" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "said"), [((), "the same command goes on from there"), (("--no-cache",), "nothing")]
+)
+def test_an_interrupt_says_how_to_go_on(
+    table: str, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], said: str
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tilewright.compiled.compiled", interrupted)
+    done = run(["compile", table, *MACHINE, *option])
+    assert done.exit_code == 130
+    assert f"interrupted: {said}" in done.stderr or (said in done.stderr and "in the store" in done.stderr)

@@ -12,7 +12,7 @@ specs.py        `expand+dw+project` and `conv1..conv3`: which occurrences a text
 """
 
 from .between import BETWEEN
-from .groups import OperationGroup, operation_groups
+from .groups import GraphReading, OperationGroup, bits_of, mask_of, operation_groups
 from .joining import SOFTMAX_FORMS, SoftmaxForm, joined
 from .meaning import (
     WORD,
@@ -40,6 +40,7 @@ __all__ = [
     "CascadeParameter",
     "CascadeTensor",
     "FinishParameter",
+    "GraphReading",
     "NetworkGraph",
     "NetworkMeaning",
     "Occurrence",
@@ -49,10 +50,12 @@ __all__ = [
     "StoredOperand",
     "Values",
     "WordFinish",
+    "bits_of",
     "cascade_parameters",
     "cascade_tensors",
     "chosen",
     "is_joined",
     "joined",
+    "mask_of",
     "operation_groups",
 ]

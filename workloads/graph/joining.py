@@ -32,9 +32,18 @@ def joined(
 
     Raises ProblemError for those that are no operations, that do not connect, and whose sizes do not fit.
     """
+    return joined_with_names(graph, occurrences, name, softmax)[0]
+
+
+def joined_with_names(
+    graph: NetworkGraph, occurrences: Sequence[Occurrence], name: str, softmax: SoftmaxForm
+) -> tuple[Cascade, dict[str, str]]:
+    """The same, and what the cascade calls each tensor that is no parameter, by who makes it."""
     members = [member for occurrence in occurrences for member in members_of(graph, occurrence, softmax)]
     _check_connected(graph, occurrences, name)
-    return Cascade(name, Joining(graph, members).operations())
+    joining = Joining(graph, members)
+    cascade = Cascade(name, joining.operations())
+    return cascade, {key: tensor.name for key, tensor in joining.tensors.items()}
 
 
 # ---- what is joined --------------------------------------------------------------------------------------------------

@@ -15,11 +15,11 @@ from tilewright.arch import Architecture
 from tilewright.cost_models import EDP, ENERGY, LATENCY, Objective, parse_objective
 from tilewright.cost_models.cascades import evaluate_tree
 from tilewright.ir import InfeasibleError, ProblemError, TilewrightError
-from tilewright.mapper.cascades import CascadeQuestion, search_cascade, search_cascade_front
-from tilewright.mapper.fusing import FusedAnswer, answer_cascade
+from tilewright.mapper.cascades import CascadeQuestion, NothingBelow, search_cascade, search_cascade_front
+from tilewright.mapper.cascades.equal import form_of, under_names_of
+from tilewright.mapper.fusing import FusedAnswer, answer_below
 from tilewright.mapper.question import Limits
 from tilewright.mapper.segmentation import NetworkQuestion, segment
-from tilewright.mapper.segmentation.equal import form_of, under_names_of
 from tilewright.workloads import Network, load_network
 
 FUSED = Path(__file__).parent.parent.parent / "golden" / "fused"
@@ -62,7 +62,7 @@ def network(folder: Path, text: str = RESIDUAL) -> Network:
 
 def question(found: Network, objective: Objective = ENERGY, most: int = 3, size: str = "128 B") -> NetworkQuestion:
     assert found.wiring is not None
-    return NetworkQuestion(found.wiring, machine(size), objective, "perfect", most=most)
+    return NetworkQuestion(found.wiring, machine(size), objective, "perfect", most=most, stays=False)
 
 
 def cuts(count: int, most: int) -> Iterator[list[tuple[int, int]]]:
@@ -179,9 +179,9 @@ def test_nothing_fused_is_each_on_its_own(tmp_path_factory: pytest.TempPathFacto
 def test_equal_groups_are_searched_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     asked: list[object] = []
 
-    def solve(one: CascadeQuestion) -> FusedAnswer:
+    def solve(one: CascadeQuestion) -> FusedAnswer | NothingBelow:
         asked.append(form_of(one.cascade))
-        return answer_cascade(one)
+        return answer_below(one)
 
     answer = segment(question(network(tmp_path_factory.getbasetemp())), solve)
     assert len(asked) == len(set(asked)) == answer.searched
@@ -201,9 +201,9 @@ def test_a_tree_under_other_names_is_the_same_tree() -> None:
 
 
 def test_a_limit_on_time_leaves_a_gap_that_is_told(tmp_path_factory: pytest.TempPathFactory) -> None:
-    def solve(one: CascadeQuestion) -> FusedAnswer:
-        answer = answer_cascade(one)
-        if len(one.cascade.operations) == 1:
+    def solve(one: CascadeQuestion) -> FusedAnswer | NothingBelow:
+        answer = answer_below(one)
+        if len(one.cascade.operations) > 1 or isinstance(answer, NothingBelow):
             return answer
         return replace(answer, certificate=replace(answer.certificate, lower_bound=0.9 * answer.certificate.value))
 
@@ -233,10 +233,10 @@ def test_other_objectives_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_search_hands_over_what_it_has(tmp_path_factory: pytest.TempPathFactory) -> None:
-    def solve(one: CascadeQuestion) -> FusedAnswer:
+    def solve(one: CascadeQuestion) -> FusedAnswer | NothingBelow:
         if len(one.cascade.operations) > 1:
             raise KeyboardInterrupt
-        return answer_cascade(one)
+        return answer_below(one)
 
     answer = segment(question(network(tmp_path_factory.getbasetemp())), solve)
     assert answer.certificate.interrupted

@@ -54,7 +54,10 @@ def machine(name: str) -> Architecture:
 
 @pytest.fixture(scope="module")
 def answers(graph: NetworkGraph) -> dict[str, NetworkAnswer]:
-    return {name: segment(NetworkQuestion(graph, machine(name), ENERGY, "perfect")) for name in ("roomy", "wired")}
+    return {
+        name: segment(NetworkQuestion(graph, machine(name), ENERGY, "perfect", stays=False))
+        for name in ("roomy", "wired")
+    }
 
 
 @pytest.fixture

@@ -1,0 +1,100 @@
+"""Groups that differ in names alone, with what is known of their cost, for any room that other tensors leave them.
+
+Less room never makes a group cheaper. So what is proven with some room is proven with less; and a mapping that takes so
+much is one with less room too, as long as that much is left. Where both meet, nothing has to be searched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ...cost_models.cascades import FusedCost
+from ...ir import Cascade, TilewrightError
+from ..certificate import RELATIVE_TOLERANCE
+from ..fusing import FusedAnswer
+from .residency import Residency, Taken
+
+NamedStays = tuple[tuple[str, str], ...]
+"""Tensors of a cascade that stay, with the memory."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a search of a group with some room came to.
+
+    taken    bits of memories that other tensors had
+    below    what was looked for had to weigh less
+    bound    no mapping weighs less
+    value    what the best one weighs; infinite where none was found
+    answer   that mapping
+    used     bits of memories that it takes at most
+    is_over  whether nothing more will be found out with so much room: it is proven, or time ran out
+    """
+
+    taken: Taken
+    below: float
+    bound: float
+    value: float = math.inf
+    answer: FusedAnswer | None = None
+    used: Taken = ()
+    is_over: bool = True
+
+
+@dataclass
+class GroupKind:
+    """Groups that differ in names alone, and in how much room they have.
+
+    cascade   the first of them
+    stays     of its tensors
+    least     none of its mappings weighs less, with any room
+    findings  of searches
+    refused   why there is no mapping, where a search has said so
+    """
+
+    cascade: Cascade
+    stays: NamedStays
+    least: float = 0.0
+    findings: list[Finding] = field(default_factory=list)
+    refused: TilewrightError | None = None
+
+    def bound(self, taken: Taken) -> float:
+        """What mappings weigh at least with the room that is left."""
+        return max([self.least, *(one.bound for one in self.findings if at_most(one.taken, taken))])
+
+    def best(self, taken: Taken, residency: Residency) -> Finding | None:
+        """The best known mapping that has room."""
+        return min(self._fitting(taken, residency), key=lambda one: one.value, default=None)
+
+    def value(self, taken: Taken, residency: Residency) -> float:
+        """What it weighs."""
+        found = self.best(taken, residency)
+        return math.inf if found is None else found.value
+
+    def is_known(self, taken: Taken, residency: Residency) -> bool:
+        """Whether nothing more will be found out with the room that is left."""
+        value = self.value(taken, residency)
+        if value < math.inf and self.bound(taken) >= value * (1 - RELATIVE_TOLERANCE):
+            return True
+        return self.bound(taken) == math.inf or any(one.is_over and one.taken == taken for one in self.findings)
+
+    def _fitting(self, taken: Taken, residency: Residency) -> Iterator[Finding]:
+        for one in self.findings:
+            if one.answer is not None:
+                both = tuple(used + bits for used, bits in zip(one.used, taken, strict=True))
+                if residency.fits(both):
+                    yield one
+
+
+def at_most(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether no number is larger than the other's."""
+    return all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def used_by(cost: FusedCost, residency: Residency) -> Taken:
+    """Bits of each memory in which tensors may stay that a mapping takes at most."""
+    return tuple(
+        max(sum(tile.bits for tile in tiles if tile.memory == memory) for tiles in cost.occupancy.values())
+        for memory in residency.memories
+    )

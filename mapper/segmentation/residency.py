@@ -1,0 +1,151 @@
+"""Tensors that may stay on chip from the group that makes them to the last one that reads them.
+
+Such a tensor lies whole in one of the memories outside all arrays, at one place, while all groups work from the one
+that writes it to the last that reads it: as a node above the branches of the whole network's tree. No word of it passes
+to or from the outermost memory, and every group in between has so much less room. It is a candidate where
+
+- an operation makes it, operations alone read it, all in the form in which it is made, and nobody else is handed it;
+- the memory may hold it in all its roles, roles do not divide the memory, and it has the room;
+- some reader reads all of it (what would be held of one that is read in part is not counted, as in cascades).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...arch import Architecture, Memory
+from ...cost_models.cost import tensor_tile_words
+from ...ir import Role
+from ...workloads.graph import OUTSIDE, GraphReading, OperationGroup, bits_of
+from ..cascades.upper_memories import UpperMemories
+
+Taken = tuple[int, ...]
+"""Bits of each of the memories in which tensors may stay."""
+
+
+@dataclass(frozen=True)
+class StayCandidate:
+    """A tensor that may stay.
+
+    place     of the occurrence that makes it
+    bits      that it takes, with the zeros around it that readers ask for
+    memories  in which it may stay: their numbers among `Residency.memories`
+    """
+
+    place: int
+    bits: int
+    memories: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Residency:
+    """What may stay where.
+
+    memories    in which tensors may stay, outermost first
+    sizes       bits of each; None: as many as it takes
+    candidates  by the place of the occurrence that makes it
+    """
+
+    memories: tuple[str, ...]
+    sizes: tuple[int | None, ...]
+    candidates: Mapping[int, StayCandidate]
+
+    def taken_by(self, stays: Sequence[tuple[int, int]]) -> Taken:
+        """Bits of each memory that some tensors take.
+
+        stays  (place of who makes it, number of the memory)
+        """
+        found = [0] * len(self.memories)
+        for place, memory in stays:
+            found[memory] += self.candidates[place].bits
+        return tuple(found)
+
+    def fits(self, taken: Taken) -> bool:
+        """Whether there is so much room at all."""
+        return all(size is None or bits <= size for bits, size in zip(taken, self.sizes, strict=True))
+
+    def less(self, arch: Architecture, taken: Taken) -> Architecture:
+        """The machine with so much less room."""
+        bits = dict(zip(self.memories, taken, strict=True))
+        if not any(taken):
+            return arch
+        levels = []
+        for level in arch.levels:
+            less = bits.get(level.name, 0) if isinstance(level, Memory) else 0
+            if less and isinstance(level, Memory) and level.size_bits is not None:
+                level = level.model_copy(update={"size_bits": level.size_bits - less})
+            levels.append(level)
+        return arch.model_copy(update={"levels": tuple(levels)})
+
+
+NOTHING_STAYS = Residency((), (), {})
+"""Every tensor between groups in the outermost memory."""
+
+
+def residency_of(reading: GraphReading, groups: Sequence[OperationGroup], arch: Architecture) -> Residency:
+    """All candidates of a network on a machine.
+
+    groups  that operations may be mapped in: what they ask of a tensor says how large it is
+    """
+    upper = UpperMemories(arch)
+    memories = [memory for memory in upper.upper[1:] if not memory.partition_bits]
+    sizes = tuple(memory.size_bits for memory in memories)
+    asked = _asked(reading, groups, arch)
+    candidates = {}
+    for place, users in asked.items():
+        written = next((user.words for user in users if user.writes), 0)
+        whole = any(user.words >= written and not user.writes for user in users)
+        if not whole or not _passes_between_operations(reading, place):
+            continue
+        bits = max(user.words for user in users) * max(user.width for user in users)
+        roles = {user.role for user in users}
+        where = tuple(
+            number
+            for number, (memory, size) in enumerate(zip(memories, sizes, strict=True))
+            if upper.may_hold(memory.name, roles) and (size is None or bits <= size)
+        )
+        if where:
+            candidates[place] = StayCandidate(place, bits, where)
+    return Residency(tuple(memory.name for memory in memories), sizes, candidates)
+
+
+@dataclass(frozen=True)
+class _User:
+    words: int
+    width: int
+    role: Role
+    writes: bool
+
+
+def _asked(reading: GraphReading, groups: Sequence[OperationGroup], arch: Architecture) -> dict[int, list[_User]]:
+    """By the place of who makes it, what operations of groups ask of every tensor that enters or leaves a group."""
+    found: dict[int, list[_User]] = {}
+    for group in groups:
+        if group.cascade is None:
+            continue
+        inside = group.cascade.intermediates
+        for name, tensor in group.tensors.items():
+            place = reading.place.get(name)
+            if place is None or tensor in inside:
+                continue
+            for operation in group.cascade:
+                for one in operation.problem.tensors:
+                    if one.name == tensor:
+                        words = tensor_tile_words(one, operation.problem.sizes, arch.footprint)
+                        user = _User(words, arch.width_bits(one), one.role, one.is_output)
+                        found.setdefault(place, []).append(user)
+    return found
+
+
+def _passes_between_operations(reading: GraphReading, place: int) -> bool:
+    """Whether a tensor is made by an operation, and read by operations alone, in the form in which it is made."""
+    meaning, made = reading.graph.meaning, reading.occurrences[place]
+    readers = [reading.occurrences[i] for i in bits_of(reading.readers[place])]
+    if made.kind == OUTSIDE or not readers or any(reader.kind == OUTSIDE for reader in readers):
+        return False
+    if reading.handed_out >> place & 1:
+        return False
+    if meaning is None:
+        return True
+    return made.name not in meaning.copies and all((reader.name, made.name) not in meaning.forms for reader in readers)

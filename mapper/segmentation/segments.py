@@ -1,0 +1,173 @@
+"""From the cheapest way to the segments of a network: whose tiles lie where, and what stays between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...cost_models import ENERGY, parse_objective
+from ...cost_models.cascades import evaluate_tree
+from ...ir import NoPlanError, UndecidedError
+from ..fusing import FusedAnswer
+from ..means import Means
+from .arenas import Arena, Resident, WorkingGroup, arenas_of_run
+from .lazy_path import CheapestWay, Edge, cheapest_but, value_of
+from .question import NetworkQuestion, Segment, StayingTensor
+from .steps import GroupEdge, NetworkSteps
+
+PLAN_SECONDS = 5.0
+"""For the addresses of one group's tiles, or of those of groups between which something stays, in one memory."""
+
+LOOK_SECONDS = 0.5
+"""For the addresses of some of the groups, where all of them have none."""
+
+MOST_FORBIDDEN = 200
+"""Runs without addresses after which nothing is left on chip."""
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A step of the way, with what lies on chip while it works.
+
+    residents  tensors that stay, its own included
+    """
+
+    edge: GroupEdge
+    residents: tuple[Resident, ...]
+
+
+class Segments:
+    """Segments, and the way that they are of: the cheapest one whose tiles have addresses.
+
+    A run of groups whose tiles fit by their sum, and have no addresses together with what stays between them, is left
+    out of all ways. What it costs remains a bound.
+    """
+
+    def __init__(self, steps: NetworkSteps, way: CheapestWay, memory_bytes: int) -> None:
+        self.steps, self._memory_bytes = steps, memory_bytes
+        self._looked: dict[object, bool] = {}
+        forbidden: set[tuple[Edge, ...]] = set()
+        arenas, failed = self._planned(way)
+        while failed:
+            forbidden.add(failed)
+            usable = [e for e in steps.edges if len(forbidden) <= MOST_FORBIDDEN or e.keeps_nothing]
+            value, edges = cheapest_but(steps.states, usable, value_of, forbidden)
+            way = CheapestWay(tuple(edges), value, min(way.bound, value))
+            arenas, failed = self._planned(way)
+        self.way = way
+        self.segments = self._segments(arenas)
+        self.staying = self._staying()
+
+    def _placed(self, way: CheapestWay) -> list[_Placed]:
+        """The steps of a way with what stays while each works."""
+        reading, found = self.steps.reading, []
+        live: dict[int, int] = {}
+        done = 0
+        for edge in way.edges:
+            assert isinstance(edge, GroupEdge)
+            live |= dict(edge.step.stays)
+            found.append(_Placed(edge, tuple(self._resident(place, live[place], edge) for place in sorted(live))))
+            for place in self.steps.groups[edge.step.group].places:
+                done |= 1 << place
+            live = {place: memory for place, memory in live.items() if reading.readers[place] & ~done}
+        return found
+
+    def _resident(self, place: int, memory: int, edge: GroupEdge) -> Resident:
+        group, residency = self.steps.groups[edge.step.group], self.steps.residency
+        name = self.steps.reading.occurrences[place].name
+        own = group.tensors[name] if place in dict(edge.step.stays) else None
+        return Resident(name, residency.memories[memory], residency.candidates[place].bits, own)
+
+    def _planned(self, way: CheapestWay) -> tuple[list[tuple[Arena, ...]], tuple[Edge, ...]]:
+        """Addresses for the groups of a way, and no run; or groups one after the other that have none together, as few
+        as are found."""
+        found: list[tuple[Arena, ...]] = []
+        for run in _runs(self._placed(way)):
+            try:
+                found += self._arenas(run, PLAN_SECONDS)
+            except (NoPlanError, UndecidedError):
+                while len(run) > 1 and not self._has_addresses(run[:-1]):
+                    run = run[:-1]
+                while len(run) > 1 and not self._has_addresses(run[1:]):
+                    run = run[1:]
+                return [], tuple(one.edge for one in run)
+        return found, ()
+
+    def _has_addresses(self, run: Sequence[_Placed]) -> bool:
+        """Whether groups one after the other have addresses; also where that is not known soon."""
+        key = tuple(one.edge for one in run), tuple(one.residents for one in run)
+        if key not in self._looked:
+            try:
+                self._arenas(run, LOOK_SECONDS)
+                self._looked[key] = True
+            except NoPlanError:
+                self._looked[key] = False
+            except UndecidedError:
+                self._looked[key] = True
+        return self._looked[key]
+
+    def _arenas(self, run: Sequence[_Placed], seconds: float) -> list[tuple[Arena, ...]]:
+        groups = []
+        for one in run:
+            answer = self.steps.answer(one.edge)
+            groups.append(WorkingGroup(None if answer is None else answer.cost, one.residents))
+        means = Means.from_now(seconds, self._memory_bytes)
+        return arenas_of_run(groups, self.steps.question.arch, means)
+
+    def _segments(self, arenas: Sequence[tuple[Arena, ...]]) -> tuple[Segment, ...]:
+        found: list[Segment] = []
+        first: dict[tuple[object, ...], int] = {}
+        for edge, own in zip(self.way.edges, arenas, strict=True):
+            assert isinstance(edge, GroupEdge)
+            group, answer, number = self.steps.groups[edge.step.group], self.steps.answer(edge), len(found)
+            if answer is None:
+                found.append(Segment(group.names, None, (), number))
+                continue
+            assert edge.kind is not None
+            best = edge.kind.best(edge.step.passing, self.steps.residency)
+            alike = first.setdefault((id(edge.kind), id(best)), number)
+            found.append(Segment(group.names, answer, own, alike, self.steps.named(edge.step)))
+        return tuple(found)
+
+    def _staying(self) -> tuple[StayingTensor, ...]:
+        """All tensors that stay, in the order in which they are made."""
+        found: dict[str, StayingTensor] = {}
+        for number, one in enumerate(self._placed(self.way)):
+            for resident in one.residents:
+                name, before = resident.name, found.get(resident.name)
+                first, buffers = (number, ()) if before is None else (before.first, before.buffers)
+                buffers = (*buffers, resident.buffer)
+                found[name] = StayingTensor(name, resident.memory, resident.bits, first, number, buffers)
+        return tuple(found.values())
+
+
+def _runs(placed: Sequence[_Placed]) -> list[list[_Placed]]:
+    """Groups one after the other, as long as something stays between them."""
+    runs: list[list[_Placed]] = []
+    before: set[str] = set()
+    for one in placed:
+        here = {resident.name for resident in one.residents}
+        if before & here:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+        before = here
+    return runs
+
+
+def on_its_own(segment: Segment, question: NetworkQuestion) -> FusedAnswer | None:
+    """The answer of a segment as a mapping of its cascade alone: what stays on chip comes from the outermost memory
+    first, or goes there in the end. None: no operation.
+
+    All mappings that hold these tensors whole take as much more energy for that.
+    """
+    answer, objective = segment.answer, question.objective
+    if answer is None or not segment.stays:
+        return answer
+    cost, proof = evaluate_tree(answer.mapping, question.arch), answer.certificate
+    base = parse_objective(proof.objective)
+    value, before = (base.value(one.energy_pj, one.latency_cycles) for one in (cost, answer.cost))
+    least = proof.lower_bound + (value - before if objective == ENERGY else 0.0)
+    told = tuple(f"{tensor} whole in {memory}" for tensor, memory in segment.stays)
+    proof = replace(proof, value=value, lower_bound=min(value, least), constraints=(*proof.constraints, *told))
+    return FusedAnswer(answer.mapping, cost, proof)

@@ -1,0 +1,129 @@
+"""The steps of a network on a machine: which groups there are, what may stay between them, and what each step asks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ...cost_models.cascades import evaluate_tree
+from ...workloads.graph import GraphReading, OperationGroup, operation_groups
+from ..cascades.equal import CascadeNames, form_of, under_names_of
+from ..fusing import FusedAnswer
+from .kinds import GroupKind, NamedStays
+from .lazy_path import Edge
+from .question import NetworkQuestion
+from .residency import NOTHING_STAYS, Residency, residency_of
+from .states import GroupStep, StateGraph, Stays, TooManyStates, state_graph
+
+
+@dataclass(eq=False)
+class GroupEdge(Edge):
+    """A step with what it costs.
+
+    step  which group it does, and what stays
+    kind  of its group; None: no operation
+    """
+
+    step: GroupStep
+    kind: GroupKind | None
+
+    @property
+    def keeps_nothing(self) -> bool:
+        """Whether nothing stays on chip before, in or after it."""
+        return not self.step.stays and not any(self.step.passing)
+
+
+class NetworkSteps:
+    """All steps of a network.
+
+    groups     that steps do
+    residency  what may stay on chip
+    in_order   whether operations are done in the network's order, since there are too many others
+    states     how many there are
+    edges      a step each, by rising starts
+    kinds      of groups
+    """
+
+    def __init__(self, question: NetworkQuestion) -> None:
+        self.question = question
+        self.reading = GraphReading(question.graph)
+        self.groups: Sequence[OperationGroup] = ()
+        self.residency: Residency = NOTHING_STAYS
+        self.in_order = False
+        graph = self._state_graph()
+        self.states = graph.count
+        self._forms = [None if group.cascade is None else form_of(group.cascade) for group in self.groups]
+        kinds: dict[object, GroupKind] = {}
+        self.edges = [self._edge(step, kinds) for step in graph.steps]
+        self.kinds = list(kinds.values())
+        self._of_kind: dict[int, list[GroupEdge]] = {}
+        for edge in self.edges:
+            self._of_kind.setdefault(id(edge.kind), []).append(edge)
+
+    def _state_graph(self) -> StateGraph:
+        """All steps; with fewer choices where there are too many."""
+        question = self.question
+        most = 1 if question.fuse == "none" else question.most
+        for self.in_order, stays in ((False, question.stays), (True, question.stays), (True, False)):
+            self.groups = operation_groups(question.graph, most, runs_only=self.in_order)
+            if stays:
+                self.residency = residency_of(self.reading, self.groups, question.arch)
+            else:
+                self.residency = NOTHING_STAYS
+            try:
+                return state_graph(self.reading, self.groups, self.residency)
+            except TooManyStates:
+                continue
+        raise AssertionError("runs of a network's order are few")
+
+    def _edge(self, step: GroupStep, kinds: dict[object, GroupKind]) -> GroupEdge:
+        group, form = self.groups[step.group], self._forms[step.group]
+        if group.cascade is None:
+            return GroupEdge(step.start, step.end, 0.0, 0.0, True, len(step.stays), step, None)
+        stays = self.named(step)
+        numbers = {tensor: i for i, tensor in enumerate(CascadeNames.of(group.cascade).tensors)} if stays else {}
+        key = form, tuple(sorted((numbers[tensor], memory) for tensor, memory in stays))
+        kind = kinds.setdefault(key, GroupKind(group.cascade, stays))
+        return GroupEdge(step.start, step.end, 0.0, math.inf, False, len(stays), step, kind)
+
+    def named(self, step: GroupStep) -> NamedStays:
+        """The tensors of a step that stay, as the group's cascade calls them."""
+        return self.names_of(self.groups[step.group], step.stays)
+
+    def names_of(self, group: OperationGroup, stays: Stays) -> NamedStays:
+        """Some tensors as a group's cascade calls them, with their memories."""
+        occurrences, memories = self.reading.occurrences, self.residency.memories
+        return tuple((group.tensors[occurrences[place].name], memories[number]) for place, number in stays)
+
+    def alone(self) -> list[GroupEdge]:
+        """Of each single operation the first edge from which nothing stays, in order."""
+        found: dict[int, GroupEdge] = {}
+        for edge in self.edges:
+            if len(self.groups[edge.step.group].names) == 1 and edge.keeps_nothing:
+                found.setdefault(edge.step.group, edge)
+        return [found[number] for number in sorted(found)]
+
+    def tell(self, kinds: Iterable[GroupKind] | None = None) -> None:
+        """What is known of kinds, to their edges; without an argument of all."""
+        for kind in self.kinds if kinds is None else kinds:
+            for edge in self._of_kind.get(id(kind), ()):
+                if edge.bound < math.inf:  # else it has been left aside for good
+                    edge.bound = kind.bound(edge.step.passing)
+                    edge.value = kind.value(edge.step.passing, self.residency)
+                    edge.is_known = kind.is_known(edge.step.passing, self.residency)
+
+    def answer(self, edge: GroupEdge) -> FusedAnswer | None:
+        """The best known mapping of a step, under the names of its own group; None: no operation."""
+        kind, cascade = edge.kind, self.groups[edge.step.group].cascade
+        if kind is None or cascade is None:
+            return None
+        best = kind.best(edge.step.passing, self.residency)
+        assert best is not None
+        assert best.answer is not None
+        answer = best.answer
+        if answer.mapping.cascade.operations == cascade.operations:
+            return answer.of(cascade)
+        mapping = under_names_of(answer.mapping, cascade)
+        cost = evaluate_tree(mapping, self.question.arch, [tensor for tensor, _ in self.named(edge.step)])
+        return FusedAnswer(mapping, cost, answer.certificate, answer.unfused)

@@ -1,0 +1,235 @@
+"""What stays on chip between groups, against the search over trees of the whole network, against all ways to do small
+networks, and as one tree that is counted and simulated."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import longer
+import tilewright as tw
+from tilewright.arch import Architecture
+from tilewright.cost_models import ENERGY, LATENCY, Objective
+from tilewright.cost_models.cascades import evaluate_tree
+from tilewright.cost_models.cascades.closed_form import count_tree
+from tilewright.cost_models.cascades.simulator import simulate_tree
+from tilewright.ir import Cascade, FusedMapping, InfeasibleError, Node, Tree
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+from tilewright.mapper.cascades.equal import under_names_of
+from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, segment
+from tilewright.workloads import load_network
+from tilewright.workloads.graph import GraphReading, NetworkGraph, bits_of, joined, operation_groups
+
+FUSED = Path(__file__).parent.parent.parent / "golden" / "fused"
+
+RESIDUAL = """
+network: residual
+layers:
+  - {name: first, op: gemm, M: 4, N: 4, K: 4, weight: true}
+  - {name: up, op: gemm, M: 4, N: 8, K: 4, weight: true}
+  - {name: down, op: gemm, M: 4, N: 4, K: 8, weight: true}
+  - {name: last, op: gemm, M: 4, N: 2, K: 4, weight: true}
+graph:
+  - first
+  - up
+  - down
+  - {name: add, op: add, reads: [down, first]}
+  - last
+"""
+
+DIAMOND = """
+network: diamond
+layers:
+  - {name: first, op: gemm, M: 4, N: 4, K: 4, weight: true}
+  - {name: left, op: gemm, M: 4, N: 4, K: 4, weight: true}
+  - {name: wide, op: gemm, M: 4, N: 8, K: 4, weight: true}
+  - {name: thin, op: gemm, M: 4, N: 4, K: 8, weight: true}
+graph:
+  - first
+  - {name: left, reads: [first]}
+  - {name: wide, reads: [first]}
+  - {name: thin, reads: [wide]}
+  - {name: add, op: add, reads: [left, thin]}
+"""
+
+
+@cache
+def machine(size: str) -> Architecture:
+    return tw.load_arch(FUSED / "F2.yaml", {"GLB.size": size})
+
+
+def graph_of(folder: Path, text: str) -> NetworkGraph:
+    path = folder / "network.yaml"
+    path.write_text(text, encoding="utf-8")
+    found = load_network(path).wiring
+    assert found is not None
+    return found
+
+
+def whole_tree(answer: NetworkAnswer) -> FusedMapping:
+    """The network as one tree: at its root no loops, only the groups; what stays is a node above them."""
+    graph, stays = answer.question.graph, {one.name: one.memory for one in answer.staying}
+    cascade = joined(graph, list(graph), "whole")
+    outermost = answer.question.arch.memories[0].name
+    branches, inside = [], set[str]()
+    for one in answer.segments:
+        assert one.answer is not None
+        operations = tuple(cascade.operation(name) for name in one.names)
+        part = Cascade("part", operations)
+        mapping = under_names_of(one.answer.mapping, part)
+        inside |= set(part.intermediates)
+        tree, above = mapping.tree, {t.name for operation in part for t in operation.problem.tensors}
+        items = list(tree.items)
+        for tensor in above:
+            for memory in (outermost, stays.get(tensor)):
+                if memory is not None and (node := Node(memory, tensor)) in items:
+                    items.remove(node)
+        branches.append(Tree(tuple(items), tree.branches, tree.operation))
+    kept = set(stays)
+    assert not kept & inside
+    root = [Node(outermost, t) for t in cascade.tensors if t not in kept | inside]
+    root += [Node(memory, tensor) for tensor, memory in stays.items()]
+    return FusedMapping(cascade, Tree(tuple(root), tuple(branches)))
+
+
+@pytest.mark.parametrize(("text", "size", "objective"), [(RESIDUAL, "56 B", ENERGY), (DIAMOND, "70 B", LATENCY)])
+def test_single_operations_are_as_good_as_the_best_tree_without_loops(
+    tmp_path: Path, text: str, size: str, objective: Objective
+) -> None:
+    graph = graph_of(tmp_path, text)
+    answer = segment(NetworkQuestion(graph, machine(size), objective, "perfect", most=1))
+    assert answer.certificate.proven
+    assert answer.staying
+    cascade = joined(graph, list(graph), "whole")
+    tree = search_cascade(CascadeQuestion(cascade, machine(size), objective, "perfect", fuse="whole"))
+    assert answer.certificate.value == pytest.approx(tree.certificate.value)
+    assert answer.passing is not None
+    assert answer.passing.value > answer.certificate.value
+
+
+@pytest.mark.parametrize(("text", "size", "most"), [(RESIDUAL, "48 B", 1), (RESIDUAL, "90 B", 3), (DIAMOND, "56 B", 2)])
+def test_the_whole_is_one_tree_that_costs_the_sum(tmp_path: Path, text: str, size: str, most: int) -> None:
+    graph = graph_of(tmp_path, text)
+    answer = segment(NetworkQuestion(graph, machine(size), ENERGY, "perfect", most=most))
+    assert answer.staying
+    tree = whole_tree(answer)
+    cost = evaluate_tree(tree, machine(size))  # fits, too
+    assert cost.energy_pj == pytest.approx(answer.energy_pj)
+    assert cost.latency_cycles == pytest.approx(answer.latency_cycles)
+    counted, simulated = count_tree(tree, machine(size)), simulate_tree(tree, machine(size))
+    assert {name: one.total for name, one in counted.items()} == {name: one.total for name, one in simulated.items()}
+
+
+def test_what_stays_lies_at_one_place_and_nothing_else_there(tmp_path: Path) -> None:
+    answer = segment(NetworkQuestion(graph_of(tmp_path, RESIDUAL), machine("60 B"), ENERGY, "perfect", most=2))
+    assert answer.staying
+    for one in answer.staying:
+        places = set()
+        for number, group in enumerate(answer.segments[one.first : one.last + 1], one.first):
+            arena = next(arena for arena in group.arenas if arena.memory == one.memory)
+            own = group.answer.mapping.cascade if group.answer is not None else None
+            assert own is not None
+            name = one.name if one.name in own.tensors else f"{one.name} (stays)"
+            buffer = arena.plan.buffers.by_name[name]
+            assert (buffer.lower, buffer.upper) == (0, len(own.operations)), number
+            assert buffer.size >= one.bits / 8
+            places.add(arena.plan.offsets[name])
+        assert len(places) == 1
+    for group in answer.segments:
+        for arena in group.arenas:
+            arena.plan.check()
+            assert arena.plan.fits
+    for plan in answer.arenas.values():
+        plan.check()
+
+
+# ---- all ways ----------------------------------------------------------------------------------------------------
+
+
+class AllWays:
+    """All groups in all orders, with everything between them on chip or not: what stays has room together with what a
+    group takes."""
+
+    def __init__(self, asked: NetworkQuestion) -> None:
+        self.asked, self.reading = asked, GraphReading(asked.graph)
+        self.groups = operation_groups(asked.graph, asked.most, runs_only=False)
+        self.everything = (1 << len(self.reading.occurrences)) - 1
+        self.known: dict[tuple[object, ...], float] = {}
+        size = asked.arch.memories[1].size_bits
+        assert size is not None
+        self.size = size
+
+    def bits(self, places: Iterable[int]) -> int:
+        shapes = [self.asked.graph.shape(self.reading.occurrences[place].name) or () for place in places]
+        return sum(8 * math.prod(shape) for shape in shapes)
+
+    def cost(self, number: int, stays: frozenset[int], others: int) -> float:
+        """What a group costs with some tensors on chip, others taking bits from it."""
+        key = number, stays, others
+        if key not in self.known:
+            cascade, arch = self.groups[number].cascade, self.asked.arch
+            assert cascade is not None
+            left = arch.levels[1].model_copy(update={"size_bits": self.size - others})
+            arch = arch.model_copy(update={"levels": (arch.levels[0], left, *arch.levels[2:])})
+            names = (self.reading.occurrences[place].name for place in sorted(stays))
+            named = tuple((self.groups[number].tensors[name], "GLB") for name in names)
+            question = CascadeQuestion(cascade, arch, self.asked.objective, "perfect", stays=named)
+            try:
+                self.known[key] = search_cascade(question).certificate.value
+            except InfeasibleError:
+                self.known[key] = math.inf
+        return self.known[key]
+
+    def choices(self, number: int, done: int, live: frozenset[int]) -> Iterator[tuple[frozenset[int], int]]:
+        """What a group has on chip of its own, and the bits of other tensors meanwhile: all choices."""
+        group = self.groups[number]
+        inside = sum(1 << place for place in group.places)
+        needs = {i for place in group.places for i in bits_of(self.reading.before[place])} - set(group.places)
+        if inside & done or any(not done >> place & 1 for place in needs):
+            return
+        made = [place for place in group.places if self.reading.readers[place] & ~inside]
+        for left in itertools.chain.from_iterable(itertools.combinations(made, n) for n in range(len(made) + 1)):
+            if self.bits(live) + self.bits(left) <= self.size:
+                yield frozenset({*(live & needs), *left}), self.bits(live - needs)
+
+    def least(self, done: int = 0, live: frozenset[int] = frozenset()) -> float:
+        """What the rest costs."""
+        if done == self.everything:
+            return 0.0
+        found = math.inf
+        for number, group in enumerate(self.groups):
+            for own, others in self.choices(number, done, live):
+                after = done | sum(1 << place for place in group.places)
+                still = frozenset(place for place in live | own if self.reading.readers[place] & ~after)
+                rest = self.least(after, still)
+                found = min(found, self.cost(number, own, others) + rest if rest < found else found)
+        return found
+
+
+CASES = [(DIAMOND, "52 B", 1), (RESIDUAL, "44 B", 1), (DIAMOND, "52 B", 2), (RESIDUAL, "44 B", 2)]
+
+
+@pytest.mark.parametrize(("text", "size", "most"), CASES[: 1 + longer.TIMES])
+def test_no_other_way_is_better(tmp_path: Path, text: str, size: str, most: int) -> None:
+    asked = NetworkQuestion(graph_of(tmp_path, text), machine(size), ENERGY, "perfect", most=most)
+    answer = segment(asked)
+    least = AllWays(asked).least()
+    assert answer.certificate.lower_bound <= least * (1 + 1e-9)
+    if answer.certificate.proven:  # there may be no addresses for what has room
+        assert answer.certificate.value == pytest.approx(least)
+
+
+def test_nothing_stays_where_that_is_asked_for(tmp_path: Path) -> None:
+    asked = NetworkQuestion(graph_of(tmp_path, RESIDUAL), machine("90 B"), ENERGY, "perfect", most=2)
+    answer, without = segment(asked), segment(replace(asked, stays=False))
+    assert not without.staying
+    assert answer.passing is not None
+    assert without.certificate.proven
+    assert answer.passing.value == pytest.approx(without.certificate.value)
+    assert answer.certificate.value < without.certificate.value
