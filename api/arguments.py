@@ -117,7 +117,7 @@ def constrained(question: CascadeQuestion, constraints: object) -> CascadeQuesti
     return replace(question, constraints=found)
 
 
-def as_problem(problem: Problem | str) -> Problem:
+def as_problem(problem: object) -> Problem:
     """The problem itself, or the layer of that name; not larger than can be counted."""
     if isinstance(problem, str):
         layer = load_layer(problem)
@@ -130,11 +130,13 @@ def as_problem(problem: Problem | str) -> Problem:
     return layer
 
 
-def check_layer(layer: Problem | str | None, problem: Problem | None) -> None:
+def check_layer(layer: object, problem: Problem | None) -> None:
     """TilewrightError for a layer beside a mapping that is of another one, `problem`; None: of a cascade."""
-    if layer is not None and problem is None:
+    if layer is None:
+        return
+    if problem is None:
         raise TilewrightError("a cascade has its own operations", where="layer", hint="leave it out")
-    if layer is not None and as_problem(layer) != problem:
+    if as_problem(layer) != problem:
         raise TilewrightError(f"the mapping is of {problem.name}, and not of the layer that is given")
 
 
