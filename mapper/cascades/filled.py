@@ -15,6 +15,7 @@ from ..means import OutOfMeans
 from .oracle import ExactBranches
 from .question import check_searchable
 from .search import CascadeSearch
+from .tree_search import TreeSearch
 from .weighted_sums import Corner
 from .weights import Weights
 
@@ -55,7 +56,7 @@ class FilledSearch(CascadeSearch):
         question, steady = self.question, (self.solver, self.nearest)
         self.solver = ExactBranches(question.cascade, self._filled, question.space, question.tiling, self.means)
         self.nearest = {}
-        search = self.tree_search(weights, fuse="plain" if question.fuse == "all" else None)
+        search: TreeSearch = self.tree_search(weights, fuse="plain" if question.fuse == "all" else None)
         self.solver, self.nearest = steady
         cutoff, best = self._least_known(weights), None
         try:

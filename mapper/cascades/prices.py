@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 
 from ...arch import Architecture, Fanout, Memory
 from ...cost_models.cascades import FusedCost
@@ -60,7 +61,7 @@ class Resources:
 
     def priced(self, energy: float, latency: float, prices: Prices) -> Architecture:
         """The machine on which energy is so many times that of this one, and what its resources' cycles cost."""
-        levels = []
+        levels: list[Memory | Fanout] = []
         for level in self.arch.levels:
             if isinstance(level, Memory):
                 levels.append(self._priced(level, energy, latency, prices))
@@ -90,10 +91,12 @@ def _named(port: Port) -> Resource:
 
 def highest_prices(resources: Resources, trees: Sequence[PricedTree]) -> tuple[float, Prices]:
     """The prices under which the lightest of some trees weighs most, and what it weighs: a linear program. Of no trees,
-    equal prices, and no limit."""
+    equal prices, and no limit. Any prices make a bound: without ortools they are those of `_votes`."""
     if not trees:
         return float("inf"), {one: 1 / len(group) for group in resources.groups for one in group}
-    from ortools.linear_solver import pywraplp  # here, since few searches need it
+    if find_spec("ortools") is None:
+        return float("inf"), _votes(resources, trees)
+    from ortools.linear_solver import pywraplp  # type: ignore[import-untyped] # here, since few searches need it
 
     solver = pywraplp.Solver.CreateSolver("GLOP")
     scale = max(1.0, *(tree.fixed + sum(tree.cycles.values()) for tree in trees))
@@ -111,3 +114,12 @@ def highest_prices(resources: Resources, trees: Sequence[PricedTree]) -> tuple[f
     return scale * lightest.solution_value(), {
         one: found[one] / total for group, total in zip(resources.groups, sums, strict=True) for one in group
     }
+
+
+def _votes(resources: Resources, trees: Sequence[PricedTree]) -> Prices:
+    """By how many of some trees each resource is the busiest one."""
+    found: dict[Resource, float] = {}
+    for group in resources.groups:
+        busiest = [max(group, key=tree.cycles.__getitem__) for tree in trees]
+        found |= {one: busiest.count(one) / len(trees) for one in group}
+    return found

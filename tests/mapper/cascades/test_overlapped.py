@@ -90,3 +90,10 @@ def test_a_front() -> None:
     assert all(one.cost.energy_pj < other.cost.energy_pj for one, other in itertools.pairwise(answers))
     assert answers
     assert all(answer.lower_bound <= answer.certificate.value for answer in answers)
+
+
+def test_prices_without_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    best = pair("latency").cost.latency_cycles
+    monkeypatch.setattr("tilewright.mapper.cascades.prices.find_spec", lambda _: None)
+    answer = pair("latency")
+    assert 0 < answer.lower_bound <= best <= answer.cost.latency_cycles
