@@ -93,7 +93,8 @@ def constrained(question: CascadeQuestion, constraints: object) -> CascadeQuesti
     """The question about trees that satisfy a line, such as "T in GLB", or several of them; None: about all trees."""
     from .mapper.cascades.tree_constraints import read_tree_constraints
 
-    lines = [constraints] if isinstance(constraints, str) else checks.items(constraints or (), "constraints", "a list")
+    given = () if constraints is None else constraints
+    lines = [given] if isinstance(given, str) else checks.items(given, "constraints", "a list")
     known = [checks.text(line, "constraints", "a line such as 'T in GLB'") for line in lines]
     found = read_tree_constraints(known, question.cascade, question.arch, question.fuse)
     return replace(question, constraints=found)
@@ -110,6 +111,14 @@ def as_problem(problem: Problem | str) -> Problem:
         raise ProblemError(f"the problem is {checks.shown(problem)}, expected a Problem or a layer's name", hint=hint)
     check_countable(layer)
     return layer
+
+
+def check_layer(layer: Problem | str | None, problem: Problem | None) -> None:
+    """TilewrightError for a layer beside a mapping that is of another one, `problem`; None: of a cascade."""
+    if layer is not None and problem is None:
+        raise TilewrightError("a cascade has its own operations", where="layer", hint="leave it out")
+    if layer is not None and as_problem(layer) != problem:
+        raise TilewrightError(f"the mapping is of {problem.name}, and not of the layer that is given")
 
 
 def as_architecture(arch: ArchitectureLike) -> Architecture:

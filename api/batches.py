@@ -13,7 +13,7 @@ from .arch import Architecture
 from .arguments import ArchitectureLike, StoreLike, as_architecture, as_store, check_choice, tiling_or_default
 from .cost_models import ObjectiveLike, parse_objective
 from .inputs import checks
-from .ir import ProblemError
+from .ir import ProblemError, TilewrightError
 from .mapper.question import Limits, Question
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
@@ -28,7 +28,7 @@ from .report.store.opening import opened_for_many
 from .searches import warn
 from .workloads import Network, load_network
 from .workloads.network import Widths
-from .workloads.networks import dims_by_file, is_onnx
+from .workloads.networks import check_widths, dims_by_file, is_onnx
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -53,6 +53,14 @@ class Running:
     cache: bool = True
     watch: Watch = unwatched
     progress: bool = False
+
+    def __post_init__(self) -> None:
+        if not checks.flag(self.cache, "cache") and self.store is not None:
+            hint = "leave out one of the two"
+            raise TilewrightError("a store is given, and without cache none is used", where="store", hint=hint)
+        as_store(self.store)
+        checks.flag(self.progress, "progress")
+        checks.function(self.watch, "watch")
 
     def run(
         self,
@@ -113,10 +121,14 @@ def workloads_of(
 
     Raises ProblemError for a network that cannot be loaded, and for sizes of symbols where no network is an ONNX file.
     """
+    checks.mapping({} if dims is None else dims, "dims", 'a dict such as {"batch": 1}', ProblemError)
     files = [network for network in networks if not isinstance(network, Network) and is_onnx(network)]
     if dims and not files:
         hint = "sizes of symbols belong to ONNX files, which are given by their paths"
         raise ProblemError(f"{next(iter(dims))} is given, and no network is an ONNX file", where="dims", hint=hint)
+    check_widths(widths)
+    if widths != "file" and not files:
+        raise ProblemError("only ONNX files have widths of their own, and no network is one", where="widths")
     # One file says itself what is wrong with its sizes; of several, each takes those that it knows.
     sizes = dims_by_file(files, dims or {}) if len(files) > 1 else {os.fspath(file): dims or {} for file in files}
     return [_workload(network, sizes, widths) for network in networks]

@@ -27,7 +27,7 @@ from .batches import (
     workloads_of,
 )
 from .cost_models import ObjectiveLike, parse_objective
-from .fused_comparisons import compared_fused, is_fused
+from .fused_comparisons import Fusing, compared_fused, is_fused
 from .inputs import checks
 from .ir import InfeasibleError, Problem, ProblemError, SearchCancelledError, TilewrightError
 from .mapper.means import DEFAULT_MEMORY_LIMIT
@@ -67,6 +67,7 @@ def compare(
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     time_limit: float | None = None,
+    total_limit: float | None = None,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -91,6 +92,7 @@ def compare(
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     time_limit: float | None = None,
+    total_limit: float | None = None,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -114,6 +116,7 @@ def compare(
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     time_limit: float | None = None,
+    total_limit: float | None = None,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -131,6 +134,7 @@ def compare(
     fuse        whole networks: groups of operations that are best mapped as one, as `compile` finds them, beside the
                 best with nothing fused; dataflows and clusters are not for these
     most        operations that such a group has at most
+    total_limit  with `fuse`, seconds for all searches of a network together; None: no limit
     objective, tiling, space, time_limit, memory_limit  as of `search`, for every layer; with `fuse` as of `compile`,
                 for every group, and no time limit means 10 s for each
     dims, widths  as of `load_network`, for the paths of ONNX files among the networks
@@ -150,9 +154,9 @@ def compare(
     machines = [machine_of(arch) for arch in checks.items(archs, "archs", 'a list such as ["eyeriss"]')]
     running = Running(workers, scheduler, store, cache, watch, progress)
     dataflows = dataflow_names(dataflows)
-    words = _compare_words(workloads, machines)
-    if is_fused(fuse, most, scheduler, {"dataflows": dataflows != list(DATAFLOWS)}):
-        return compared_fused(workloads, machines, settings, most, running, words)
+    words, fusing = _compare_words(workloads, machines), Fusing(most, total_limit)
+    if is_fused(fuse, fusing, scheduler, {"dataflows": dataflows != list(DATAFLOWS)}):
+        return compared_fused(workloads, machines, settings, fusing, running, words)
     words += ["--dataflows", ",".join(dataflows), *settings.options]
     return compared(workloads, machines, dataflows, settings, running, shlex.join(words))
 
@@ -213,6 +217,9 @@ def search_many(
     that cannot be reached, and, after all other layers, for a search that could not be run to its end, because its
     process was killed. What was found by then is in the store.
     """
+    if each is not None:
+        checks.function(each, "each")
+    checks.function(cancel, "cancel")
     limits, kind = limits_of(time_limit, memory_limit), tiling_or_default(tiling)
     machine, wanted = as_architecture(arch), parse_objective(objective)
     questions = [question_of(layer, machine, wanted, kind, space, constraints, limits) for layer in _layers_of(layers)]

@@ -22,8 +22,9 @@ from .arguments import (
 )
 from .cascade_results import CascadeResult
 from .cost_models import ObjectiveLike, parse_objective
+from .forms import NETWORK_FILES, check_writes_networks
 from .inputs import checks
-from .ir import ProblemError
+from .ir import MappingError, ProblemError
 from .ir.display import Shown
 from .mapper.certificate import Certificate
 from .mapper.fusing import FUSES, FusedAnswer, answer_below
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
     from .mapper.cascades import CascadeQuestion, Fuse, NothingBelow
     from .mapper.emit import Verification
-    from .mapper.emit.network import NetworkProgram
+    from .mapper.emit.network import NetworkElement, NetworkProgram
     from .report.network_plan_document import NetworkPlanDocument
     from .stored import Note
 
@@ -60,7 +61,7 @@ GROUP_SECONDS = 10.0
 Watch = Callable[[int, int], None]
 """Called with how many groups have been searched, and how many more there may be at most."""
 
-NetworkForm = Literal["c"]
+NetworkForm = Literal["c", "numpy"]
 """A form of a program for the whole network."""
 
 _FILES = ("plan.json", "network.html")
@@ -118,17 +119,32 @@ class CompiledNetwork(Shown):
         """
         return [result.verify(seed) for _, result in self._different()]
 
-    def emit(self, form: NetworkForm = "c") -> str:
+    def emit(self, form: NetworkForm = "c", element: NetworkElement = "double") -> str:
         """One program for the whole network: `c` one file of C99 with `run(inputs, weights, outputs, arena)` on
-        doubles, which allocates nothing: every tile lies at its planned address, and what passes between groups in one
-        more arena. Its `main` reads `weights()` from a file and compares the outputs with plain loops.
+        elements of that kind, double or float, which allocates nothing: every tile lies at its planned address, and
+        what passes between groups in one more arena. `numpy` a program with `run(inputs, weights)`, which counts the
+        words that every group moves. The `main` of both reads `weights()` from a file and compares the outputs with
+        those of plain operations; that of numpy compares the words with the plan's, too.
 
-        Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written.
+        Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written, for
+        floats where these are not exact (quantized networks, and all of numpy), and for numpy where tensors stay on
+        chip between groups: programs load them again.
         """
-        check_choice("form", form, get_args(NetworkForm))
-        from .mapper.emit.network import emit_c_network
+        check_writes_networks(form, "form")
+        from .mapper.emit.network import WEIGHTS_FILE, NetworkElement, emit_c_network, emit_numpy_network
 
-        return emit_c_network(self._program)
+        check_choice("element", element, get_args(NetworkElement))
+        if form == "numpy" and element != "double":
+            raise MappingError(f"numpy computes in doubles, not in {element}s", where="element")
+        if form == "numpy" and any(segment.stays for segment in self.segments):
+            raise MappingError(
+                "it counts words, and loads again what stays on chip between groups: they would not be the plan's",
+                where=self.network,
+                hint="compile with stays=False (--no-stays), or write c",
+            )
+        return (
+            emit_c_network(self._program, element) if form == "c" else emit_numpy_network(self._program, WEIGHTS_FILE)
+        )
 
     def weights(self, seed: int = 0) -> bytes:
         """The parameters of all operations, in the order of the program: doubles, the least significant byte first.
@@ -146,17 +162,20 @@ class CompiledNetwork(Shown):
 
         return network_program(self.answer)
 
-    def save_program(self, folder: str | os.PathLike[str], form: NetworkForm = "c") -> tuple[Path, ...]:
-        """Write network.c and weights.bin, which it reads; return their paths.
+    def save_program(
+        self, folder: str | os.PathLike[str], form: NetworkForm = "c", element: NetworkElement = "double"
+    ) -> tuple[Path, ...]:
+        """Write network.c or network.py, and weights.bin, which it reads; return their paths.
 
         Raises TilewrightError as `emit` does, and when the folder or a file cannot be written.
         """
         from .mapper.emit.network import WEIGHTS_FILE
         from .report.files import write_bytes
 
-        text, weights = self.emit(form), self.weights()
-        place = prepare_folder(folder, ("network.c", WEIGHTS_FILE))
-        return write_file(place / "network.c", text), write_bytes(place / WEIGHTS_FILE, weights)
+        text, weights = self.emit(form, element), self.weights()
+        name = NETWORK_FILES[form]
+        place = prepare_folder(folder, (name, WEIGHTS_FILE))
+        return write_file(place / name, text), write_bytes(place / WEIGHTS_FILE, weights)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write plan.json, network.html, and for each group (of equal ones the first) a folder with mapping.json,
@@ -244,6 +263,8 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     Raises TilewrightError: ProblemError for a network whose edges are not known, InfeasibleError where an operation
     fits in no group, UndecidedError where that is not known in time.
     """
+    if watch is not None:
+        checks.function(watch, "watch")
     found = network if isinstance(network, Network) else load_network(network, dims, widths)
     limits = limits_of(time_limit, memory_limit)
     question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
@@ -291,7 +312,7 @@ def network_question(
 def with_choices(question: NetworkQuestion, *, stays: bool, total_limit: float | None) -> NetworkQuestion:
     """The question with what `compile` alone is asked; checked."""
     total_s = None if total_limit is None else checks.seconds(total_limit, "the limit of the whole")
-    return replace(question, stays=bool(stays), total_s=total_s)
+    return replace(question, stays=checks.flag(stays, "stays"), total_s=total_s)
 
 
 def compiled(

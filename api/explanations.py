@@ -15,8 +15,10 @@ from .arguments import (
     SizeLike,
     StoreLike,
     as_architecture,
+    as_problem,
     as_store,
     check_choice,
+    check_layer,
     limits_of,
     question_of,
 )
@@ -123,19 +125,42 @@ def explain(
 
     Raises TilewrightError as `evaluate` and `search` do.
     """
+    checks.flag(changes, "changes")
+    checks.flag(cache, "cache")
+    limits = limits_of(time_limit, memory_limit)
+    searching = Searching(objective, tiling, space, constraints, limits, as_store(store), cache)
+    is_tree = isinstance(mapping, CascadeResult | FusedMapping)
+    if is_tree or not changes:
+        _refuse_searching("cascades have no changes yet" if is_tree else "with changes=False there is none", searching)
     if isinstance(mapping, CascadeResult):
+        _refuse_places(layer, arch)
         return explain_tree(mapping.mapping, mapping.arch, mapping.cost)
     if isinstance(mapping, FusedMapping):
+        if arch is not None:
+            check_layer(layer, None)
         machine = arch if arch is not None else layer
         if machine is None or isinstance(machine, Problem):
             raise TilewrightError("no architecture is given", hint="write explain(mapping, load_arch('eyeriss'))")
         found_on = as_architecture(machine)
         return explain_tree(mapping, found_on, evaluate(mapping, found_on))
-    found = _found(mapping, layer, arch)
-    limits = limits_of(time_limit, memory_limit)
-    return explain_found(
-        found, Searching(objective, tiling, space, constraints, limits, as_store(store), cache), changes
-    )
+    return explain_found(_found(mapping, layer, arch), searching, changes)
+
+
+def _refuse_searching(why: str, searching: Searching) -> None:
+    """TilewrightError for the first argument that is for searches, where there are none; `why` says so."""
+    asked, limits = searching, searching.limits
+    given = {"objective": asked.objective, "tiling": asked.tiling, "space": asked.space, "store": asked.store}
+    given |= {"constraints": asked.constraints, "time_limit": limits.time_s}
+    given |= {"memory_limit": None if limits == Limits(limits.time_s) else limits}
+    for name, value in given.items():
+        if value is not None:
+            raise TilewrightError(f"it is for searches, and {why}", where=name, hint="leave it out")
+
+
+def _refuse_places(layer: object, arch: object) -> None:
+    """TilewrightError for a layer or a machine beside a result, which has its own."""
+    if layer is not None or arch is not None:
+        raise TilewrightError("a result has its own layer and architecture", hint="explain its mapping elsewhere")
 
 
 def explain_found(found: ToExplain, searching: Searching, changes: bool = True) -> Explanation:
@@ -156,17 +181,19 @@ def _found(
     arch: ArchitectureLike | None,
 ) -> ToExplain:
     if isinstance(mapping, SearchResult):
+        _refuse_places(layer, arch)
         return ToExplain(mapping.mapping, mapping.arch, mapping.certificate)
     if arch is None and layer is not None and not isinstance(layer, Problem):
         layer, arch = None, layer
     if isinstance(mapping, Mapping):
+        check_layer(layer, mapping.problem)
         if arch is None:
             raise TilewrightError("no architecture is given", hint="write explain(mapping, load_arch('eyeriss'))")
         return ToExplain(mapping, as_architecture(arch))
     checks.path(mapping, "the mapping", "a SearchResult, a Mapping, or the path or the text of one", MappingError)
     from .mapping_sources import load_any
 
-    loaded = load_any(mapping, layer if isinstance(layer, Problem | str) else None, arch)
+    loaded = load_any(mapping, None if layer is None else as_problem(layer), arch)
     return ToExplain(loaded.mapping, loaded.arch, loaded.recorded.certificate if loaded.recorded else None)
 
 
@@ -186,16 +213,18 @@ class _Goal:
 
 def _asked(found: ToExplain, searching: Searching) -> _Goal:
     certificate, notes = found.certificate, []
-    wanted = parse_objective(searching.objective or (certificate.objective if certificate else "edp"))
+    stated = certificate.objective if certificate else "edp"
+    wanted = parse_objective(stated if searching.objective is None else searching.objective)
     if wanted.is_lexicographic:
         notes.append(f"Changes are compared by {wanted.parts[0].name}, the first part of {wanted.name}.")
         wanted = wanted.parts[0]
     if certificate is not None and certificate.constraints:
         notes.append(f"The mapping was searched for under constraints: {'; '.join(certificate.constraints)}.")
-    kind = searching.tiling or (
-        certificate.tiling if certificate else "ragged" if _is_ragged(found.mapping) else "perfect"
-    )
-    place = searching.space or (certificate.space if certificate else "uneven" if _is_uneven(found.mapping) else "even")
+    kind, place = searching.tiling, searching.space
+    if kind is None:
+        kind = certificate.tiling if certificate else "ragged" if _is_ragged(found.mapping) else "perfect"
+    if place is None:
+        place = certificate.space if certificate else "uneven" if _is_uneven(found.mapping) else "even"
     check_choice("tiling", kind, TILINGS)
     check_choice("space", place, SPACES)
     return _Goal(wanted, kind, place, tuple(notes))

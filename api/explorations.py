@@ -22,7 +22,7 @@ from .batches import (
 )
 from .comparisons import compared
 from .cost_models import ObjectiveLike
-from .fused_comparisons import compared_fused, is_fused
+from .fused_comparisons import Fusing, compared_fused, is_fused
 from .inputs import checks
 from .ir import TilewrightError
 from .mapper.means import DEFAULT_MEMORY_LIMIT
@@ -59,6 +59,7 @@ def explore(
     dims: Mapping[str, int] | None = None,
     widths: Widths = "file",
     time_limit: float | None = None,
+    total_limit: float | None = None,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -75,7 +76,8 @@ def explore(
     sweeps    such as "GLB.size=32KiB:1MiB:x2"; "array=8x8,16x16 with clock=1GHz,500MHz" for fields that change
               together; or the path of a file of points (`arch/sweeps.py`)
     dataflow  the name of one, or the path of a constraints file
-    fuse, most  as of `compare`: points are judged by what the network can reach with groups of operations mapped as one
+    fuse, most, total_limit  as of `compare`: points are judged by what the network can reach with groups of operations
+              mapped as one
     settings  fields that are set at every point, such as {"clock": "500 MHz"}
     limits    such as "area <= 4 mm2", of energy, latency, area, on_chip and macs; points whose chips are beyond one are
               not searched
@@ -86,8 +88,13 @@ def explore(
     """
     asked = settings_of(objective, tiling, space, limits_of(time_limit, memory_limit))
     parsed, dataflows = _sweeps(sweeps), dataflow_names([dataflow])
-    fixed = dict(checks.mapping(settings or {}, "settings", 'a dict such as {"clock": "500 MHz"}'))
-    budgets = tuple(parse_limit(checks.text(limit, "a limit", "one such as area <= 4 mm2")) for limit in limits)
+    given = {} if settings is None else settings
+    fixed = dict(checks.mapping(given, "settings", 'a dict such as {"clock": "500 MHz"}'))
+    lines = checks.items(limits, "limits", 'a list such as ["area <= 4 mm2"]')
+    budgets = tuple(parse_limit(checks.text(line, "a limit", "one such as area <= 4 mm2")) for line in lines)
+    if front is not None:
+        measures = checks.items(front, "front", 'a list such as ["energy", "area"]')
+        front = [checks.text(one, "a measure of front", "one such as energy") for one in measures]
     places, beyond = _within(swept(arch, fixed, parsed), budgets)
     measures = front_measures(front, (machine for _, machine in places))
     machines = [
@@ -103,10 +110,10 @@ def explore(
     words += [word for limit in budgets for word in ("--limit", limit.text)]
     words += ["--front", ",".join(front)] if front is not None else []
     words += workload_options(workloads)
-    running = Running(workers, scheduler, store, cache, watch, progress)
+    running, fusing = Running(workers, scheduler, store, cache, watch, progress), Fusing(most, total_limit)
     comparison: Comparison | FusedComparison
-    if is_fused(fuse, most, scheduler, {"dataflow": dataflows != ["free"]}):
-        comparison = compared_fused(workloads, machines, asked, most, running, words)
+    if is_fused(fuse, fusing, scheduler, {"dataflow": dataflows != ["free"]}):
+        comparison = compared_fused(workloads, machines, asked, fusing, running, words)
     else:
         words += ["--dataflow", *dataflows, *asked.options]
         comparison = compared(workloads, machines, dataflows, asked, running, shlex.join(words))

@@ -71,6 +71,8 @@ class Form:
 def _numpy(of: Emittable, fast: bool | None = None) -> str:
     from .mapper.emit import emit_numpy
 
+    if fast is not None:
+        checks.flag(fast, "fast")
     return emit_numpy(of.mapping, of.arch, fast)
 
 
@@ -155,6 +157,12 @@ FORMS: dict[Format, Form] = {
 }
 """Name -> form."""
 
+NETWORK_FILES: dict[Format, str] = {"c": "network.c", "numpy": "network.py"}
+"""Forms that can say a whole network, and the file that such a program is written to."""
+
+_BY_GROUP = {"json": "mapping.json", "nest": "nest.txt"}
+"""Forms that say each group by itself, and the file of a group in the folder of a compiled network."""
+
 _ABOUT = {
     "fast": "steps can be run at once or one by one",
     "element": "kinds of elements can be chosen",
@@ -166,9 +174,22 @@ _ABOUT = {
 def form_named(name: str) -> Form:
     """The form of that name. Raises TilewrightError, with the nearest known one, for an unknown form."""
     for known, form in FORMS.items():
-        if known == name:
+        if isinstance(name, str) and known == name:
             return form
     raise TilewrightError(f"unknown form {name!r}", hint=did_you_mean(str(name), FORMS))
+
+
+def check_writes_networks(name: str, where: str) -> None:
+    """TilewrightError for a form that is unknown, or cannot say a whole network: with the reason."""
+    form_named(name)
+    if name in NETWORK_FILES:
+        return
+    able = " or ".join(NETWORK_FILES)
+    if name in _BY_GROUP:
+        hint = f"ask for {able}; --out writes groups/N/{_BY_GROUP[name]}, and plan.json for the whole"
+        raise TilewrightError(f"{name} says one group, not a whole network", where=where, hint=hint)
+    hint = f"ask for {able}; a layer of its own: tilewright search NETWORK:LAYER, then emit --to {name}"
+    raise TilewrightError(f"{name} says one operation, and a group may have several", where=where, hint=hint)
 
 
 def emit_mapping(of: Emittable, name: str, **options: Any) -> str:

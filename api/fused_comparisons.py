@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from .arguments import as_store
 from .batches import Running
-from .compiled import GROUP_SECONDS, compiled, network_question
+from .compiled import GROUP_SECONDS, compiled, network_question, with_choices
+from .inputs import checks
 from .ir import InfeasibleError, TilewrightError, UndecidedError
 from .mapper.question import Limits
 from .mapper.segmentation import MOST, NetworkAnswer, NetworkQuestion
@@ -18,6 +19,24 @@ from .report.batch.plan import Machine, Settings, Workload, check_distinct
 from .report.documents import written_by
 from .report.fused import FusedComparison, fused_comparison_of
 from .report.store import NoMapping
+
+
+@dataclass(frozen=True)
+class Fusing:
+    """How far fusing goes.
+
+    most     operations of a group, at most
+    total_s  seconds for all searches of a network together; None: as long as they take
+    """
+
+    most: int = MOST
+    total_s: float | None = None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """As words of a command."""
+        total = () if self.total_s is None else ("--total-limit", f"{self.total_s:g}")
+        return ("--group", str(self.most), *total)
 
 
 @dataclass(frozen=True)
@@ -49,14 +68,14 @@ def compared_fused(
     workloads: Sequence[Workload],
     machines: Sequence[Machine],
     settings: Settings,
-    most: int,
+    fusing: Fusing,
     running: Running,
     command: Sequence[str],
 ) -> FusedComparison:
     """Every network on every machine with fusing, and without.
 
     settings  of every search; with no time limit, `GROUP_SECONDS` for each group
-    most      operations of a group, at most
+    fusing    how large groups are, and how long all searches of a network take
     command   the words of a command that makes the same, but for those that all such commands have
 
     Raises TilewrightError for a network whose edges are not known, an objective that whole networks do not have, and
@@ -71,17 +90,18 @@ def compared_fused(
         cached = store is not None
     chosen = as_store(running.store)
     path = None if chosen is None else os.fspath(chosen)
-    jobs = [NetworkJob(_question(*place, settings, most), path, cached) for place in places]
+    jobs = [NetworkJob(_question(*place, settings, fusing), path, cached) for place in places]
     outcomes = running.call(run_network, jobs)
-    words = ("--group", str(most), *settings.options)
+    words = (*fusing.options, *settings.options)
     rows = [
         (workload.network.name, machine.arch, shlex.join(_compile_words(workload, machine, words)))
         for workload, machine in places
     ]
-    return fused_comparison_of(rows, outcomes, settings, most, shlex.join([*command, "--fuse", *words]), written_by())
+    again = shlex.join([*command, "--fuse", *words])
+    return fused_comparison_of(rows, outcomes, settings, fusing.most, again, written_by())
 
 
-def is_fused(fuse: bool, most: int, scheduler: str | None, flows: Mapping[str, bool]) -> bool:
+def is_fused(fuse: bool, fusing: Fusing, scheduler: str | None, flows: Mapping[str, bool]) -> bool:
     """`fuse`, checked with what does or does not go together with it.
 
     flows  the argument for dataflows, and whether any was asked for
@@ -91,8 +111,10 @@ def is_fused(fuse: bool, most: int, scheduler: str | None, flows: Mapping[str, b
     if not isinstance(fuse, bool):
         raise TilewrightError(f"found {fuse!r}, expected True or False", where="fuse")
     if not fuse:
-        if most != MOST:
+        if checks.whole(fusing.most, "most") != MOST:
             raise TilewrightError("says how many operations are mapped as one: give fuse=True with it", where="most")
+        if fusing.total_s is not None:
+            raise TilewrightError("is for whole networks: give fuse=True with it", where="total_limit")
         return False
     for name, is_given in flows.items():
         if is_given:
@@ -104,9 +126,10 @@ def is_fused(fuse: bool, most: int, scheduler: str | None, flows: Mapping[str, b
     return True
 
 
-def _question(workload: Workload, machine: Machine, settings: Settings, most: int) -> NetworkQuestion:
-    s = settings
-    return network_question(workload.network, machine.arch, s.objective, s.tiling, s.space, "all", most, s.limits)
+def _question(workload: Workload, machine: Machine, settings: Settings, fusing: Fusing) -> NetworkQuestion:
+    s, network = settings, workload.network
+    asked = network_question(network, machine.arch, s.objective, s.tiling, s.space, "all", fusing.most, s.limits)
+    return with_choices(asked, stays=True, total_limit=fusing.total_s)
 
 
 def _compile_words(workload: Workload, machine: Machine, options: Sequence[str]) -> list[str]:

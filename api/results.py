@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from .arch import Architecture
-from .arguments import ArchitectureLike, LayoutLike, as_architecture, laid_out
+from .arguments import ArchitectureLike, LayoutLike, as_architecture, as_problem, check_layer, laid_out
 from .cost_models import Cost
 from .cost_models.cascades import FusedCost, evaluate_tree
 from .cost_models.open_layouts import evaluate_open
@@ -91,6 +91,9 @@ class SearchResult(Shown):
         """
         from .mapper.emit import verify_numpy
 
+        checks.flag(floats, "floats")
+        if fast is not None:
+            checks.flag(fast, "fast")
         return verify_numpy(self.mapping, self.arch, checks.whole(seed, "the seed", 0), floats, fast)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
@@ -188,17 +191,17 @@ def evaluate(
     if density is not None and layout is not None:
         raise TilewrightError("zeros and layouts are not known together", where="layout", hint="leave one out")
     if isinstance(mapping, FusedMapping):
+        check_layer(layer, None)
         return _evaluate_fused(mapping, arch, density=density, layout=layout)
     if not isinstance(mapping, Mapping):
         checks.path(mapping, "the mapping", "a Mapping, or the path or the text of one", MappingError)
         from .mapping_sources import load_any
 
-        loaded = load_any(mapping, layer if isinstance(layer, Problem | str) else None, arch)
-        if density:
+        loaded = load_any(mapping, None if layer is None else as_problem(layer), arch)
+        if density is not None:
             return evaluate(loaded.mapping, loaded.arch, density=density)
         return evaluate(loaded.mapping, loaded.arch, layout=layout)
-    if isinstance(layer, Problem) and layer != mapping.problem:
-        raise TilewrightError(f"the mapping is of {mapping.problem.name}, and not of the layer that is given")
+    check_layer(layer, mapping.problem)
     if arch is None:
         raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
     check_countable(mapping.problem)

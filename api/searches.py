@@ -132,21 +132,21 @@ def search(
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
     InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.
     """
+    check_choice("strategy", strategy, STRATEGIES)
     if isinstance(problem, Cascade):
         _refuse_of("cascades", strategy=strategy if strategy != "exact" else None, seed=seed, density=density)
         _refuse_of("cascades", layout=layout)
         limits = limits_of(time_limit, memory_limit)
         every_tree = cascade_question_of(problem, arch, objective, tiling, space, fuse, limits)
         return _cascade_result(constrained(every_tree, constraints), store)
-    if fuse != "all":
-        raise TilewrightError("one layer has nothing to fuse", where="fuse", hint="give a cascade: tw.cascade([...])")
+    _check_not_fused(fuse)
     if density is not None:
         _refuse_of("densities", strategy=strategy if strategy != "exact" else None, seed=seed, store=store)
         _refuse_of("densities", layout=layout)
         limits = limits_of(time_limit, memory_limit)
-        question = question_of(problem, arch, objective, tiling or "perfect", space, constraints, limits)
+        kind = "perfect" if tiling is None else tiling
+        question = question_of(problem, arch, objective, kind, space, constraints, limits)
         return _sparse_answer(question, density)
-    check_choice("strategy", strategy, STRATEGIES)
     chosen = strategy_named(strategy, seed=None if seed is None else checks.whole(seed, "the seed", 0))
     kind, limits = tiling_or_default(tiling, chosen.tilings), limits_of(time_limit, memory_limit)
     question = question_of(problem, arch, objective, kind, space, constraints, limits)
@@ -212,8 +212,7 @@ def search_top(
     if isinstance(problem, Cascade):
         every_tree = cascade_question_of(problem, arch, objective, tiling, space, fuse, limits)
         return best_fusings(constrained(every_tree, constraints), count)
-    if fuse != "all":
-        raise TilewrightError("one layer has nothing to fuse", where="fuse", hint="give a cascade: tw.cascade([...])")
+    _check_not_fused(fuse)
     return best_few(question_of(problem, arch, objective, kind, space, constraints, limits), count)
 
 
@@ -290,6 +289,7 @@ def search_pareto(
         _refuse_of("cascades", store=store)
         every_tree = cascade_question_of(problem, arch, EDP, tiling, space, fuse, limits)
         return cascade_front(constrained(every_tree, constraints))
+    _check_not_fused(fuse)
     question = question_of(problem, arch, ENERGY, tiling_or_default(tiling), space, constraints, limits)
     if as_store(store) is None:
         return [SearchResult.of(question, answer) for answer in search_front(question)]
@@ -329,6 +329,12 @@ def _refuse_of(what: str, **given: object) -> None:
     for name, value in given.items():
         if value is not None:
             raise TilewrightError(f"{name} is not known for {what} yet", where=name, hint="leave it out")
+
+
+def _check_not_fused(fuse: Fuse) -> None:
+    """TilewrightError for a way to fuse, where there is one layer."""
+    if not isinstance(fuse, str) or fuse != "all":
+        raise TilewrightError("one layer has nothing to fuse", where="fuse", hint="give a cascade: tw.cascade([...])")
 
 
 def warn(text: str) -> None:

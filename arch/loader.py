@@ -264,7 +264,7 @@ def parse_arch(text: str, where: str = "<text>", set: Mapping[str, Setting] | No
 
     Raises ArchitectureError with `where:line: field.path` when the text cannot be understood.
     """
-    chosen = checks.mapping(set or {}, "set", 'a dict such as {"array.x": 128}', ArchitectureError)
+    chosen = checks.mapping({} if set is None else set, "set", 'a dict such as {"array.x": 128}', ArchitectureError)
     for key in chosen:
         checks.text(key, "a field in set", "a path such as array.x", ArchitectureError)
     document = with_settings(read_document(text, where), chosen, (*_TOP, *_TOP_OPTIONAL))

@@ -12,10 +12,12 @@ import os
 from collections.abc import Iterable, Mapping
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 from ..ir import TilewrightError
 from ..ir.errors import shown as shown
+
+F = TypeVar("F")
 
 
 def whole(
@@ -38,6 +40,20 @@ def seconds(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value < 0:
         raise TilewrightError(f"{what} is {shown(value)}, expected seconds, 0 or more")
     return float(value)
+
+
+def flag(value: object, what: str, error: type[TilewrightError] = TilewrightError) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise error(f"{what} is {shown(value)}, expected True or False")
+    return value
+
+
+def function(value: F, what: str, error: type[TilewrightError] = TilewrightError) -> F:
+    """Something that can be called."""
+    if not callable(value):
+        raise error(f"{what} is {shown(value)}, expected a function")
+    return value
 
 
 def path(value: object, what: str, expected: str, error: type[TilewrightError] = TilewrightError) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .display import Shown
-from .errors import ProblemError, checked, did_you_mean
+from .errors import ProblemError, checked, entry
 from .iteration import check_feedback, check_generations
 from .operation import Operation, last_position
 
@@ -50,10 +50,7 @@ class Cascade(Shown):
 
     def operation(self, name: str) -> Operation:
         """The operation of that name; ProblemError names the nearest one otherwise."""
-        if name in self._by_name:
-            return self._by_name[name]
-        names = [operation.name for operation in self.operations]
-        raise ProblemError(f"unknown operation {name!r}", where=self.name, hint=did_you_mean(name, names))
+        return entry(self._by_name, name, "operation", ProblemError, self.name)
 
     @cached_property
     def _by_name(self) -> dict[str, Operation]:
@@ -89,10 +86,11 @@ class Cascade(Shown):
 
     def extents(self, tensor: str) -> tuple[int, ...]:
         """Positions of every rank of a tensor: as its producer writes it, or up to the last that an operation reads."""
+        readers = entry(self.consumers, tensor, "tensor", ProblemError, self.name)
         if tensor in self.producers:
             problem = self.producers[tensor].problem
             return tuple(problem.sizes[dim] for ((dim, _),) in problem.output.ranks)
-        return tuple(max(reach) for reach in zip(*(_reach(op, tensor) for op in self.consumers[tensor]), strict=True))
+        return tuple(max(reach) for reach in zip(*(_reach(op, tensor) for op in readers), strict=True))
 
     def __str__(self) -> str:
         sizes = dict(pair for operation in self.operations for pair in operation.problem.dims)

@@ -20,11 +20,13 @@ from __future__ import annotations
 
 import difflib
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from typing import TypeVar
 
 Kind = TypeVar("Kind")
+Key = TypeVar("Key")
+Entry = TypeVar("Entry")
 
 shown = reprlib.repr
 """A value as messages quote it, cut when it is long."""
@@ -118,10 +120,26 @@ def checked(
     return value
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest known word, or lists the known ones."""
+def entry(
+    table: Mapping[Key, Entry],
+    key: Key,
+    what: str,
+    error: type[TilewrightError] = TilewrightError,
+    where: str | None = None,
+) -> Entry:
+    """What a table holds for a key that a caller names; `what` is how the message calls it. Unless there is none: then
+    the message has the nearest one."""
+    try:
+        return table[key]
+    except (KeyError, TypeError):  # keys that cannot be in a table included
+        names = [" ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in table]
+        raise error(f"unknown {what} {shown(key)}", where=where, hint=did_you_mean(key, names)) from None
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """A hint that names the nearest known word, or lists the known ones; what is no text is near to none."""
     names = list(known)
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6) if isinstance(word, str) else ()
     if near:
         return f"did you mean {near[0]!r}?"
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")

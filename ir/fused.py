@@ -13,7 +13,7 @@ from math import prod
 
 from .cascade import Cascade
 from .display import Shown
-from .errors import MappingError, checked
+from .errors import MappingError, checked, entry
 from .iteration_rules import check_iterations
 from .mapping import Mapping
 from .nest import Loop, LoopNest, Node
@@ -102,11 +102,11 @@ class FusedMapping(Shown):
 
     def windows(self, operation: str) -> frozenset[str]:
         """Dimensions of an operation's output that shared loops step over and consumers read through windows."""
-        return self._windows[operation]
+        return entry(self._windows, operation, "operation", MappingError)
 
     def exchange(self, tensor: str, consumer: str) -> Place:
         """The node at which an intermediate passes from its producer to a consumer."""
-        return self._exchanges[tensor, consumer]
+        return entry(self._exchanges, (tensor, consumer), "intermediate with its reader", MappingError)
 
     def item(self, place: Place) -> Loop | Node:
         """The item at a place of the tree."""

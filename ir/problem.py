@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from .display import Shown
-from .errors import ProblemError, checked, did_you_mean, shown
+from .errors import ProblemError, checked, did_you_mean, entry, shown
 
 Role = Literal["input", "weight", "output"]
 ROLES: tuple[Role, ...] = ("input", "weight", "output")
@@ -108,11 +108,7 @@ class Problem(Shown):
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name; ProblemError names the nearest one otherwise."""
-        for tensor in self.tensors:
-            if tensor.name == name:
-                return tensor
-        names = [t.name for t in self.tensors]
-        raise ProblemError(f"unknown tensor {name!r}", where=self.name, hint=did_you_mean(name, names))
+        return entry({tensor.name: tensor for tensor in self.tensors}, name, "tensor", ProblemError, self.name)
 
     def __str__(self) -> str:
         sizes = " ".join(f"{name}={size}" for name, size in self.dims)

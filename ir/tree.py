@@ -27,7 +27,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .errors import MappingError, checked
+from .errors import MappingError, checked, entry
 from .nest import Loop, LoopNest, Node, parse_line, printed_lines
 
 _DEEPEST = 50
@@ -129,8 +129,8 @@ class Tree:
     def split_of(self, first: str, second: str) -> Address:
         """The tree at whose split the branches of two operations part."""
         leaves = self.leaves()
-        one, other = leaves[first], leaves[second]
-        depth = next(i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+        one, other = (entry(leaves, name, "operation", MappingError) for name in (first, second))
+        depth = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
         return one[:depth]
 
     def leaves(self) -> dict[str, Address]:

@@ -19,6 +19,12 @@ from ..ir import Problem, ceil_div
 Tiling = Literal["perfect", "ragged"]
 TILINGS: tuple[Tiling, ...] = ("perfect", "ragged")
 
+
+def per_dim(tiling: Tiling | Sequence[Tiling], count: int) -> Sequence[Tiling]:
+    """The tiling of each of so many dimensions, where it may be one for all."""
+    return (tiling,) * count if isinstance(tiling, str) else tiling
+
+
 DEFAULT_TILING: Tiling = "ragged"
 """Of searches that are not told otherwise, and know it."""
 

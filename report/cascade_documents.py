@@ -289,6 +289,8 @@ def load_fused_mapping(text_or_path: str | os.PathLike[str], where: str | None =
     Raises MappingError, with file and field path, for a document that cannot be read, is of a single layer or of an
     unknown version, or holds a tree that does not execute its cascade.
     """
+    if where is not None:
+        checks.text(where, "where", "what messages call the document", MappingError)
     if isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{"):
         return parse_fused(text_or_path, where or "<text>")
     path = checks.path(text_or_path, "the mapping", "the path or the text of a mapping.json", MappingError)

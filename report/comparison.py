@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..ir import TilewrightError, did_you_mean
 from ..ir.display import Shown
+from ..ir.errors import entry
 from ..mapper.question import Question
 from .batch.job import Failure, Outcome
 from .batch.plan import Cell, Settings
@@ -77,9 +77,7 @@ class Comparison(ComparisonRows, Shown):
         Raises TilewrightError for another table, and when pandas is not installed.
         """
         tables = {found.name: found for found in all_tables(self)}
-        if table not in tables:
-            raise TilewrightError(f"unknown table {table!r}", where="to_frame", hint=did_you_mean(table, tables))
-        return tables[table].to_frame()
+        return entry(tables, table, "table", where="to_frame").to_frame()
 
     def figure(self, picture: str = "finding") -> Figure:
         """A picture as a matplotlib figure: "finding", what the comparison is about; "energy", by level of memory;
@@ -87,10 +85,9 @@ class Comparison(ComparisonRows, Shown):
 
         Raises TilewrightError for another picture, and when matplotlib is not installed.
         """
-        if picture not in PICTURES:
-            raise TilewrightError(f"unknown picture {picture!r}", where="figure", hint=did_you_mean(picture, PICTURES))
+        draw = entry(PICTURES, picture, "picture", where="figure")
         with figure_style():
-            return PICTURES[picture](self)
+            return draw(self)
 
 
 def comparison_of(

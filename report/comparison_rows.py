@@ -11,6 +11,7 @@ from ..arch import Architecture
 from ..cost_models import Cost
 from ..ir import Mapping as TensorMapping
 from ..ir import Problem
+from ..ir.errors import entry
 from ..mapper.certificate import Certificate
 from ..mapper.question import Answer
 from .batch.job import Failure, Outcome
@@ -157,8 +158,11 @@ class ComparisonRows:
         return {place: tuple(rows) for place, rows in places.items()}
 
     def of(self, network: str, arch: str, dataflow: str) -> tuple[Row, ...]:
-        """The layers of a network on an architecture under a dataflow, in the order of the network."""
-        return self._by_place[network, arch, dataflow]
+        """The layers of a network on an architecture under a dataflow, in the order of the network.
+
+        Raises TilewrightError for names that are not compared.
+        """
+        return entry(self._by_place, (network, arch, dataflow), "network, architecture and dataflow")
 
     @cached_property
     def _free_values(self) -> dict[tuple[str, str, str], float]:

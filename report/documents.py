@@ -155,6 +155,8 @@ def load_mapping(text_or_path: str | os.PathLike[str], where: str | None = None)
     Raises MappingError, with file and field path, for a document that cannot be read, is not of this version, or
     holds a nest that does not cover its problem.
     """
+    if where is not None:
+        checks.text(where, "where", "what messages call the document", MappingError)
     if isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{"):
         return parse_mapping(text_or_path, where or "<text>")
     path = checks.path(text_or_path, "the mapping", "the path or the text of a mapping.json", MappingError)

@@ -130,7 +130,6 @@ def tree_certificate_rows(certificate: Certificate, origin: str = "") -> list[tu
         ("Value", f"{exact(certificate.value)} {unit}"),
         ("Lower bound", f"{exact(certificate.lower_bound)} {unit}"),
         ("Space", f"trees, {certificate.space}, {certificate.tiling} tilings; `tilewright space` says which trees"),
-        *([("", "tiles of shared loops, and all below them, divide")] if certificate.tiling == "ragged" else []),
         ("", f"not in the space: {NOT_IN_THE_SPACE}"),
         *([("Constraints", "; ".join(certificate.constraints))] if certificate.constraints else []),
         ("Searched", plural(certificate.evaluated, "branch of one operation", "branches of one operation")),

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ..arch import Architecture
 from ..ir import Cascade
+from ..mapper.cascades.ragged_loops import FEW
 from ..mapper.cascades.sharing import SharedDim, shared_dims
 from ..mapper.cascades.weighted_sums import MOST_ORDERS, orders
 from ..mapper.fusing import memories_outside
@@ -23,13 +24,16 @@ _SENTENCES = (
     "Splits nest: neighbouring operations may be a branch that is split again. All splits stand outside all arrays: "
     "loops inside a branch may be parallel, loops above a split are not.",
     "Above the split of a branch of several operations stand shared loops, at most one for each dimension, in every "
-    "order, with trips that divide it; at the root there may be none. Below them all tiles divide, also where the "
-    "tiling is ragged.",
+    "order; at the root there may be none. Where the tiling is ragged, the last step of a loop over a dimension that "
+    "is alone in its ranks may be shorter than the others: below it, tiles divide its own. Of dimensions of more than "
+    f"{FEW} elements only some tiles are tried: for each number of steps the smallest that is a multiple of 1, of an "
+    "array's axis, or of all of its instances.",
     "Each intermediate is exchanged directly above its split, in any memory outside all arrays that may keep it, or in "
     "the outermost one. Each other tensor may stay in any such memory above or between the shared loops.",
     "Inside a branch every mapping of the operation is searched, as of a single layer.",
     "A shared loop may step over rows that the next operation reads through a window: they are kept, or made again. "
-    "Both operations are branches of their own then; what such visits cost is bounded, and a gap may stay.",
+    "Both operations are branches of their own then, and all tiles divide; what such visits cost is bounded, and a gap "
+    "may stay.",
     f"Not in the space: {NOT_IN_THE_SPACE}; whole operations that are computed again.",
 )
 

@@ -219,14 +219,12 @@ class Trees:
 
     @staticmethod
     def tile(skeleton: Skeleton, operation: Operation) -> tuple[tuple[str, int], ...]:
-        return tuple((dim, size // skeleton.trips(operation.name, dim)) for dim, size in operation.problem.dims)
+        return tuple((dim, skeleton.tile(operation.name, dim, size)) for dim, size in operation.problem.dims)
 
     def mappings(self, skeleton: Skeleton, operation: Operation, homes: dict[str, str]) -> list[Items]:
         """All loops and nodes of a branch."""
         tile = self.tile(skeleton, operation)
-        cut = {dim for dim, _ in tile if skeleton.trips(operation.name, dim) > 1}
-        if cut and not self.wider.ragged:
-            cut = {dim for dim, _ in tile}
+        cut = {dim for dim, size in tile if size < operation.problem.sizes[dim]}
         key = operation.name, tile, tuple(sorted(cut)), tuple(sorted(homes.items()))
         if key not in self._mappings:
             self._mappings[key] = list(self._all_mappings(Problem("tile", tile, operation.problem.tensors), cut, homes))
@@ -249,7 +247,7 @@ class Trees:
     def insides(self, skeleton: Skeleton, operation: Operation, placed: dict[str, Placed]) -> Insides:
         """All mappings of an operation's branch, that do not ask for more than there is."""
         homes = {t.name: placed[t.name].homes[operation.name] for t in operation.problem.tensors}
-        visits = operation.name, *(skeleton.trips(operation.name, dim) for dim in operation.problem.dim_names)
+        visits = operation.name, self.tile(skeleton, operation)
         key = visits, tuple(sorted(homes.items()))
         if key not in self._insides:
             leaves = self.least_leaves(skeleton, placed)
@@ -384,7 +382,7 @@ class Trees:
     def best(self) -> dict[str, Choice]:
         """The best tree for each objective; none where nothing fits."""
         best: dict[str, Choice] = {}
-        for skeleton in Skeletons(self.cascade, self.upper[0].name, self.fuse, self.wider):
+        for skeleton in Skeletons(self.cascade, self.upper[0].name, self.fuse, self.wider, self.tiling):
             for choice, objective in self._best_of(skeleton, {o: c.value for o, c in best.items()}):
                 best[objective] = choice
         return best
@@ -393,7 +391,7 @@ class Trees:
         """Energy and latency of all trees that no other one beats in both, from the least energy on."""
         leakage = self.arch.total_leakage_pj_per_cycle
         found: list[tuple[float, float]] = []
-        for skeleton in Skeletons(self.cascade, self.upper[0].name, self.fuse, self.wider):
+        for skeleton in Skeletons(self.cascade, self.upper[0].name, self.fuse, self.wider, self.tiling):
             for _, fronts in self._fronts_of(skeleton):
                 sums = [(0.0, 0.0)]
                 for front in fronts:
@@ -441,7 +439,7 @@ class Trees:
 
     def sample(self, rng: random.Random) -> tuple[FusedMapping, float, float, bool] | None:
         """A random tree, its composed energy and latency, and whether it fits; none where a branch has no mapping."""
-        skeleton = rng.choice(list(Skeletons(self.cascade, self.upper[0].name, self.fuse, self.wider)))
+        skeleton = rng.choice(list(Skeletons(self.cascade, self.upper[0].name, self.fuse, self.wider, self.tiling)))
         placed = {t: rng.choice(self.placements(skeleton, t)) for t in self.cascade.tensors}
         leaves, energy, latency, fits = {}, 0.0, 0.0, True
         for op in self.cascade:

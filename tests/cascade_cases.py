@@ -10,7 +10,7 @@ from functools import cached_property
 
 import brute_force
 from cascade_brute_force import Trees
-from cascade_skeletons import Fuse, Skeletons, orders
+from cascade_skeletons import Fuse, Skeleton, Skeletons, orders
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.arch.spec import Op
 from tilewright.ir import Cascade
@@ -59,6 +59,42 @@ class Case:
         return f"{self.cascade}\n{self.tiling} {self.space} {self.fuse}\n{self.arch.model_dump_json(indent=1)}"
 
 
+def ragged_case(seed: int, most: int = CHEAP) -> Case:
+    """A case with tiles of shared loops that do not divide: one letter or two that are long, and few others."""
+    rng = random.Random(seed)
+    while True:
+        kind = rng.choice(list(KINDS))
+        sizes = dict.fromkeys(_sizes(rng, kind), 1)
+        longest = iter((rng.choice([3, 5]), 2, 2))
+        for letter in rng.sample(sorted(sizes), min(3, len(sizes))):
+            sizes[letter] = next(longest)
+        case = Case(
+            kind,
+            cascade(KINDS[kind], _joined(kind, sizes), name=kind),
+            _machine(rng),
+            "ragged",
+            rng.choice(["even", "uneven"]),
+            "all",
+        )
+        if has_ragged_loops(case) and _is_small(case, most):
+            return case
+
+
+def has_ragged_loops(case: Case) -> bool:
+    """Whether some tree has a shared loop whose last step is shorter."""
+    every = Skeletons(case.cascade, case.arch.memories[0].name, case.fuse, tiling=case.tiling)
+    return any(is_ragged(case.cascade, skeleton) for skeleton in every)
+
+
+def is_ragged(whole: Cascade, skeleton: Skeleton) -> bool:
+    """Whether a shared loop of a tree has a last step that is shorter."""
+    return any(
+        whole.operation(below.names[0]).problem.sizes[loop.of(below.names[0])] % loop.tile
+        for _, below in skeleton.walk()
+        for loop in below.loops
+    )
+
+
 def random_case(seed: int, most: int = CHEAP) -> Case:
     """A case whose branches have at most so many mappings."""
     rng = random.Random(seed)
@@ -76,7 +112,11 @@ def random_case(seed: int, most: int = CHEAP) -> Case:
 
 def _sizes(rng: random.Random, kind: str) -> dict[str, int]:
     letters = dict.fromkeys(letter for line in KINDS[kind] for letter in read_statement(line).indices())
-    sizes = {letter: rng.choice([1, 2, 2, 2, 3, 4]) for letter in letters}
+    return _joined(kind, {letter: rng.choice([1, 2, 2, 2, 3, 4]) for letter in letters})
+
+
+def _joined(kind: str, sizes: dict[str, int]) -> dict[str, int]:
+    """Equal sizes of letters that stand for one rank."""
     if kind == "other letters":
         sizes |= {"i": sizes["m"], "j": sizes["n"]}
     if kind == "scores":
@@ -98,7 +138,7 @@ def _is_small(case: Case, most: int) -> bool:
     if len(operations) * len(list(orders(case.cascade))) > 9:
         return False
     enough = most // 2 // len(case.trees.upper)
-    skeletons = Skeletons(case.cascade, case.arch.memories[0].name, case.fuse)
+    skeletons = Skeletons(case.cascade, case.arch.memories[0].name, case.fuse, tiling=case.tiling)
     return len(list(itertools.islice(skeletons, enough + 1))) <= enough
 
 

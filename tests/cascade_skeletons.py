@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tilewright.ir import Address, Cascade, FusedMapping, Loop, MappingError, Node, SharedLoop, Tree
+from tilewright.mapper.tilings import Tiling
 
 Fuse = Literal["all", "whole", "none"]
 Items = tuple[Loop | Node, ...]
@@ -29,13 +30,11 @@ class Wider:
     repeated  several shared loops of one dimension at one split
     higher    exchange nodes with shared loops between them and their split
     empty     splits inside others without loops
-    ragged    ragged loops below shared ones, over dimensions that these do not cut
     """
 
     repeated: bool = False
     higher: bool = False
     empty: bool = False
-    ragged: bool = False
 
 
 STATED = Wider()
@@ -43,10 +42,12 @@ STATED = Wider()
 
 @dataclass(frozen=True)
 class Shared:
-    """A shared loop: the dimension of every operation, in the order in which they are done, and its trips."""
+    """A shared loop: the dimension of every operation, in the order in which they are done, its trips, and the elements
+    of each, of which the last one may have fewer."""
 
     dims: tuple[tuple[str, str], ...]
     trips: int
+    tile: int
 
     def of(self, operation: str) -> str:
         return dict(self.dims)[operation]
@@ -74,14 +75,13 @@ class Skeleton:
     def at(self, address: Address) -> Skeleton:
         return self.branches[address[0]].at(address[1:]) if address else self
 
-    def trips(self, operation: str, dim: str) -> int:
-        """Visits along a dimension of an operation."""
-        trips = 1
+    def tile(self, operation: str, dim: str, size: int) -> int:
+        """Elements of a visit along a dimension of an operation."""
         for loop in self.loops:
-            trips *= loop.trips if loop.of(operation) == dim else 1
+            size = loop.tile if loop.of(operation) == dim else size
         for branch in self.branches:
-            trips *= branch.trips(operation, dim) if operation in branch.names else 1
-        return trips
+            size = branch.tile(operation, dim, size) if operation in branch.names else size
+        return size
 
     def tree(
         self, sites: Mapping[str, Sites], leaves: Mapping[str, Items], depth: Mapping[str, int], address: Address = ()
@@ -135,6 +135,7 @@ class Skeletons:
     outermost: str
     fuse: Fuse = "all"
     wider: Wider = STATED
+    tiling: Tiling = "perfect"
     _sharable: dict[tuple[str, ...], list[Own]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Skeleton]:
@@ -153,7 +154,7 @@ class Skeletons:
             inner = {name: dict(tiles[name]) for name in shape.names}
             for loop in loops:
                 for name in shape.names:
-                    inner[name][loop.of(name)] //= loop.trips
+                    inner[name][loop.of(name)] = loop.tile
             below = [list(self._with_loops(branch, inner, is_root=False)) for branch in shape.branches]
             for branches in itertools.product(*below):
                 yield Skeleton(shape.names, loops, branches)
@@ -167,12 +168,22 @@ class Skeletons:
             if len(sizes) > 1:
                 continue
             (size,) = sizes
-            for trips in (n for n in range(2, size + 1) if size % n == 0):
+            for tile in range(1, size):
+                if size % tile and not self._may_be_ragged(own, size):
+                    continue
                 left = {name: dict(tiles[name]) for name in names}
                 for name, dim in own.items():
-                    left[name][dim] = size // trips if self.wider.repeated else 1
-                first = Shared(tuple(own.items()), trips)
+                    left[name][dim] = tile if self.wider.repeated else 1
+                first = Shared(tuple(own.items()), -(-size // tile), tile)
                 yield from ((first, *rest) for rest in self._loops(names, left))
+
+    def _may_be_ragged(self, own: Own, size: int) -> bool:
+        """Whether the last step of a loop may be shorter: no loop outside steps over the dimensions, and each of them
+        is alone in the ranks that it indexes."""
+        problems = [(self.cascade.operation(name).problem, dim) for name, dim in own.items()]
+        ranks = [(rank, dim) for problem, dim in problems for tensor in problem.tensors for rank in tensor.ranks]
+        alone = all(rank == ((dim, 1),) for rank, dim in ranks if dim in dict(rank))
+        return self.tiling == "ragged" and alone and all(problem.sizes[dim] == size for problem, dim in problems)
 
     def sharable(self, names: tuple[str, ...]) -> list[Own]:
         """Which dimensions may be one loop above a split of these operations: those of which a tree can be made."""
@@ -188,7 +199,7 @@ class Skeletons:
         """Whether there is a tree in which these dimensions, and no others, are shared, none of them by windows."""
         order = next(o for o in orders(self.cascade) if _stand_together(o, own))
         leaves = {name: Skeleton((name,)) for name in order}
-        group = Skeleton(tuple(own), (Shared(tuple(own.items()), trips),), tuple(leaves[name] for name in own))
+        group = Skeleton(tuple(own), (Shared(tuple(own.items()), trips, 1),), tuple(leaves[name] for name in own))
         branches = [group if name == next(iter(own)) else leaves[name] for name in order if name not in list(own)[1:]]
         whole = Skeleton(order, (), tuple(branches)) if len(branches) > 1 else group
         inside = {

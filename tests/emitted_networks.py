@@ -86,10 +86,12 @@ def built(folder: Path, text: str, *flags: str) -> Path:
     return made
 
 
-def self_checked(folder: Path, program: NetworkProgram, text: str, seed: int) -> subprocess.CompletedProcess[str]:
+def self_checked(
+    folder: Path, program: NetworkProgram, text: str, seed: int, *flags: str
+) -> subprocess.CompletedProcess[str]:
     """What the program says of itself, under sanitizers."""
     weights = network_weights(program, seed)
-    made = built(folder, text, *SANITIZED)
+    made = built(folder, text, *SANITIZED, *flags)
     (folder / "weights.bin").write_bytes(weights_bytes(weights))
     return subprocess.run([made, str(seed), "1"], capture_output=True, text=True, check=False, timeout=120)
 
@@ -98,7 +100,8 @@ def as_library(folder: Path, program: NetworkProgram, inputs: list[np.ndarray], 
     """What `run` computes for these inputs, as the first output."""
     library = ctypes.CDLL(str(built(folder, emit_c_network(program), "-DNO_MAIN", "-shared", "-fPIC")))
     output = np.full(program.words[program.outputs[0]], np.nan)
-    arena = np.full(program.plan.height + sum(program.heights.values()) + 64, np.nan)
+    threads = 8  # as many as an arena has parts for, where threads share loops
+    arena = np.full(program.plan.height + threads * sum(program.heights.values()) + 64, np.nan)
     pointers = ctypes.c_void_p * max(len(inputs), 1)
     flat = [np.ascontiguousarray(one, float) for one in inputs]
     library.run(

@@ -26,6 +26,7 @@ from tilewright.mapper.exact.footprints import Footprints
 from tilewright.mapper.exact.hierarchy import BLOCK_END, MAC, Block, Hierarchy, MemoryBoundary, NodeGroup, Path, State
 from tilewright.mapper.exact.limits import SearchLimits
 from tilewright.mapper.exact.rows import Floats, Ints, Rows
+from tilewright.mapper.exact.visits import VisitTiles
 from tilewright.mapper.space import Space
 from tilewright.mapper.tilings import Tiling, linear_growth
 
@@ -50,7 +51,16 @@ def context_of(
     bounds = Bounds(hierarchy, footprints, lattice, TableColumns.of(cost_columns))
     costs = BoundaryCosts(hierarchy, cost_columns)
     return SearchContext(
-        hierarchy, footprints, bounds, costs, limits, objective, tiling, even, Counter(), effort=effort
+        hierarchy,
+        footprints,
+        bounds,
+        costs,
+        limits,
+        objective,
+        VisitTiles.of(problem, tiling, {}),
+        even,
+        Counter(),
+        effort=effort,
     )
 
 

@@ -37,6 +37,11 @@ def check_keys(given: Mapping[str, object], where: str, required: Collection[str
         )
 
 
+def title_of(name: object, otherwise: str) -> str:
+    """The name that is given, a text, or else another one."""
+    return otherwise if name is None else checks.text(name, "the name", "a text", ProblemError) or otherwise
+
+
 def whole(key: str, value: object, where: str, minimum: int = 1) -> int:
     """The value, if it is a whole number of at least `minimum`; ProblemError naming the key otherwise."""
     return checks.whole(value, key, minimum, ProblemError, where)
@@ -67,7 +72,7 @@ def build(
 
     ProblemError when a size is not a positive whole number, or `bits` has an unknown role or a width below 1.
     """
-    given = checks.mapping(bits or {}, f"{name}: bits", 'a dict such as {"weight": 4}', ProblemError)
+    given = checks.mapping({} if bits is None else bits, f"{name}: bits", 'a dict such as {"weight": 4}', ProblemError)
     check_keys(given, f"{name}: bits", (), BITS_KEYS)
     widths = {role: whole(role, width, f"{name}: bits") for role, width in given.items()}
     made = tuple(

@@ -17,7 +17,7 @@ from ..inputs import checks
 from ..ir import Cascade, Generation, Operation, Problem, ProblemError, Rank, Role, Tensor
 from ..ir.expression import is_product
 from ..ir.limits import check_countable
-from .arguments import check_keys, whole
+from .arguments import check_keys, title_of, whole
 from .einsum import dimension_names, merged_sizes
 from .files import read_yaml
 from .inline import parse_sizes
@@ -50,7 +50,9 @@ def cascade(
     given = [operations] if isinstance(operations, str) else _lines(operations)
     counts = {} if sizes is None else checks.mapping(sizes, "the sizes", "a dict such as {'m': 64}", ProblemError)
     statements = [read_statement(text) for text in given]
-    return _cascade(statements, merged_sizes(dict(counts), size_of_index, "cascade"), name, bits)
+    widths = {} if bits is None else checks.mapping(bits, "bits", 'a dict such as {"T": 16}', ProblemError)
+    title = title_of(name, "+".join(statement.name for statement in statements))
+    return _cascade(statements, merged_sizes(dict(counts), size_of_index, "cascade"), title, widths)
 
 
 def _lines(operations: Iterable[str]) -> list[str]:
@@ -93,19 +95,16 @@ def _table(value: Any, key: str, where: str) -> dict[str, int]:
     return {str(name): number for name, number in value.items()}
 
 
-def _cascade(
-    statements: list[Statement], sizes: Mapping[str, int], name: str | None, bits: Mapping[str, int] | None
-) -> Cascade:
-    title = name or "+".join(statement.name for statement in statements)
+def _cascade(statements: list[Statement], sizes: Mapping[str, int], title: str, bits: Mapping[str, int]) -> Cascade:
     indices = list(dict.fromkeys(index for statement in statements for index in statement.indices()))
     check_keys(sizes, f"{title}: sizes", indices, ())
     for index in indices:
         whole(index, sizes[index], f"{title}: sizes")
     tensors = {tensor for s in statements for tensor in (s.output[0], *s.operands)}
-    check_keys(bits or {}, f"{title}: bits", (), tensors)
+    check_keys(bits, f"{title}: bits", (), tensors)
     dims = dimension_names(indices)
     axes = {s.output[0]: axis for s in statements for axis, shift in s.shifts[s.output[0]] if shift == NEXT}
-    operations = tuple(_operation(statement, sizes, dims, bits or {}, axes) for statement in statements)
+    operations = tuple(_operation(statement, sizes, dims, bits, axes) for statement in statements)
     for operation in operations:
         check_countable(operation.problem)
     return Cascade(title, operations)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from ..inputs import checks
 from ..ir import Problem, ProblemError, Rank, Role
-from .arguments import Bits, axes, build, check_keys, whole
+from .arguments import Bits, axes, build, check_keys, title_of, whole
 
 # "O" is the output; the names of all operands stay one letter, so 25 of them is the limit.
 OPERAND_NAMES = string.ascii_uppercase.replace("O", "")
@@ -37,10 +37,10 @@ def einsum(
     no operand has, and for sizes that are missing, unknown or not positive whole numbers.
     """
     checks.text(spec, "the spec", 'a text such as "mk,kn->mn"', ProblemError)
-    title = name or "".join(spec.split())
+    title = title_of(name, "".join(spec.split()))
     operands, output = _read_spec(spec)
     where = f"einsum {''.join(spec.split())!r}"
-    given = checks.mapping(sizes or {}, f"{where}: sizes", 'a dict such as {"m": 64}', ProblemError)
+    given = checks.mapping({} if sizes is None else sizes, f"{where}: sizes", 'a dict such as {"m": 64}', ProblemError)
     size = merged_sizes(dict(given), size_of_index, where)
     indices = list(dict.fromkeys(output + "".join(operands)))
     check_keys(size, f"{where}: sizes", indices, ())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir import Problem, ProblemError, Rank, Role
-from .arguments import Bits, Pair, axes, build, pair, whole
+from .arguments import Bits, Pair, axes, build, pair, title_of, whole
 
 
 def conv2d(
@@ -42,7 +42,7 @@ def conv2d(
 
     Raises ProblemError when a size is not a positive whole number, or `groups` does not divide K and C.
     """
-    title = name or "conv2d"
+    title = title_of(name, "conv2d")
     strides, dilations = pair("stride", stride, title), pair("dilation", dilation, title)
     return convolution(K, C, (P, Q), (R, S), N, groups, strides, dilations, name=title, bits=bits)
 
@@ -116,7 +116,7 @@ def gemm(M: int, N: int, K: int, *, name: str | None = None, bits: Bits | None =
 
     Raises ProblemError when a size is not a positive whole number.
     """
-    return _matmul({"M": M, "N": N, "K": K}, (), name or "gemm", bits)
+    return _matmul({"M": M, "N": N, "K": K}, (), title_of(name, "gemm"), bits)
 
 
 def batched_gemm(B: int, M: int, N: int, K: int, *, name: str | None = None, bits: Bits | None = None) -> Problem:
@@ -127,7 +127,7 @@ def batched_gemm(B: int, M: int, N: int, K: int, *, name: str | None = None, bit
 
     Raises ProblemError when a size is not a positive whole number.
     """
-    return _matmul({"B": B, "M": M, "N": N, "K": K}, ("B",), name or "batched_gemm", bits)
+    return _matmul({"B": B, "M": M, "N": N, "K": K}, ("B",), title_of(name, "batched_gemm"), bits)
 
 
 def _matmul(sizes: dict[str, int], batch: tuple[str, ...], name: str, bits: Bits | None) -> Problem:

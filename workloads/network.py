@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from ..inputs import checks
 from ..ir import Problem, ProblemError, did_you_mean
 from ..ir.display import Shown
 
@@ -89,6 +90,7 @@ class Network(Shown):
 
     def layer(self, name: str) -> NetworkLayer:
         """The layer of that name; ProblemError names the nearest one otherwise."""
+        checks.text(name, "the layer", "the name of one", ProblemError)
         for layer in self.layers:
             if layer.name == name:
                 return layer

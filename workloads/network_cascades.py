@@ -38,7 +38,7 @@ def cascade_of(network: Network | str | os.PathLike[str], layers: str, *, softma
     """
     found = network if isinstance(network, Network) else load_network(network)
     checks.text(layers, "the layers", "names such as b3.expand+b3.dw", ProblemError)
-    if softmax not in SOFTMAX_FORMS:
+    if not isinstance(softmax, str) or softmax not in SOFTMAX_FORMS:
         raise ProblemError(f"softmax is {softmax!r}, expected {' or '.join(SOFTMAX_FORMS)}")
     if found.wiring is None:
         hint = "add a graph to its table, as workloads/networks/README.md says, or write the operations down"

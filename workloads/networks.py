@@ -54,14 +54,15 @@ def load_network(
     path = checks.path(name_or_path, "the network", "a network's name or the path of its file", ProblemError)
     if dims is not None:
         checks.mapping(dims, "dims", 'a dict such as {"batch": 1}', ProblemError)
+    check_widths(widths, path)
     if is_onnx(path):
         from .onnx import load_onnx
 
-        if widths not in WIDTHS:
-            raise ProblemError(f"widths is {widths!r}, expected {' or '.join(WIDTHS)}", where=path)
         return load_onnx(Path(path), dims, widths)
     if dims:
         raise ProblemError(f"{next(iter(dims))} is given, but a table has no symbolic dimensions", where=path)
+    if widths != "file":
+        raise ProblemError("the words of a table are the architecture's: widths belong to ONNX files", where=path)
     if not isinstance(name_or_path, str) or path.endswith((".yaml", ".yml")) or Path(path).name != path:
         return _read_network(Path(path), path)
     known = list_networks()
@@ -69,6 +70,12 @@ def load_network(
         hint = f"{did_you_mean(path, known)} A file of your own must end in .yaml or .onnx"
         raise ProblemError(f"unknown network {path!r}", hint=hint)
     return _read_network(_SHIPPED / f"{path}.yaml", f"{path}.yaml")
+
+
+def check_widths(widths: object, where: str | None = None) -> None:
+    """ProblemError for what is no source of widths."""
+    if not isinstance(widths, str) or widths not in WIDTHS:
+        raise ProblemError(f"widths is {checks.shown(widths)}, expected {' or '.join(WIDTHS)}", where=where)
 
 
 def is_onnx(name_or_path: str | os.PathLike[str]) -> bool:
@@ -115,7 +122,7 @@ def load_layer(reference: str, dims: Mapping[str, int] | None = None, widths: Wi
             if network.wiring is None or not ("+" in layer_name or ".." in layer_name):
                 raise
             message = f"{layer_name} names several operations, expected one layer"
-            hint = "`tilewright show`, evaluate, verify and emit take a cascade of layers"
+            hint = f"commands that take a cascade take it; in Python, tw.cascade_of({network_name!r}, {layer_name!r})"
             raise ProblemError(message, where=f"network {network.name}", hint=hint) from error
     alone = reference.strip(":")
     network = load_network(alone, dims, widths)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -25,6 +27,7 @@ from .options import (
     SpaceOption,
     StoreOption,
     TilingOption,
+    TotalLimitOption,
     WidthsOption,
     is_given,
     refuse_given,
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from ..compiled import CompiledNetwork, NetworkForm
     from ..ir import MappingError
     from ..mapper.cascades import Fuse
+    from ..mapper.emit.network import NetworkElement
 
 
 def compile_network(
@@ -72,14 +76,7 @@ def compile_network(
             help="For the search of each group; then it takes its best mapping so far, and says how far off it can be.",
         ),
     ] = 10.0,
-    total_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--total-limit",
-            metavar="SECONDS",
-            help="For all searches together; then the best of what is known is taken, and said how far off it can be.",
-        ),
-    ] = None,
+    total_limit: TotalLimitOption = None,
     stays: Annotated[
         bool,
         typer.Option(
@@ -104,12 +101,20 @@ def compile_network(
         str | None,
         typer.Option(
             metavar="FORM",
-            autocompletion=completions.words("c"),
-            help="Also write one program for the whole network: c, a C99 file that checks itself, and its parameters. "
-            "It knows no shared loops along windows, and loads again what stays on chip between groups: --fuse is "
-            "plain and nothing stays, unless given.",
+            autocompletion=completions.words("c", "numpy"),
+            help="Also write one program for the whole network, and its parameters: c, a C99 file that checks itself, "
+            "or numpy, which counts the words that move, too. They know no shared loops along windows, and load again "
+            "what stays on chip between groups: --fuse is plain and nothing stays, unless given.",
         ),
     ] = None,
+    element: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND",
+            autocompletion=completions.words("double", "float"),
+            help="Of all arrays in the program in C: double, or float, which is faster and less exact.",
+        ),
+    ] = "double",
     verify: Annotated[
         bool,
         typer.Option("--verify", help="Run the numpy program of every group and compare; of equal ones the first."),
@@ -126,26 +131,32 @@ def compile_network(
     tilewright compile mobilenet_v2 --arch eyeriss --emit c --out build/mobilenet
     tilewright compile model.onnx --arch my_npu.yaml --dim batch=1 --objective latency --group 3
     """
-    from ..arguments import limits_of
+    from ..arguments import check_choice, limits_of
     from ..compiled import CompiledNetwork, network_question, with_choices
     from ..compiled import compiled as answer_of
     from ..report.network_plan import network_plan_document, network_plan_page
     from ..workloads import load_network
 
+    if emit is None:
+        refuse_given(context, "it is of a program, which --emit asks for", "element")
+    check_choice("--element", element, ("double", "float"))
     if no_cache:
         refuse_given(context, "--no-cache leaves the store alone", "store")
     found = load_network(network, sizes_of_symbols(dim), widths_named(widths))
     kinds = tiling_and_space(tiling, space)
-    if emit == "c" and not is_given(context, "fuse"):
-        fuse = "plain"
-    if emit == "c" and not is_given(context, "stays"):
-        stays = False
+    if emit is not None:  # what programs know
+        fuse = fuse if is_given(context, "fuse") else "plain"
+        stays = stays and is_given(context, "stays")
     limits = limits_of(time_limit, memory_limit)
     machine = architecture_named(arch, set_fields)
     question = network_question(found, machine, objective, *kinds, cast("Fuse", fuse), group, limits)
     question = with_choices(question, stays=stays, total_limit=total_limit)
     out = _folder(out, emit, found.name)
-    with noting_interrupts() as interrupts, progress("searching groups") as announce:
+    with (
+        noting_interrupts() as interrupts,
+        progress("searching groups") as announce,
+        _saying_what_is_kept(not no_cache),
+    ):
 
         def watch(done: int, left: int) -> None:
             announce("", done + 1, done + left)
@@ -154,7 +165,7 @@ def compile_network(
     if interrupts:
         say("interrupted: this is the best of what was found so far; the same command searches to the end")
     result = CompiledNetwork(found.name, machine, answer)
-    files, refused = _saved(result, out, emit)
+    files, refused = _saved(result, out, emit, element)
     if json:
         show_document(network_plan_document(answer))
     else:
@@ -168,19 +179,30 @@ def compile_network(
             say_verified(one, quiet=json)
 
 
+@contextmanager
+def _saying_what_is_kept(cached: bool) -> Iterator[None]:
+    """Where Ctrl-C comes before there is a plan, it says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = "groups that were found are in the store; the same command goes on from there"
+        raise KeyboardInterrupt(kept if cached else "nothing of it is kept") from None
+
+
 def _folder(out: Path | None, emit: str | None, network: str) -> Path | None:
     """Where files go, made if need be: what `--out` says, or the network's name where a program is asked for."""
-    from ..arguments import check_choice
-    from ..compiled import NetworkForm
+    from ..forms import check_writes_networks
     from ..results import prepare_folder
 
     if emit is not None:
-        check_choice("--emit", emit, get_args(NetworkForm))
+        check_writes_networks(emit, "--emit")
         out = out or Path(network)
     return None if out is None else prepare_folder(out)
 
 
-def _saved(result: CompiledNetwork, out: Path | None, emit: str | None) -> tuple[tuple[Path, ...], MappingError | None]:
+def _saved(
+    result: CompiledNetwork, out: Path | None, emit: str | None, element: str
+) -> tuple[tuple[Path, ...], MappingError | None]:
     """The files that were written, and why there is no program; the plan is written and shown all the same."""
     from ..ir import MappingError
 
@@ -188,6 +210,6 @@ def _saved(result: CompiledNetwork, out: Path | None, emit: str | None) -> tuple
     if emit is None or out is None:
         return files, None
     try:
-        return (*files, *result.save_program(out, cast("NetworkForm", emit))), None
+        return (*files, *result.save_program(out, cast("NetworkForm", emit), cast("NetworkElement", element))), None
     except MappingError as error:
         return files, error

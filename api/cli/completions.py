@@ -68,6 +68,14 @@ def words(*known: str) -> Completion:
 
 arch, network, dataflow, gpu = _one_of(_archs), _one_of(_networks), _one_of(_dataflows), _one_of(_gpus)
 archs, networks, dataflows = _list_of(_archs), _list_of(_networks), _list_of(_dataflows)
+objective = words("energy", "latency", "edp", "ed2p", "latency,energy")
+tiling, space, widths = words("ragged", "perfect"), words("even", "uneven"), words("file", "arch")
+form = words("c", "numpy", "nest", "json", "yaml", "timeloop", "mlir", "tvm")
+element, order = words("float", "double", "int32"), words("row", "column")
+dtype = words("fp16", "bf16", "tf32", "int8", "fp8")
+status = words("proven", "unproven", "infeasible")
+measures = _list_of(lambda: ("energy", "latency", "area", "on_chip", "macs"))
+formats = _list_of(lambda: ("csv", "json", "parquet"))
 
 
 def anything(incomplete: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..ir import TilewrightError
+from . import completions
 from .cascades import tree_text
 from .mappings import cost_of, load_on
 from .options import (
@@ -34,6 +35,7 @@ def emit(
         str,
         typer.Option(
             metavar="FORM",
+            autocompletion=completions.form,
             help="c, a C99 file; numpy, the program of `verify`; nest, the loop nest; json, mapping.json; yaml, a "
             "mapping file; timeloop, Timeloop's files in one; mlir and tvm, a function for these compilers.",
         ),
@@ -41,7 +43,11 @@ def emit(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, not to standard output.")] = None,
     element: Annotated[
         str | None,
-        typer.Option(metavar="TYPE", help="Of the arrays in c, mlir and tvm: float (the default), double or int32."),
+        typer.Option(
+            metavar="TYPE",
+            autocompletion=completions.element,
+            help="Of the arrays in c, mlir and tvm: float (the default), double or int32.",
+        ),
     ] = None,
     copied: Annotated[
         str | None,
@@ -53,10 +59,18 @@ def emit(
     ] = None,
     fast: FastOption = None,
     arch: Annotated[
-        str | None, typer.Option(metavar="NAME|PATH", help="For this architecture, not for the file's own.")
+        str | None,
+        typer.Option(
+            metavar="NAME|PATH", autocompletion=completions.arch, help="For this architecture, not for the file's own."
+        ),
     ] = None,
     layer: Annotated[
-        str | None, typer.Option(metavar="LAYER", help="The layer that a mapping file is for, such as resnet50:conv1.")
+        str | None,
+        typer.Option(
+            metavar="LAYER",
+            autocompletion=completions.layer,
+            help="The layer that a mapping file is for, such as resnet50:conv1.",
+        ),
     ] = None,
     conv: ConvOption = None,
     gemm: GemmOption = None,

@@ -39,6 +39,12 @@ class _Commands(TyperGroup):
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _refuse_options_as_values(command, rest)
+        return name, command, rest
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
@@ -135,6 +141,20 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
         if empty_here or not argument.strip():
             named = option if empty_here else before if before.startswith("-") and before != "--" else None
             raise TilewrightError("found an empty text, expected a value", where=named, hint="is a variable not set?")
+
+
+def _refuse_options_as_values(command: Any, arguments: Sequence[str]) -> None:
+    """TilewrightError for an option that would take the next option as its value, since its own is missing."""
+    inner = getattr(command, "commands", {}).get(arguments[0] if arguments else None)
+    if inner is not None:
+        command, arguments = inner, arguments[1:]
+    options = [one for one in command.params if one.opts[0].startswith("-")]
+    known = {text for one in options for text in (*one.opts, *one.secondary_opts)}
+    valued = {text: one for one in options if not one.is_flag for text in one.opts}
+    for before, argument in itertools.pairwise(itertools.takewhile(lambda text: text != "--", arguments)):
+        if before in valued and argument in known:
+            expected = valued[before].metavar or "a value"
+            raise TilewrightError(f"found the option {argument}, expected {expected}", where=before)
 
 
 def _usage_text(error: Exception) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ..ir import Problem, TilewrightError
+from . import completions
 from .cascade_explain import TreeQuestion, Written, explain_cascade, write_explanation
 from .cascade_search import refuse_of_cascades
 from .cascades import is_cascade
@@ -56,10 +57,18 @@ def explain(
         ),
     ] = None,
     arch: Annotated[
-        str | None, typer.Option(metavar="NAME|PATH", help="On this architecture, not on the file's own.")
+        str | None,
+        typer.Option(
+            metavar="NAME|PATH", autocompletion=completions.arch, help="On this architecture, not on the file's own."
+        ),
     ] = None,
     layer: Annotated[
-        str | None, typer.Option(metavar="LAYER", help="The layer to search for, or that a mapping file is for.")
+        str | None,
+        typer.Option(
+            metavar="LAYER",
+            autocompletion=completions.layer,
+            help="The layer to search for, or that a mapping file is for.",
+        ),
     ] = None,
     conv: ConvOption = None,
     gemm: GemmOption = None,
@@ -70,13 +79,27 @@ def explain(
     set_fields: SetOption = None,
     objective: Annotated[
         str | None,
-        typer.Option(metavar="WHAT", help="What changes should lower; else what the mapping was searched for, or edp."),
+        typer.Option(
+            metavar="WHAT",
+            autocompletion=completions.objective,
+            help="What changes should lower; else what the mapping was searched for, or edp.",
+        ),
     ] = None,
     tiling: Annotated[
-        str | None, typer.Option(metavar="KIND", help="perfect or ragged; else as the mapping was searched for.")
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            autocompletion=completions.tiling,
+            help="perfect or ragged; else as the mapping was searched for.",
+        ),
     ] = None,
     space: Annotated[
-        str | None, typer.Option(metavar="KIND", help="even or uneven; else as the mapping was searched for.")
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            autocompletion=completions.space,
+            help="even or uneven; else as the mapping was searched for.",
+        ),
     ] = None,
     dataflow: DataflowOption = None,
     constraints: ConstraintsOption = None,

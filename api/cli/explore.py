@@ -28,6 +28,7 @@ from .options import (
     StoreOption,
     TilingOption,
     TimeLimitOption,
+    TotalLimitOption,
     WidthsOption,
     WorkersOption,
     names,
@@ -73,12 +74,18 @@ def explore(
         str | None,
         typer.Option(
             metavar="MEASURE,...",
+            autocompletion=completions.measures,
             help="What the front is over, two or more of energy, latency, area, on_chip, macs; if not given, energy, "
             "latency and area, or on_chip where areas are not stated.",
         ),
     ] = None,
     objective: ObjectiveOption = "edp",
-    dataflow: Annotated[str, typer.Option(metavar="NAME|PATH", help="A dataflow, or a constraints file.")] = "free",
+    dataflow: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|PATH", autocompletion=completions.dataflow, help="A dataflow, or a constraints file."
+        ),
+    ] = "free",
     fuse: FusedOption = False,
     group: GroupOption = MOST_OF_GROUP,
     tiling: TilingOption = None,
@@ -86,6 +93,7 @@ def explore(
     dim: DimsOption = None,
     widths: WidthsOption = "file",
     time_limit: TimeLimitOption = None,
+    total_limit: TotalLimitOption = None,
     memory_limit: MemoryLimitOption = DEFAULT_MEMORY,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
@@ -138,6 +146,7 @@ def explore(
             dims=sizes_of_symbols(dim),
             widths=widths_named(widths),
             time_limit=time_limit,
+            total_limit=total_limit,
             memory_limit=memory_limit,
             workers=workers,
             scheduler=scheduler,

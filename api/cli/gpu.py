@@ -29,9 +29,21 @@ GpuOption = Annotated[
         "--gpu", metavar="NAME|PATH", autocompletion=completions.gpu, help="A GPU (`tilewright list gpus`), or a file."
     ),
 ]
-DtypeOption = Annotated[str, typer.Option(metavar="TYPE", help="fp16, bf16, tf32, int8 or fp8.")]
-AOption = Annotated[str, typer.Option("--a", metavar="ORDER", help="A is row-major (row) or column-major (column).")]
-BOption = Annotated[str, typer.Option("--b", metavar="ORDER", help="B is row-major (row) or column-major (column).")]
+DtypeOption = Annotated[
+    str, typer.Option(metavar="TYPE", autocompletion=completions.dtype, help="fp16, bf16, tf32, int8 or fp8.")
+]
+AOption = Annotated[
+    str,
+    typer.Option(
+        "--a", metavar="ORDER", autocompletion=completions.order, help="A is row-major (row) or column-major (column)."
+    ),
+]
+BOption = Annotated[
+    str,
+    typer.Option(
+        "--b", metavar="ORDER", autocompletion=completions.order, help="B is row-major (row) or column-major (column)."
+    ),
+]
 TileOption = Annotated[str | None, typer.Option(metavar="ROWSxCOLUMNS", help="This tile alone, such as 256x128.")]
 SplitOption = Annotated[bool, typer.Option("--split-k/--no-split-k", help="Whether K may be cut into parts.")]
 StreamOption = Annotated[bool, typer.Option("--stream-k", help="Whether SMs may share the K steps of tiles.")]

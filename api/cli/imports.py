@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import TilewrightError
+from . import completions
 from .machines import settings_named
 from .mappings import show_result
 from .options import QuietOption, SetOption
@@ -83,7 +84,12 @@ def import_timeloop(
 @imports.command("accelergy", short_help="Put Accelergy's energies and areas into an architecture.")
 def import_accelergy(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="With an ERT, an ART, or both.")],
-    arch: Annotated[str, typer.Option(metavar="NAME|PATH", help="The architecture that the figures go into.")],
+    arch: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|PATH", autocompletion=completions.arch, help="The architecture that the figures go into."
+        ),
+    ],
     set_fields: SetOption = None,
     out: OutOption = None,
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import Mapping, Problem, TilewrightError
+from . import completions
 from .cascades import evaluate_cascade, fused_named
 from .machines import architecture_named, laid_out, settings_named
 from .options import (
@@ -48,10 +49,20 @@ def evaluate(
     context: typer.Context,
     mapping: MappingArgument,
     arch: Annotated[
-        str | None, typer.Option(metavar="NAME|PATH", help="Evaluate on this architecture, not on the file's own.")
+        str | None,
+        typer.Option(
+            metavar="NAME|PATH",
+            autocompletion=completions.arch,
+            help="Evaluate on this architecture, not on the file's own.",
+        ),
     ] = None,
     layer: Annotated[
-        str | None, typer.Option(metavar="LAYER", help="The layer that a mapping file is for, such as resnet50:conv1.")
+        str | None,
+        typer.Option(
+            metavar="LAYER",
+            autocompletion=completions.layer,
+            help="The layer that a mapping file is for, such as resnet50:conv1.",
+        ),
     ] = None,
     conv: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a convolution.")] = None,
     gemm: Annotated[str | None, typer.Option(metavar="SIZES", help="That layer as a matrix product.")] = None,
@@ -114,7 +125,12 @@ def verify(
     op: OpOption = None,
     tree: TreeOption = None,
     arch: Annotated[
-        str | None, typer.Option(metavar="NAME|PATH", help="The architecture that the tree of a cascade is for.")
+        str | None,
+        typer.Option(
+            metavar="NAME|PATH",
+            autocompletion=completions.arch,
+            help="The architecture that the tree of a cascade is for.",
+        ),
     ] = None,
     set_fields: SetOption = None,
     json: JsonOption = False,

@@ -35,7 +35,9 @@ def list_names(
     network: Annotated[
         str | None,
         typer.Argument(
-            metavar="NETWORK", help="For layers: a network, or the path of its YAML or ONNX file; all, if not given."
+            metavar="NETWORK",
+            autocompletion=completions.network,
+            help="For layers: a network, or the path of its YAML or ONNX file; all, if not given.",
         ),
     ] = None,
     dim: DimsOption = None,

@@ -84,6 +84,15 @@ FusedOption = Annotated[
 ]
 GroupOption = Annotated[int, typer.Option("--group", metavar="N", help="Operations that are mapped as one, at most.")]
 MOST_OF_GROUP = 4
+TotalLimitOption = Annotated[
+    float | None,
+    typer.Option(
+        "--total-limit",
+        metavar="SECONDS",
+        help="For all searches of a network together; then the best of what is known is taken, and said how far off it "
+        "can be.",
+    ),
+]
 DimsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -97,6 +106,7 @@ WidthsOption = Annotated[
     typer.Option(
         "--widths",
         metavar="SOURCE",
+        autocompletion=completions.widths,
         help="Of an ONNX file: words as wide as its element types (file), or as the architecture's (arch).",
     ),
 ]
@@ -164,7 +174,7 @@ ObjectiveOption = Annotated[
     typer.Option(
         "--objective",
         metavar="WHAT",
-        autocompletion=completions.words("energy", "latency", "edp", "ed2p", "latency,energy"),
+        autocompletion=completions.objective,
         help="What to minimize: energy, latency, edp (their product) or ed2p; a formula in energy (pJ) and latency "
         '(cycles) such as "energy * latency ** 0.5"; latency,energy: the least energy of the fastest. '
         'With limits: "energy where latency <= 20000".',
@@ -175,7 +185,7 @@ TilingOption = Annotated[
     typer.Option(
         "--tiling",
         metavar="KIND",
-        autocompletion=completions.words("ragged", "perfect"),
+        autocompletion=completions.tiling,
         help="ragged: the last tile of a dimension may be smaller; perfect: divisors only. The page says which it was.",
     ),
 ]
@@ -184,7 +194,7 @@ SpaceOption = Annotated[
     typer.Option(
         "--space",
         metavar="KIND",
-        autocompletion=completions.words("even", "uneven"),
+        autocompletion=completions.space,
         help="even: one tile boundary for each memory; uneven: for each memory and tensor.",
     ),
 ]
@@ -260,7 +270,12 @@ QuietOption = Annotated[
 ]
 SvgOption = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the picture there.")]
 PngOption = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw the picture there, as an image.")]
-FormatsOption = Annotated[str, typer.Option("--format", metavar="NAME,...", help="Of the tables: csv, json, parquet.")]
+FormatsOption = Annotated[
+    str,
+    typer.Option(
+        "--format", metavar="NAME,...", autocompletion=completions.formats, help="Of the tables: csv, json, parquet."
+    ),
+]
 
 
 def is_given(context: typer.Context, option: str) -> bool:
@@ -297,6 +312,7 @@ def refuse_ignored_of_fusing(context: typer.Context, fuse: bool, *flows: str) ->
     """
     if not fuse:
         refuse_given(context, "says how many operations are mapped as one: give --fuse with it", "group")
+        refuse_given(context, "is for whole networks: give --fuse with it", "total_limit")
         return
     refuse_given(context, "dataflows constrain single layers: leave it out, or --fuse", *flows)
     refuse_given(context, "whole networks are searched by processes on this machine: leave out --fuse", "scheduler")

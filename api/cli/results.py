@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import StoreError, TilewrightError
+from . import completions
 from .options import JsonOption, QuietOption, StoreOption
 from .terminal import near_word, show_document, show_line, show_page
 
@@ -28,9 +29,18 @@ LayerOption = Annotated[
 ]
 ArchOption = Annotated[str | None, typer.Option("--arch", metavar="PATTERN", help="On this architecture.")]
 DataflowOption = Annotated[str | None, typer.Option("--dataflow", metavar="PATTERN", help="Under this dataflow.")]
-ObjectiveOption = Annotated[str | None, typer.Option("--objective", metavar="WHAT", help="For this objective.")]
+ObjectiveOption = Annotated[
+    str | None,
+    typer.Option("--objective", metavar="WHAT", autocompletion=completions.objective, help="For this objective."),
+]
 StatusOption = Annotated[
-    str | None, typer.Option("--status", metavar="WORD", help="proven, unproven, or infeasible: no mapping.")
+    str | None,
+    typer.Option(
+        "--status",
+        metavar="WORD",
+        autocompletion=completions.status,
+        help="proven, unproven, or infeasible: no mapping.",
+    ),
 ]
 
 _SECONDS = {"h": 3600, "d": 86400, "w": 7 * 86400}

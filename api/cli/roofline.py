@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..ir import TilewrightError
+from . import completions
 from .constraint_options import constraint_sources
 from .machines import architecture_named
 from .options import (
@@ -43,7 +44,12 @@ if TYPE_CHECKING:
 def roofline(
     layer: LayerArgument = None,
     network: Annotated[
-        str | None, typer.Option(metavar="NAME|PATH", help="All layers of a network, in place of one layer.")
+        str | None,
+        typer.Option(
+            metavar="NAME|PATH",
+            autocompletion=completions.network,
+            help="All layers of a network, in place of one layer.",
+        ),
     ] = None,
     dim: DimsOption = None,
     widths: WidthsOption = "file",

@@ -105,7 +105,12 @@ def search(
     json: Annotated[bool, typer.Option("--json", help="Print the mapping.json document, and nothing else.")] = False,
     _quiet: QuietOption = False,
     to: Annotated[
-        str | None, typer.Option(metavar="FORM", help="Print the mapping in a form of `tilewright emit`, nothing else.")
+        str | None,
+        typer.Option(
+            metavar="FORM",
+            autocompletion=completions.form,
+            help="Print the mapping in a form of `tilewright emit`, nothing else.",
+        ),
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Run the numpy program of the mapping and compare.")] = False,
     store: StoreOption = None,

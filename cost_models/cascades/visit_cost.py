@@ -25,11 +25,15 @@ class TakenBits:
     capacity: int
 
 
-def visit_cost(mapping: Mapping, arch: Architecture, again: int, busy: dict[str, tuple[float, float]]) -> Cost:
-    """The mean cost of a visit. The first node of every tensor stands above the branch.
+def visit_cost(
+    mapping: Mapping, arch: Architecture, again: int, busy: dict[str, tuple[float, float]], start: int = 0
+) -> Cost:
+    """The mean cost of a visit; or of all visits of some loops, of which the last one is shorter. The first node of
+    every tensor stands above the branch.
 
     again  visits that add to one output tile: in the first alone no sums come in, in the last alone they are finished
     busy   bits that each memory reads and writes for other reasons: they take cycles, and no energy here
+    start  position at which the branch begins: loops further out are over visits
 
     Raises MappingError when the branch's own nodes or loops do not fit.
     """
@@ -38,19 +42,22 @@ def visit_cost(mapping: Mapping, arch: Architecture, again: int, busy: dict[str,
         if taken.bits > taken.capacity:
             message = f"the nodes of a branch need {taken.bits / 8:,.10g} B, {taken.capacity / 8:,.10g} B are left"
             raise MappingError(message, where=taken.memory)
-    visits = kinds_of_visits(mapping, arch, tuple(chains_of(mapping, arch)), again)
+    visits = kinds_of_visits(mapping, arch, tuple(chains_of(mapping, arch)), again, start)
     return _with_busy(_mean(visits), arch, busy)
 
 
 def kinds_of_visits(
-    mapping: Mapping, arch: Architecture, boundaries: tuple[Boundary, ...], again: int
+    mapping: Mapping, arch: Architecture, boundaries: tuple[Boundary, ...], again: int, start: int = 0
 ) -> tuple[tuple[float, Cost], ...]:
-    """What some boundaries cost in each kind of visit that adds to one output tile, with its share of the visits."""
-    first = _counted(mapping, arch, boundaries)
+    """What some boundaries cost in each kind of visit that adds to one output tile, with its share of the visits.
+
+    start  position at which the branch begins: loops further out are over visits, and nothing inside lasts over them
+    """
+    first = _counted(mapping, arch, boundaries, start)
     if again == 1:
         return ((1.0, first),)
     resuming = arch.model_copy(update={"first_read_elision": False})
-    return ((1 / again, first), (1 - 1 / again, _counted(mapping, resuming, boundaries, finishes=False)))
+    return ((1 / again, first), (1 - 1 / again, _counted(mapping, resuming, boundaries, start, finishes=False)))
 
 
 def taken_bits(mapping: Mapping, arch: Architecture) -> list[TakenBits]:
@@ -75,8 +82,10 @@ def taken_bits(mapping: Mapping, arch: Architecture) -> list[TakenBits]:
     return found
 
 
-def _counted(mapping: Mapping, arch: Architecture, boundaries: tuple[Boundary, ...], finishes: bool = True) -> Cost:
-    counts = count_boundaries(Nest.of(mapping, arch), mapping, boundaries)
+def _counted(
+    mapping: Mapping, arch: Architecture, boundaries: tuple[Boundary, ...], start: int, finishes: bool = True
+) -> Cost:
+    counts = count_boundaries(Nest.of(mapping, arch, (0, start)), mapping, boundaries)
     for boundary in boundaries:
         if boundary.inner is not None:
             key = boundary.inner.name, boundary.tensor.name

@@ -33,7 +33,7 @@ def parse_densities(given: Iterable[str] | Mapping[str, DensityLike], problem: P
     if not isinstance(given, list | tuple | Mapping):
         hint = 'write density={"W": "2:4@K"}'
         raise TilewrightError(f"found {shown(given)}, expected densities by tensor", where="density", hint=hint)
-    pairs = list(given.items()) if isinstance(given, Mapping) else [_pair(text) for text in given]
+    pairs = list(given.items()) if isinstance(given, Mapping) else [_pair(line) for line in given]
     found: dict[str, Density] = {}
     for name, value in pairs:
         where = f"density of {str(name)[:80]}"
@@ -79,7 +79,7 @@ def density_text(density: Density, tensor: Tensor) -> str:
 
 
 def _pair(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
+    name, sign, value = text.partition("=") if isinstance(text, str) else ("", "", "")
     if not sign:
         raise TilewrightError(f"found {shown(text)}, expected TENSOR=DENSITY such as W=2:4", where="density")
     return name.strip(), value.strip()

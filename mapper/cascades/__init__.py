@@ -1,12 +1,16 @@
 """The search over trees: the best fused mapping of a cascade, proven.
 
 question.py       what is asked, and what is answered
+answers.py        the search for the machine
 search.py         objectives, fronts, the certificate
+overlapped.py     latency where operations overlap
+prices.py         energy on a machine where cycles of resources cost
 weighted_sums.py  the tree of least weight, over all orders of operations
 regions.py        energies and latencies that no mapping has, and those that matter still
 tree_search.py    branch and bound over parts of a tree, from the outside in
 front_search.py   all that may be best where energy and latency are weighed in other ways
 part_bounds.py    what parts weigh at least
+ragged_loops.py   shared loops of which the last step is shorter
 equal.py          cascades that differ in names alone
 shared_loops.py   loops above a split: all choices
 node_choices.py   nodes of tensors from outside, above a split: all choices that fit
@@ -37,9 +41,9 @@ weights.py        sums of energy and latency
 
 from __future__ import annotations
 
+from .answers import bound_cascade, search_cascade, search_cascade_below, search_cascade_front
 from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow
-from .search import bound_cascade, search_cascade, search_cascade_below, search_cascade_front
 from .tree_search import Fuse
 
 __all__ = [

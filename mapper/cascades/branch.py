@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from ...ir import Loop, Node
+from ...ir import Loop, Node, ceil_div
 from .weights import Weights
 
 Sizes = tuple[tuple[str, int], ...]
@@ -34,7 +34,9 @@ class BranchQuestion:
     room       bits left for the branch's own nodes, for every bounded part of every memory outside all arrays
     again      visits that add to one output tile, one after the other: in all but the first of them the tile is filled
                from its home, and first updates read. Costs are means over these visits
-    divides    whether all tiles inside divide those of the visit: only a loop above may leave a ragged last step
+    cut        dimensions that loops above step over, and others along which tiles inside divide that of the visit
+    over       of dimensions of which the last visit is shorter: elements of all visits together. Costs are means over
+               these visits
     busy       what the nodes above need for this operation: bits read and written per visit, by memory. It takes
                cycles of ports, and no energy here
     """
@@ -45,11 +47,18 @@ class BranchQuestion:
     room: Room
     again: int = 1
     busy: tuple[tuple[str, float, float], ...] = ()
-    divides: bool = False
+    cut: frozenset[str] = frozenset()
+    over: Sizes = ()
 
     def idle(self) -> BranchQuestion:
         """The same with nothing else at the ports."""
         return replace(self, busy=()) if self.busy else self
+
+    @property
+    def visits(self) -> int:
+        """Visits that are not all alike: as many as costs are means over."""
+        tile = dict(self.sizes)
+        return math.prod(ceil_div(whole, tile[dim]) for dim, whole in self.over)
 
     def roomless(self) -> BranchQuestion:
         """All but the room."""

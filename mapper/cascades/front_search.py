@@ -97,10 +97,11 @@ class FrontSearch(TreeSearch):
 
     def _fronts_with_loops(self, part: VisitedPart, loops: Loops, cutoff: float) -> Iterator[FoundPart]:
         self.means.check()
+        visits = part.visits(loops)
         for nodes in self._nodes_with(part, loops, cutoff):
             if nodes.bound >= cutoff or self._close(part, loops, nodes) >= cutoff:
                 continue
-            inside, visits = self._inside(part, loops, nodes), math.prod(loop.trips for loop in loops)
+            inside = self._inside(part, loops, nodes)
             left = (cutoff - self.weights.energy * nodes.energy_pj) / visits
             for split in self._front_of_split(inside, 0, (), left):
                 yield FoundPart(

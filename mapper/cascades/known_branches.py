@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ...arch import Architecture
-from ...ir import Cascade, Loop, Node, Operation, plain_rank
+from ...ir import Cascade, Loop, Node, Operation, ceil_div, plain_rank
 from ..certificate import RELATIVE_TOLERANCE
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Homes, Room, Sizes
 from .weights import Weights
@@ -33,7 +33,7 @@ class KnownBranches:
         self._has_blocks = any(memory.block_bits for memory in arch.memories)
         self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in cascade}
         self._answers: dict[BranchQuestion, dict[Weights, Answers]] = {}
-        self._tiles: dict[tuple[str, Homes, bool, Weights], Tiles] = {}
+        self._tiles: dict[tuple[str, Homes, Weights], Tiles] = {}
 
     def learn(self, question: BranchQuestion, weights: Weights, answer: BranchAnswer) -> None:
         """Keep an answer, or a bound."""
@@ -80,7 +80,7 @@ class KnownBranches:
 
     def _alike(self, question: BranchQuestion, weights: Weights) -> Tiles:
         """What is known of tiles of an operation whose tensors come from the same memories."""
-        return self._tiles.setdefault((question.operation, question.homes, question.divides, weights), [])
+        return self._tiles.setdefault((question.operation, question.homes, weights), [])
 
     # ---- smaller tiles -------------------------------------------------------------------------------------
 
@@ -105,6 +105,8 @@ class KnownBranches:
         operation = self.cascade.operation(question.operation)
         fewer = [d for (d, size), (_, whole) in zip(question.sizes, larger.sizes, strict=True) if size != whole]
         if larger.again != question.again or not _move_all(operation, fewer):
+            return None
+        if larger.over or question.over or larger.cut != question.cut:
             return None
         part = _part_of(question, larger, self._sums[question.operation])
         return part if part is not None and _is_less_busy(question, larger, part) else None
@@ -138,10 +140,18 @@ class KnownBranches:
 
 def _part_of(question: BranchQuestion, larger: BranchQuestion, sums: frozenset[str]) -> float | None:
     """Which part of the visits of a larger tile one visit is; None if it is no part of them, or more is at the ports
-    while all of them are made."""
-    visits, adding = 1, 1
+    while all of them are made, or tiles inside need not divide where those of the larger tile do. Where the last visit
+    is shorter, all of them together are a mapping of the dimension."""
+    if larger.over or not larger.cut <= question.cut:
+        return None
+    visits, adding, over = 1, 1, dict(question.over)
     for (dim, size), (_, whole) in zip(question.sizes, larger.sizes, strict=True):
-        if whole % size:
+        if dim in over:
+            if over[dim] != whole or dim in larger.cut:
+                return None
+            visits *= ceil_div(whole, size)
+            continue
+        if whole % size or (whole != size and dim not in question.cut):
             return None
         visits *= whole // size
         adding *= whole // size if dim in sums else 1

@@ -202,7 +202,8 @@ class LoopBounds:
         words = float(tensor_tile_words(one, self._sizes(user))) * self._repeats(user, tensor, every, all_of=True)
         if not self._is_plain(one):
             words = np.fmax(words, self._of_tiles(user, one, every, every))
-        found.energy[:] = words * self.memories.further_pj(one, home.name)
+        share = self.part.full_share(self.part.names.index(user.name))
+        found.energy[:] = share * words * self.memories.further_pj(one, home.name)
         bits = words * self.memories.arch.width_bits(one)
         zero = np.zeros_like(bits)
         self._book_cycles(found, user, home, *((zero, bits) if one.is_output else (bits, zero)))
@@ -272,15 +273,17 @@ class LoopBounds:
         )
 
     def _book(self, found: Least, user: Operation, memory: Memory, read: Floats, written: Floats) -> None:
-        found.energy[:] += read * memory.read_energy_pj / memory.access_bits
-        found.energy[:] += written * memory.write_energy_pj / memory.access_bits
+        share = self.part.full_share(self.part.names.index(user.name))
+        found.energy[:] += share * read * memory.read_energy_pj / memory.access_bits
+        found.energy[:] += share * written * memory.write_energy_pj / memory.access_bits
         self._book_cycles(found, user, memory, read, written)
 
     def _book_cycles(self, found: Least, user: Operation, memory: Memory, read: Floats, written: Floats) -> None:
         place = self.part.names.index(user.name)
+        share = self.part.full_share(place)
         for port, (name, reading, writing) in enumerate(self.memories.rates):
             if name == memory.name:
-                found.cycles[place, port] += reading * read + writing * written
+                found.cycles[place, port] += share * (reading * read + writing * written)
 
 
 def _best(options: Choices) -> Least:
@@ -294,8 +297,3 @@ def _crossed(together: Least, options: Choices) -> Least:
     columns = zip(vars(together).values(), *(vars(option).values() for option in options), strict=True)
     count = len(together.energy) * len(options)
     return Least(*((each[:, None] + np.array(own)).reshape(count, *each.shape[1:]) for each, *own in columns))
-
-
-def grid(trips: Sequence[Sequence[int]]) -> Floats:
-    """(loops, n) all combinations."""
-    return np.array(list(itertools.product(*trips)), dtype=np.float64).T.reshape(len(trips), -1)

@@ -13,9 +13,10 @@ from ...ir import Operation
 from .branch import Room, Sizes
 from .part_bounds import PartBounds
 from .parts import Busy, VisitedPart, less_rooms
+from .ragged_loops import below_loops, full_share
 from .shared_loops import Loops
 from .upper_memories import Floats
-from .upper_nodes import Chain, UpperNodes
+from .upper_nodes import Around, Chain, LoopOver, UpperNodes
 from .window_passing import WindowPassing
 
 
@@ -73,7 +74,7 @@ class NodeChoices:
 
     def by_tensor(self, part: VisitedPart, loops: Loops) -> list[list[NodeChoice]]:
         """Per tensor that comes from outside, where its nodes may stand above the split."""
-        key = part.names, part.sizes, part.homes, part.again, part.steps, loops
+        key = part.names, part.sizes, part.homes, part.again, part.steps, part.over, loops
         if key not in self._known:
             below = self.windows.sizes_below(part, loops)
             inner = dict(zip(part.names, below, strict=True))
@@ -96,9 +97,10 @@ class NodeChoices:
         if chain:
             payer = next((user for user in users if user.output.name == tensor), users[0])
             place = part.names.index(payer.name)
-            own = tuple((loop.dim.of(payer.name), loop.trips) for loop in loops)
+            own = tuple(LoopOver(loop.dim.of(payer.name), loop.trips, loop.tile) for loop in loops)
             sizes = self._sizes(payer, part.sizes[place], tensor, loops)
-            cost = self.upper.cost(payer.name, tensor, sizes, own, home, chain, part.again[place])
+            around = Around(home, part.again[place], tuple((one.dim, one.whole) for one in part.over_of(place)))
+            cost = self.upper.cost(payer.name, tensor, sizes, own, chain, around)
             energy, busy = cost.energy_pj, ((payer.name, cost.busy),)
             cycles[place] = self.memories.port_cycles(cost.busy)
             is_partial = payer.output.name == tensor
@@ -112,7 +114,7 @@ class NodeChoices:
                 for name in part.names
             )
         home = chain[-1][0] if chain else home
-        visits = math.prod(loop.trips for loop in loops)
+        visits = part.visits(loops)
         least = energy
         for user in self.placing.payers(part, tensor):
             more, later = self.bounds.far(user, tensor, inner[user.name], home)
@@ -122,9 +124,11 @@ class NodeChoices:
         return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy)
 
     def _even_part(self, part: VisitedPart, loops: Loops, user: Operation) -> float:
-        """What uneven visits cost at least, as a part of what even ones would."""
-        uneven = self.windows.uneven_below(part, loops)
-        return math.prod(one.part for one in uneven[part.names.index(user.name)])
+        """What uneven visits cost at least, and shorter ones among the others, as a part of what even ones would."""
+        place = part.names.index(user.name)
+        over = below_loops(user, part.sizes[place], part.over_of(place), loops)
+        share = full_share(self.windows.sizes_below(part, loops)[place], over) if over else 1.0
+        return share * math.prod(one.part for one in self.windows.uneven_below(part, loops)[place])
 
     def _sizes(self, payer: Operation, sizes: Sizes, tensor: str, loops: Loops) -> Sizes:
         """An operation's tile as nodes of a tensor see it: of dimensions along which it is uneven, and that do not move

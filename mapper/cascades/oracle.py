@@ -74,7 +74,8 @@ class ExactBranches:
             return 0.0
         if not self.proves:
             return self.least(question, weights, cutoff).bound
-        means, scale = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS), _scale(weights)
+        means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
+        scale = _scale(weights) / question.visits
         search = self._solved(self._search(question, objective_of(weights), cutoff / scale, means))
         best = scale * search.found[0].value if search.found else cutoff
         if not search.out_of_time:
@@ -113,11 +114,13 @@ class ExactBranches:
             return found
         most_energy = (cutoff - weights.latency * least[1].latency_cycles) / weights.energy
         most_latency = (cutoff - weights.energy * least[0].energy_pj) / weights.latency
+        visits = question.visits
         while most_latency >= least[1].latency_cycles and most_energy >= least[0].energy_pj:
-            cheapest = self._mapping(question, ENERGY.capped(latency=_finite(most_latency)), most_energy)
+            fast_enough = ENERGY.capped(latency=_finite(visits * most_latency))
+            cheapest = self._mapping(question, fast_enough, visits * most_energy)
             if cheapest is None:
                 break
-            capped = LATENCY.capped(energy=cheapest.energy_pj)
+            capped = LATENCY.capped(energy=visits * cheapest.energy_pj)
             point = self._mapping(question, capped, math.inf) or cheapest
             if weights.of(point.energy_pj, point.latency_cycles) < cutoff:
                 found.append(point)
@@ -126,8 +129,8 @@ class ExactBranches:
 
     def _relevant(self, question: BranchQuestion, weights: Weights) -> BranchQuestion:
         """The question without what its answer does not depend on."""
-        if self.tiling == "perfect" and not question.divides:
-            question = replace(question, divides=True)
+        if self.tiling == "perfect":
+            question = replace(question, cut=frozenset(dim for dim, _ in question.sizes))
         return question.idle() if weights.energy_only and not self.arch.total_leakage_pj_per_cycle else question
 
     def _best(self, question: BranchQuestion, weights: Weights, cutoff: float) -> BranchAnswer:
@@ -135,13 +138,14 @@ class ExactBranches:
         known = self._known.mapping(question, weights)
         if known is not None and known.bound < cutoff:
             cutoff = known.bound
-        mapping = self._mapping(question, objective_of(weights), cutoff / _scale(weights))
+        mapping = self._mapping(question, objective_of(weights), cutoff / _scale(weights) * question.visits)
         if mapping is not None:
             return BranchAnswer(weights.of(mapping.energy_pj, mapping.latency_cycles), mapping)
         return known if known is not None and known.bound <= cutoff else BranchAnswer(cutoff)
 
     def _mapping(self, question: BranchQuestion, objective: Objective, ceiling: float) -> BranchMapping | None:
-        """The best mapping for an objective; None where all are at the ceiling or above, or nothing fits."""
+        """The best mapping for an objective of all visits that are not alike; None where all are at the ceiling or
+        above, or nothing fits."""
         search = self._solved(self._search(question, objective, ceiling, self.means))
         if not search.found:
             if search.out_of_time:
@@ -154,12 +158,12 @@ class ExactBranches:
 
     def _taken(self, question: BranchQuestion, search: ExactSearch) -> BranchMapping:
         """The best mapping that a search has found, as one of a branch."""
-        best = search.found[0]
+        best, share = search.found[0], 1 / question.visits
         outside = {memory for memory, _, _ in question.room}
         taken = taken_bits(best.mapping, search.machine)
         used = tuple((each.memory, each.role, each.bits) for each in taken if each.memory in outside)
-        items = best.mapping.nest.items[len(search.original.tensors) :]
-        return BranchMapping(best.cost.energy_pj, best.cost.latency_cycles, used, items)
+        items = best.mapping.nest.items[search.surroundings.start(best.mapping) :]
+        return BranchMapping(share * best.cost.energy_pj, share * best.cost.latency_cycles, used, items)
 
     def _solved(self, search: ExactSearch) -> ExactSearch:
         """A search that has come to its end."""
@@ -181,17 +185,20 @@ class ExactBranches:
         operation = self.cascade.operation(question.operation)
         machine = machine_with_room(arch or self.arch, question.room)
         machine = machine.model_copy(update={"mac": self.arch.mac.of(operation.kind)})
-        problem = Problem(operation.name, question.sizes, operation.problem.tensors)
+        visits, whole = question.visits, dict(question.over)
+        dims = tuple((dim, whole.get(dim, size)) for dim, size in question.sizes)
+        problem = Problem(operation.name, dims, operation.problem.tensors)
         around = Surroundings(
             dict(question.homes),
             question.again,
-            {memory: (read, written) for memory, read, written in question.busy},
+            {memory: (visits * read, visits * written) for memory, read, written in question.busy},
+            {dim: size for dim, size in question.sizes if dim in question.cut},
         )
         return ExactSearch(
             problem,
             machine,
             objective,
-            "perfect" if question.divides else self.tiling,
+            self.tiling,
             self.space,
             means=means,
             surroundings=around,

@@ -63,7 +63,7 @@ class PartBounds:
     may_be_uneven: bool = False
     nearest: Nearest = field(default_factory=dict)
     _least: dict[str, tuple[float, float]] = field(default_factory=dict)
-    _asked: set[tuple[str, Homes, bool]] = field(default_factory=set)
+    _asked: set[tuple[str, Homes, frozenset[str]]] = field(default_factory=set)
     _further: dict[tuple[str, str, Sizes, str], tuple[float, Floats]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -114,7 +114,8 @@ class PartBounds:
             else:
                 return 0.0
         own = tuple(sorted(homes.items()))
-        self._as_a_whole(name, own, part.steps)
+        every = frozenset(self.cascade.operation(name).problem.dim_names)
+        self._as_a_whole(name, own, every if bool(part.cut) and part.cut[place] == every else frozenset())
         alone = replace(some_of(part, place, place + 1), homes=own)
         if len(part.names) > 1:
             return self._even_part(name) * self.solver.bound(alone.question(), self.weights)
@@ -137,12 +138,15 @@ class PartBounds:
             self._windows[name] = list(found)
         return self._windows[name]
 
-    def _as_a_whole(self, name: str, homes: Homes, steps: bool) -> None:
-        """Ask once for a whole operation with all the room that there is: a bound for all its visits."""
-        if (name, homes, steps) not in self._asked:
-            self._asked.add((name, homes, steps))
+    def _as_a_whole(self, name: str, homes: Homes, cut: frozenset[str]) -> None:
+        """Ask once for a whole operation with all the room that there is: a bound for all its visits.
+
+        cut  dimensions along which its tiles divide
+        """
+        if (name, homes, cut) not in self._asked:
+            self._asked.add((name, homes, cut))
             whole = self.cascade.operation(name).problem.dims
-            part = VisitedPart((name,), (whole,), homes, (1,), (self.memories.room,), ((),), steps)
+            part = VisitedPart((name,), (whole,), homes, (1,), (self.memories.room,), ((),), steps=False, cut=(cut,))
             self.solver.lower(part.question(), self.weights)
 
     def _least_of(self, name: str, sizes: Sizes) -> tuple[float, float]:
@@ -252,7 +256,11 @@ class PartBounds:
 
     def own(self, part: VisitedPart) -> OwnLeast:
         """What all operations of a part take at least by themselves."""
-        least = [self._least_of(name, sizes) for name, sizes in zip(part.names, part.sizes, strict=True)]
+        shares = [part.full_share(place) for place in range(len(part.names))]
+        least = [
+            (share * energy, share * latency)
+            for share, (energy, latency) in zip(shares, map(self._least_of, part.names, part.sizes), strict=True)
+        ]
         busy = np.array([self.memories.port_cycles(one) for one in part.busy])
         return OwnLeast(sum(energy for energy, _ in least), np.array([latency for _, latency in least]), busy)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...ir import Operation, Tree
 from .branch import BranchQuestion, Homes, Room, Sizes
+from .ragged_loops import Overs, full_share, mean_visits
+from .sharing import LoopAbove
 from .windowed import Uneven
 
 Busy = tuple[tuple[str, float, float], ...]
@@ -24,7 +27,9 @@ class VisitedPart:
     room     per operation, bits left in every bounded part of every memory outside all arrays
     busy     per operation, what nodes above need for it, per visit
     steps    whether any loop stands above the part
-    uneven   per operation, the dimensions along which its visits are not alike
+    uneven   per operation, the dimensions along which its visits are not alike, by windows
+    cut      per operation, dimensions along which tiles inside divide that of a visit
+    over     per operation, dimensions along which the last visit is shorter than the others
     alone    operations that may not stand in one branch with others, since windows lie between them
     """
 
@@ -37,19 +42,35 @@ class VisitedPart:
     steps: bool
     uneven: tuple[tuple[Uneven, ...], ...] = ()
     alone: frozenset[str] = frozenset()
+    cut: tuple[frozenset[str], ...] = ()
+    over: tuple[Overs, ...] = ()
 
     def question(self) -> BranchQuestion:
         """What a single operation's branch is asked; of uneven visits, as if all were even."""
         busy = tuple(
             (memory, read / self.part_of(0), written / self.part_of(0)) for memory, read, written in self.busy[0]
         )
-        return BranchQuestion(
-            self.names[0], self.sizes[0], self.homes, self.room[0], self.again[0], busy, divides=self.steps
-        )
+        cut = self.cut[0] if self.cut else frozenset[str]()
+        over = tuple((one.dim, one.whole) for one in self.over_of(0))
+        return BranchQuestion(self.names[0], self.sizes[0], self.homes, self.room[0], self.again[0], busy, cut, over)
+
+    def over_of(self, place: int) -> Overs:
+        """Dimensions of an operation along which the last visit is shorter."""
+        return self.over[place] if self.over else ()
+
+    def full_share(self, place: int) -> float:
+        """What the mean visit of an operation is, as a part of one that is not shorter."""
+        return full_share(self.sizes[place], self.over[place]) if self.over else 1.0
+
+    def visits(self, loops: Sequence[LoopAbove]) -> float:
+        """Settings of some loops above this part's split, in the mean over the visits of the part."""
+        return mean_visits(self.names[0], self.sizes[0], self.over_of(0), loops)
 
     def questions(self, timed: bool) -> list[list[tuple[float, BranchQuestion]]]:
         """What a single operation's branch is asked, by the tiles that stand for its visits."""
         even = self.question()
+        if even.over:
+            return [[(1.0, even)]]
         return [[(share, replace(even, sizes=sizes)) for share, sizes in tiles] for tiles in self.tiles(0, timed)]
 
     def part_of(self, place: int) -> float:
@@ -65,7 +86,7 @@ class VisitedPart:
         """
         (uneven,) = self.uneven[place] if self.uneven and self.uneven[place] else (None,)
         if uneven is None:
-            return [[(1.0, self.sizes[place])]]
+            return [[(self.full_share(place), self.sizes[place])]]
         ways = [((uneven.part, uneven.step),), uneven.one_tile()] if timed and uneven.longer else [uneven.tiles()]
         return [[(share, _resized(self.sizes[place], uneven.dim, size)) for share, size in way] for way in ways]
 
@@ -112,6 +133,8 @@ def some_of(part: VisitedPart, start: int, end: int) -> VisitedPart:
         room=part.room[used],
         busy=part.busy[used],
         uneven=part.uneven[used],
+        cut=part.cut[used],
+        over=part.over[used],
         alone=part.alone & set(part.names[used]),
     )
 
@@ -139,7 +162,7 @@ def less_room(room: Room, taken: Room) -> Room | None:
     return left if all(size >= 0 for _, _, size in left) else None
 
 
-def with_busy(one: Busy, other: Busy, visits: int) -> Busy:
+def with_busy(one: Busy, other: Busy, visits: float) -> Busy:
     """What is needed per visit inside, of what each visit outside needs."""
     read: dict[str, float] = {}
     written: dict[str, float] = {}

@@ -58,7 +58,7 @@ class Placing:
 
     def chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str) -> list[Chain]:
         """All choices of nodes for a tensor, none among them first."""
-        key = part.names, part.sizes, loops, tensor, home
+        key = part.names, part.sizes, part.over, loops, tensor, home
         if key not in self._known:
             self._known[key] = self._chains(part, loops, tensor, home)
         return self._known[key]
@@ -111,13 +111,20 @@ class Placing:
     def _alike(self, part: VisitedPart, above: Dims, users: Sequence[Operation], tensor: str) -> bool:
         """Whether all operations ask a node for the same tile."""
         sizes = dict(zip(part.names, part.sizes, strict=True))
+        names = enumerate(part.names)
+        over = {(name, one.dim): one.loop.dims for place, name in names for one in part.over_of(place)}
         asks = set()
         for user in users:
             own = dict(sizes[user.name])
             ask = []
             for i, rank in enumerate(user.problem.tensor(tensor).ranks):
                 terms = [
-                    (coefficient, own[dim], tuple(k for k, loop in enumerate(above) if loop.of(user.name) == dim))
+                    (
+                        coefficient,
+                        own[dim],
+                        tuple(k for k, loop in enumerate(above) if loop.of(user.name) == dim),
+                        over.get((user.name, dim), ()),
+                    )
                     for dim, coefficient in rank
                     if own[dim] > 1
                 ]

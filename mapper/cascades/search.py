@@ -28,11 +28,10 @@ from ...cost_models.objective import LIMIT_TOLERANCE
 from ...ir import InfeasibleError, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..exact.unmet_limits import unmet_limits
-from ..means import Means, OutOfMeans
+from ..means import OutOfMeans
 from .front_search import FrontSearch
-from .part_bounds import Nearest
 from .parts import FoundPart
-from .question import CascadeAnswer, CascadeQuestion, NothingBelow, check_searchable
+from .question import CascadeAnswer, NothingBelow, check_searchable
 from .regions import Box, heaviest, least_value
 from .weighted_sums import Corner, WeightedSums
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_between, weights_of
@@ -98,7 +97,10 @@ class CascadeSearch(WeightedSums):
         best = min(self.corners, key=self._value, default=None)
         if best is not None and self._value(best) < below:
             return self._answer(best, objective)
-        return NothingBelow(min(below, self._bound(objective, below, self.bounds)) if self.bounds else 0.0)
+        if not self.bounds:
+            return NothingBelow(0.0)
+        least = min(self._bound(objective, below, self.bounds), self._least_ragged(objective, below))
+        return NothingBelow(min(below, least))
 
     def front(self) -> list[Corner]:
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
@@ -120,7 +122,9 @@ class CascadeSearch(WeightedSums):
                 self.solve(alone)
                 return
         fast = self._look_along_front()
-        self.bounds.append((LATENCY_ALONE, self.least_of(LATENCY_ALONE)))
+        fewest = LATENCY_ALONE, self.least_of(LATENCY_ALONE)
+        self.bounds.append(fewest)
+        self.ragged_bounds.append(fewest)
         least = self._solve_within(ENERGY_SHARE, ENERGY_ALONE)
         if least is None or not self._matters(least.energy, 0.0):
             self._end()
@@ -256,15 +260,30 @@ class CascadeSearch(WeightedSums):
 
     def _answer(self, best: Corner, objective: Objective) -> CascadeAnswer:
         value = objective.value(best.energy, best.latency)
-        least = _or_value(self._bound(objective, value, self.bounds), value)
+        ragged = self._least_ragged(objective, value)
+        least = min(ragged, _or_value(self._bound(objective, value, self.bounds), value))
         bound, told = least, tuple[str, ...]()
-        along = any(best.mapping.windows(operation.name) for operation in self.question.cascade)
-        if least < value and self.plain_bounds and not along:
-            plain = _or_value(self._bound(objective, value, [*self.bounds, *self.plain_bounds]), value)
-            if plain == value:
-                bound, told = value, (plain_words(1 - least / value),)
+        if least < value and not best.ragged:
+            divided, told = self._divided(best, objective, value)
+            bound, told = (value, (*told, *ragged_words(ragged / value))) if divided else (least, ())
         certificate = self._certificate(objective, value, bound, told)
         return CascadeAnswer(best.mapping, best.cost, certificate, least)
+
+    def _least_ragged(self, objective: Objective, value: float) -> float:
+        """What no tree has a lower objective than in which tiles below shared loops need not divide."""
+        if not self.has_ragged_loops:
+            return value
+        return _or_value(self._on_lines(objective, value, self.ragged_bounds), value)
+
+    def _divided(self, best: Corner, objective: Objective, value: float) -> tuple[bool, tuple[str, ...]]:
+        """Whether no tree is better in which tiles below shared loops divide; and what is said of such loops along
+        windows, if that is known of trees without them alone."""
+        least = _or_value(self._bound(objective, value, self.bounds), value)
+        along = any(best.mapping.windows(operation.name) for operation in self.question.cascade)
+        if least == value or not self.plain_bounds or along:
+            return least == value, ()
+        plain = _or_value(self._bound(objective, value, [*self.bounds, *self.plain_bounds]), value)
+        return plain == value, (plain_words(1 - least / value),)
 
     def _certificate(self, objective: Objective, value: float, bound: float, told: tuple[str, ...]) -> Certificate:
         question = self.question
@@ -289,8 +308,10 @@ class CascadeSearch(WeightedSums):
         value  of the best one that is found
         bounds  what no mapping weighs less than, by weights
         """
-        if self._is_complete:
-            return value
+        return value if self._is_complete else self._on_lines(objective, value, bounds)
+
+    def _on_lines(self, objective: Objective, value: float, bounds: Sequence[tuple[Weights, float]]) -> float:
+        """The same, by bounds alone."""
         base = objective.base if isinstance(objective, Capped) else objective
         most_energy, most_latency = _limits(objective)
         is_plain = base.name in ("edp", "ed2p") or weights_of(base) is not None
@@ -298,7 +319,8 @@ class CascadeSearch(WeightedSums):
 
     def _nothing_within(self, objective: Capped) -> TilewrightError:
         """Why no mapping keeps the limits; or that the means have run out before this was known."""
-        if self._bound(objective, math.inf, self.bounds) == math.inf:
+        divided = self._bound(objective, math.inf, self.bounds)
+        if min(divided, self._least_ragged(objective, math.inf)) == math.inf:
             return unmet_limits(
                 objective, lambda one: min(self.corners, key=lambda c: one.value(c.energy, c.latency)).cost
             )
@@ -335,52 +357,21 @@ def plain_words(less: float) -> str:
     return f"no shared loops along windows: a tree with them is {100 * less:.2g} % better at most"
 
 
+def ragged_words(part: float) -> tuple[str, ...]:
+    """How a certificate says that it is about trees in which tiles of shared loops, and below them, divide; nothing
+    where it is about all.
+
+    part  of the value that others have at least
+    """
+    if part >= 1:
+        return ()
+    less = f"{100 * (1 - part):.2g} %"
+    return (f"tiles of shared loops, and all below them, divide: another tree is {less} better at most",)
+
+
 def _fast(corner: Corner) -> Weights:
     """The weighted sum that is least for the fastest mapping."""
     return Weights(1.0, FAST * corner.energy / max(corner.latency, 1.0))
-
-
-def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
-    """The proven best fused mapping; where time or memory run out, the best found and its gap.
-
-    Raises InfeasibleError when nothing fits, UndecidedError when time or memory run out before anything is found, and
-    TilewrightError for what cannot be searched.
-    """
-    return _search(question).run()
-
-
-def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBelow:
-    """As `search_cascade`, only for what is less than `below`; of objectives that add up over operations.
-
-    Raises TilewrightError for what cannot be searched.
-    """
-    return _search(question).run_below()
-
-
-def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
-    """The front of energy and latency, from the least energy to the least latency; what it is least of is not looked
-    at."""
-    search = _search(question, whole_front=True)
-    search.run()
-    return search.front_answers()
-
-
-def bound_cascade(question: CascadeQuestion, nearest: Nearest | None = None) -> float:
-    """What no tree of the cascade has less of, seen without a search over trees; 0 where there are no means to see it.
-
-    nearest  what is known of single operations on the same machine, in the same space; more is noted there
-
-    Raises TilewrightError for what cannot be searched, and for objectives that do not add up over operations.
-    """
-    weights = weights_of(question.objective)
-    if weights is None:
-        raise TilewrightError(f"objective {question.objective.name} has no bound that adds up over operations")
-    return _search(question, nearest=nearest).least_of(weights)
-
-
-def _search(question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:
-    means = Means.from_now(question.limits.time_s, question.limits.memory_bytes)
-    return CascadeSearch(question, means, whole_front=whole_front, nearest={} if nearest is None else nearest)
 
 
 def _front(corners: list[Corner]) -> list[Corner]:

@@ -13,15 +13,19 @@ import numpy as np
 from ...ir import Loop, SharedLoop
 from ..means import Means
 from ..tilings import factors
-from .loop_bounds import Least, LoopBounds, grid
+from .loop_bounds import Least, LoopBounds
 from .part_bounds import OwnLeast, PartBounds
 from .parts import VisitedPart
+from .ragged_loops import RaggedLoops, SharedTrips
 from .sharing import LoopAbove, SharedDim, shared_dims
 from .tree_constraints import TreeConstraints
 from .upper_memories import Floats
 from .window_passing import WindowPassing
 
 Loops = tuple[LoopAbove, ...]
+
+AT_ONCE = 1 << 15
+"""Combinations of steps that are bounded at once."""
 
 
 @dataclass
@@ -32,6 +36,7 @@ class SharedLoops:
     pruned  counts choices that are left aside, by rule
     constraints  that say which dimensions they may step over
     passing  of intermediates that are read through windows
+    ragged   loops of which the last step is shorter
     """
 
     bounds: PartBounds
@@ -39,6 +44,7 @@ class SharedLoops:
     pruned: Counter[str]
     constraints: TreeConstraints
     passing: WindowPassing
+    ragged: RaggedLoops
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
     def choices(self, part: VisitedPart, cutoff: float) -> Iterator[tuple[float, Loops]]:
@@ -51,24 +57,42 @@ class SharedLoops:
         shared = self._shared[part.names]
         sizes = {name: dict(own) for name, own in zip(part.names, part.sizes, strict=True)}
         shared = tuple(dim for dim in shared if not dim.uneven or self.passing.is_whole(dim, sizes))
-        trips = {dim: _trips({sizes[name][own] for name, own in dim.dims if name not in dim.uneven}) for dim in shared}
+        steps = {dim: self._steps(part, dim, sizes) for dim in shared}
         own = self.bounds.own(part)
         for count in range(1, len(shared) + 1):
             for dims in itertools.permutations(shared, count):
-                if _apart(dims) and all(trips[dim] for dim in dims) and self.passing.may_stand_together(dims):
-                    self.means.check()
-                    yield from self._of_dims(part, dims, grid([trips[dim] for dim in dims]), own, cutoff)
+                if _apart(dims) and all(steps[dim] for dim in dims) and self.passing.may_stand_together(dims):
+                    for chosen in _grids([steps[dim] for dim in dims]):
+                        self.means.check()
+                        yield from self._of_dims(part, dims, chosen, own, cutoff)
+
+    def _steps(self, part: VisitedPart, dim: SharedDim, sizes: dict[str, dict[str, int]]) -> list[SharedTrips]:
+        """Trips of a shared loop, with tiles; none where operations disagree."""
+        over = {
+            one.loop if one is not None else None
+            for name, own in dim.dims
+            for one in [next((o for o in part.over_of(part.names.index(name)) if o.dim == own), None)]
+        }
+        if len(over) > 1:  # the last visit is shorter for some of them alone, or for each along another loop
+            return []
+        size = {sizes[name][own] for name, own in dim.dims if name not in dim.uneven}
+        if len(size) != 1:
+            return []
+        (elements,) = size
+        found = [SharedTrips(trips) for trips in factors(elements, "perfect", True) if trips > 1]
+        return found + (self.ragged.steps(dim, elements) if self.ragged.is_whole(dim, elements) else [])
 
     def _of_dims(
         self,
         part: VisitedPart,
         dims: tuple[SharedDim, ...],
-        trips: Floats,
+        steps: list[tuple[SharedTrips, ...]],
         own: OwnLeast,
         cutoff: float,
     ) -> Iterator[tuple[float, Loops]]:
-        """All trips of loops in one order whose bound lies below the cutoff, with their bounds."""
+        """All steps of loops in one order whose bound lies below the cutoff, with their bounds."""
         bounds = self.bounds
+        trips: Floats = np.array([[step.trips for step in each] for each in steps], dtype=np.float64).T
         loops_bounds = LoopBounds(bounds.cascade, bounds.memories, bounds.placing, part, dims, trips)
         weight = partial(self._weight, own)
         open_ones = np.flatnonzero(weight(loops_bounds.least()) < cutoff)
@@ -76,8 +100,8 @@ class SharedLoops:
         open_ones, weights = open_ones[weights < cutoff], weights[weights < cutoff]
         self.pruned["loops"] += trips.shape[1] - len(open_ones)
         for i, least in zip(open_ones.tolist(), weights.tolist(), strict=True):
-            chosen = trips[:, i].astype(int).tolist()
-            loops = tuple(LoopAbove(dim, n) for dim, n in zip(dims, chosen, strict=True))
+            chosen = zip(dims, steps[i], strict=True)
+            loops = tuple(LoopAbove(dim, step.trips, tile=step.tile) for dim, step in chosen)
             for passed in self.passing.ways(part.names, loops):
                 yield least, passed
 
@@ -92,12 +116,11 @@ class SharedLoops:
         return np.where(more.energy < np.inf, weight, np.inf)
 
 
-def _trips(sizes: set[int]) -> list[int]:
-    """Trips of a shared loop over dimensions of one size; none where operations disagree."""
-    if len(sizes) != 1:
-        return []
-    (size,) = sizes
-    return [trips for trips in factors(size, "perfect", True) if trips > 1]
+def _grids(steps: Sequence[Sequence[SharedTrips]]) -> Iterator[list[tuple[SharedTrips, ...]]]:
+    """All combinations, so many at once."""
+    every = itertools.product(*steps)
+    while found := list(itertools.islice(every, AT_ONCE)):
+        yield found
 
 
 def _apart(dims: Sequence[SharedDim]) -> bool:

@@ -47,11 +47,17 @@ class LoopAbove:
     dim     the dimension of every operation below
     trips   of it
     passes  for each uneven operation, where its output passes
+    tile    elements of a step, where the last one has fewer; None: trips divide the dimension
     """
 
     dim: SharedDim
     trips: int
     passes: tuple[Passage, ...] = ()
+    tile: int | None = None
+
+    def tile_of(self, size: int) -> int:
+        """Elements of a step, of a dimension of so many."""
+        return size // self.trips if self.tile is None else self.tile
 
 
 def shared_dims(cascade: Cascade, names: Sequence[str]) -> tuple[SharedDim, ...]:

@@ -4,11 +4,12 @@ A part of several operations has loops, nodes of tensors that come from outside,
 the same in the mean for every one of its visits, whatever stands outside: that is the barrier of DESIGN section 7. So
 parts are searched on their own, and each is known once for all trees that it occurs in.
 
-The space: splits stand outside all arrays; a split has at most one shared loop over a dimension of an operation, whose
-tiles divide it, and below shared loops all tiles divide, also where the tiling is ragged; a split inside another one
-has shared loops; intermediates pass at nodes directly above the split at which writer and reader part, or through the
-outermost memory; other tensors stay at any depth among the shared loops; branches have all mappings of the space and
-tiling asked for. Shared loops along what readers see through windows: `windowed.py`.
+The space: splits stand outside all arrays; a split has at most one shared loop over a dimension of an operation; one
+inside another split has shared loops; tiles of shared loops, and all below them, divide, or (`ragged`) only what
+stands below a loop divides its tile (`ragged_loops.py`); intermediates pass at nodes directly above the split at which
+writer and reader part, or through the outermost memory; other tensors stay at any depth among the shared loops;
+branches have all mappings of the space and tiling asked for. Shared loops along what readers see through windows:
+`windowed.py`.
 
 1. `_best_of`: which dimensions are shared, in which order and tiles (`shared_loops.py`), and where tensors from outside
    stay above these loops (`node_choices.py`);
@@ -43,6 +44,7 @@ from .oracle import ExactBranches
 from .part_bounds import Nearest, OwnLeast, PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, less_room, less_rooms, some_of, with_busy
 from .placing import Placing
+from .ragged_loops import Overs, RaggedLoops, below_loops
 from .shared_loops import Loops, SharedLoops, loop_item
 from .tree_constraints import ANY_TREE, TreeConstraints
 from .upper_memories import UpperMemories
@@ -66,6 +68,8 @@ class TreeSearch:
               sums reach the node that exchanges them; else that of finished words, as they do at least
     branches  branches that were asked for
     flat      look at trees with one split alone: each operation is a branch of it
+    ragged    shared loops may have a last step that is shorter (`ragged_loops.py`), and below them only the tiles along
+              their dimensions divide; else all tiles below shared loops divide, and tiles of these
     incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
     pruned    choices that were left aside, by rule
     constraints  that trees have to satisfy
@@ -83,6 +87,7 @@ class TreeSearch:
     fuse: Fuse = "all"
     wide_sums: bool = False
     flat: bool = False
+    ragged: bool = False
     branches: int = 0
     incumbent: FoundPart | None = None
     open_bound: float = 0.0
@@ -101,7 +106,8 @@ class TreeSearch:
         self.bounds = PartBounds(
             self.cascade, self.memories, self.space, self.weights, self.solver, placing, searched, self.nearest
         )
-        self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows)
+        steps = RaggedLoops(self.cascade, self.memories.arch, self.ragged)
+        self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows, steps)
         self.nodes = NodeChoices(self.bounds, self.windows, fuses, self.pruned)
         self.exchanges = Exchanges(self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints)
 
@@ -330,19 +336,20 @@ class TreeSearch:
             for user in self.placing.users(inside, tensor):
                 place = inside.names.index(user.name)
                 more, later = self.bounds.far(user, tensor, inside.sizes[place], memory)
-                energy, cycles[place] = energy + visits * more, cycles[place] + visits * later
+                times = visits * inside.full_share(place)
+                energy, cycles[place] = energy + times * more, cycles[place] + times * later
         return self.bounds.with_more(own, energy, cycles)
 
     def _close(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> float:
         """What a part weighs at least with some loops and nodes, by what its operations would be asked below them."""
-        visits = math.prod(loop.trips for loop in loops)
+        visits = part.visits(loops)
         return self.weights.energy * nodes.energy_pj + visits * self.bounds.close(self._inside(part, loops, nodes))
 
     # ---- the split -----------------------------------------------------------------------------------------
 
     def _with_nodes(self, part: VisitedPart, loops: Loops, nodes: NodeChoice, best: Outcome) -> Outcome:
         """The best of a part with some loops and nodes above its split, if it is better than what is known."""
-        inside, visits = self._inside(part, loops, nodes), math.prod(loop.trips for loop in loops)
+        inside, visits = self._inside(part, loops, nodes), part.visits(loops)
         fixed = self.weights.energy * nodes.energy_pj
         split = self._split(inside, 0, (), (_below(best) - fixed) / visits)
         if split is None or fixed + visits * split.weight >= _below(best):
@@ -365,13 +372,15 @@ class TreeSearch:
         """What is below the loops and nodes of a part."""
         room = less_rooms(part.room, nodes.taken)
         assert room is not None
-        visits = math.prod(loop.trips for loop in loops)
+        visits = part.visits(loops)
         homes = dict(part.homes) | {tensor: chain[-1][0] for tensor, chain in nodes.chains if chain}
         homes |= {one.tensor: one.memory for loop in loops for one in loop.passes}
         again = []
-        for name, before in zip(part.names, part.again, strict=True):
-            output = self.cascade.operation(name).output
-            adding = (loop.trips for loop in loops if loop.dim.of(name) not in output.dims)
+        over = self._over(part, loops)
+        for name, before, overs in zip(part.names, part.again, over, strict=True):
+            # Visits of which one is shorter are counted together.
+            apart = self.cascade.operation(name).output.dims | {one.dim for one in overs}
+            adding = (loop.trips for loop in loops if loop.dim.of(name) not in apart)
             again.append(before * math.prod(adding))
         busy = []
         for name, outside in zip(part.names, part.busy, strict=True):
@@ -387,6 +396,23 @@ class TreeSearch:
             steps=part.steps or bool(loops),
             uneven=self.windows.uneven_below(part, loops),
             alone=self.windows.ties(part.names, loops),
+            cut=self._cut(part, loops),
+            over=over,
+        )
+
+    def _cut(self, part: VisitedPart, loops: Loops) -> tuple[frozenset[str], ...]:
+        """By operation, dimensions along which tiles divide that of a visit below some loops."""
+        every = (frozenset(self.cascade.operation(name).problem.dim_names) for name in part.names)
+        if not self.ragged:
+            return tuple(dims if part.steps or loops else frozenset() for dims in every)
+        before = part.cut or (frozenset[str](),) * len(part.names)
+        return tuple(own | {loop.dim.of(name) for loop in loops} for name, own in zip(part.names, before, strict=True))
+
+    def _over(self, part: VisitedPart, loops: Loops) -> tuple[Overs, ...]:
+        """By operation, dimensions along which the last visit below some loops is shorter."""
+        return tuple(
+            below_loops(self.cascade.operation(name), part.sizes[place], part.over_of(place), loops)
+            for place, name in enumerate(part.names)
         )
 
     def _split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> Split | None:

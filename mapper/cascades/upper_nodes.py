@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,15 +15,38 @@ from ...cost_models.closed_form import Nest
 from ...cost_models.cost import Cost, tensor_tile_words
 from ...cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ...cost_models.sets import is_plain
-from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem, Tensor
+from ...ir import Cascade, Loop, LoopNest, Mapping, Node, Problem, Tensor, ceil_div
 from .branch import Sizes
 from .parts import Busy
 
-Loops = tuple[tuple[str, int], ...]
-"""Dimension and trips of loops, outermost first."""
+
+class LoopOver(NamedTuple):
+    """A loop above a split, over one operation's dimension; `tile`: elements of a step, where the last one has
+    fewer."""
+
+    dim: str
+    trips: int
+    tile: int | None = None
+
+
+Loops = tuple[LoopOver, ...]
+"""Outermost first."""
 
 Chain = tuple[tuple[str, int], ...]
 """Memories that keep a tensor above a split, outermost first, and how many of the split's loops stand above each."""
+
+
+class Around(NamedTuple):
+    """What stands around a split.
+
+    home   the memory of the innermost node above its loops
+    again  visits of the split that add to one tile of an output
+    over   by dimension of which the last visit of the split is shorter, elements of all visits. Costs are means
+    """
+
+    home: str
+    again: int
+    over: Sizes = ()
 
 
 @dataclass(frozen=True)
@@ -47,27 +71,27 @@ class UpperNodes:
 
     cascade: Cascade
     arch: Architecture
-    _known: dict[tuple[str, str, Sizes, Loops, str, Chain, int], UpperCost] = field(default_factory=dict)
+    _known: dict[tuple[str, str, Sizes, Loops, Chain, Around], UpperCost] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._memories = {memory.name: memory for memory in self.arch.memories}
 
-    def cost(
-        self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int
-    ) -> UpperCost:
+    def cost(self, operation: str, tensor: str, sizes: Sizes, loops: Loops, chain: Chain, around: Around) -> UpperCost:
         """What a tensor's nodes cost, by the operation that reads or writes it.
 
         sizes  of the operation's tile in a visit of the split
         loops  above the split, over the operation's dimensions
-        home   the memory of the innermost node above these loops
-        again  visits of the split that add to one tile of an output
         """
         above = loops[: max((depth for _, depth in chain), default=0)]
-        named = self.cascade.operation(operation).problem.tensor(tensor).dims | {dim for dim, _ in above}
+        used = self.cascade.operation(operation).problem.tensor(tensor)
+        named = used.dims | {loop.dim for loop in above}
+        over = tuple((dim, whole) for dim, whole in around.over if dim in named or used.is_output)
+        named |= {dim for dim, _ in over}
         relevant = tuple((dim, size if dim in named else 1) for dim, size in sizes)
-        key = (operation, tensor, relevant, above, home, chain, again)
+        key = (operation, tensor, relevant, above, chain, around._replace(over=over))
         if key not in self._known:
-            is_simple = self._is_simple(operation, tensor, relevant, above, chain)
+            is_ragged = over or any(loop.tile is not None for loop in above)
+            is_simple = not is_ragged and self._is_simple(operation, tensor, relevant, above, chain)
             self._known[key] = self._products(*key) if is_simple else self.counted(*key)
         return self._known[key]
 
@@ -75,12 +99,12 @@ class UpperNodes:
         """Whether what passes is a product of sizes and trips: tiles do not differ, and where they overlap, either all
         of it is transferred again, or nothing along the loop that a tile slides along."""
         one, whole = self.cascade.operation(operation).problem.tensor(tensor), dict(sizes)
-        stepped = {dim for dim, _ in loops}
+        stepped = {loop.dim for loop in loops}
         plain = all(is_plain(rank, self.arch.footprint) or not stepped & {dim for dim, _ in rank} for rank in one.ranks)
         return (
             (one.is_output or all(self._memories[memory].halo != "exact" for memory, _ in chain))
             and (plain or self._slides_simply(one, whole, loops, chain))
-            and all(whole[dim] % trips == 0 for dim, trips in loops)
+            and all(whole[loop.dim] % loop.trips == 0 for loop in loops)
             and not any(memory.block_bits for memory in self.arch.memories)
         )
 
@@ -96,29 +120,31 @@ class UpperNodes:
     ) -> tuple[dict[str, int], dict[str, int]]:
         """The tile at a node below some loops, and all that it passes over as it slides along one of them; or itself
         once more."""
-        above = dict(loops)
+        above = {loop.dim: loop.trips for loop in loops}
         tile = {dim: size // above.get(dim, 1) for dim, size in sizes.items()}
-        moving = [dim for dim, _ in loops if self.arch.loop_moves(dim, tensor)]
+        moving = [loop.dim for loop in loops if self.arch.loop_moves(loop.dim, tensor)]
         slides = self._memories[memory].halo != "none" and moving and moving[-1] in tensor.dims
         return tile, {**tile, moving[-1]: sizes[moving[-1]]} if slides else tile
 
     def _products(
-        self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int
+        self, operation: str, tensor: str, sizes: Sizes, loops: Loops, chain: Chain, around: Around
     ) -> UpperCost:
         """What `counted` says of a simple tensor: a tile passes as often as loops above step, but for those inside the
         last one that makes a tile be transferred again; what it slides over passes once for all steps of that loop."""
         one = self.cascade.operation(operation).problem.tensor(tensor)
-        outer, energy = home, 0.0
+        outer, energy = around.home, 0.0
         read, written, words, stays = dict[str, float](), dict[str, float](), [], []
         for memory, depth in chain:
-            moving = [i for i, (dim, _) in enumerate(loops[:depth]) if self.arch.loop_moves(dim, one)]
+            moving = [i for i, loop in enumerate(loops[:depth]) if self.arch.loop_moves(loop.dim, one)]
             tile, passed = self._tiles(one, dict(sizes), loops[:depth], memory)
             words.append(tensor_tile_words(one, tile, self.arch.footprint))
             outside = moving[-1] + (passed is tile) if moving else 0
-            moved = tensor_tile_words(one, passed, self.arch.footprint) * math.prod(n for _, n in loops[:outside])
+            moved = tensor_tile_words(one, passed, self.arch.footprint) * math.prod(
+                loop.trips for loop in loops[:outside]
+            )
             stays.append(not moving)
             distinct = tensor_tile_words(one, dict(sizes), self.arch.footprint)
-            for name, (reading, writing) in self._passing(one, outer, memory, moved, distinct / again):
+            for name, (reading, writing) in self._passing(one, outer, memory, moved, distinct / around.again):
                 read[name] = read.get(name, 0.0) + reading
                 written[name] = written.get(name, 0.0) + writing
                 level = self._memories[name]
@@ -145,36 +171,39 @@ class UpperNodes:
         )
 
     def counted(
-        self, operation: str, tensor: str, sizes: Sizes, loops: Loops, home: str, chain: Chain, again: int
+        self, operation: str, tensor: str, sizes: Sizes, loops: Loops, chain: Chain, around: Around
     ) -> UpperCost:
         """What `cost` says, by the cost model of one operation."""
-        own = self.cascade.operation(operation)
-        problem = Problem(own.name, sizes, own.problem.tensors)
-        nodes = [Node(home, tensor)]
-        nodes += [Node(self.arch.memories[0].name, t.name) for t in problem.tensors if t.name != tensor]
-        items: list[Loop | Node] = [*nodes]
+        own, home, whole = self.cascade.operation(operation), around.home, dict(around.over)
+        dims = tuple((dim, whole.get(dim, size)) for dim, size in sizes)
+        problem = Problem(own.name, dims, own.problem.tensors)
+        items: list[Loop | Node] = [Node(home, tensor)]
+        items += [Node(self.arch.memories[0].name, t.name) for t in problem.tensors if t.name != tensor]
+        outside = [Loop(dim, ceil_div(whole[dim], size)) for dim, size in sizes if dim in whole]
+        items += outside
+        start, mean = len(items), 1 / math.prod(loop.trips for loop in outside)
         for depth in range(len(loops) + 1):
             items += [Node(memory, tensor) for memory, at in chain if at == depth]
-            items += [Loop(*loops[depth])] if depth < len(loops) else []
-        covered = dict.fromkeys(problem.dim_names, 1)
-        for dim, trips in loops:
-            covered[dim] *= trips
-        items += [Loop(dim, -(-size // covered[dim])) for dim, size in sizes if size > covered[dim]]
+            items += [Loop(loops[depth].dim, loops[depth].trips)] if depth < len(loops) else []
+        below = dict(sizes)
+        for loop in loops:
+            below[loop.dim] = ceil_div(below[loop.dim], loop.trips) if loop.tile is None else loop.tile
+        items += [Loop(dim, size) for dim, size in below.items() if size > 1]
         # Words leave a node finished unless the MACs add to them there: here a memory inside has them, if there is one.
         innermost = self.arch.memories[-1].name
         if innermost not in {home, *(memory for memory, _ in chain)}:
             items.append(Node(innermost, tensor))
         mapping = Mapping(problem, LoopNest(tuple(items)))
         inside = [b for b in chains_of(mapping, self.arch) if b.tensor.name == tensor][: len(chain)]
-        visits = kinds_of_visits(mapping, self.arch, tuple(inside), again)
-        nest = Nest.of(mapping, self.arch)
+        visits = kinds_of_visits(mapping, self.arch, tuple(inside), around.again, start)
+        nest = Nest.of(mapping, self.arch, (0, start))
         positions = mapping.nest.node_positions(tensor)[1 : len(chain) + 1]
         written = problem.tensor(tensor)
         return UpperCost(
-            sum(share * _moving_pj(cost) for share, cost in visits),
-            _mean_bits(visits),
+            mean * sum(share * _moving_pj(cost) for share, cost in visits),
+            _mean_bits(visits, mean),
             tuple(_tile_words(mapping, position, tensor, self.arch) for position in positions),
-            tuple(nest.innermost_serving(written, position) < 0 for position in positions),
+            tuple(nest.innermost_serving(written, position) < start for position in positions),
         )
 
 
@@ -183,14 +212,14 @@ def _moving_pj(cost: Cost) -> float:
     return sum(use.energy_pj for use in cost.memories) + sum(hops.energy_pj for hops in cost.networks)
 
 
-def _mean_bits(visits: tuple[tuple[float, Cost], ...]) -> Busy:
-    """Bits that each memory reads and writes for a visit, in the mean."""
+def _mean_bits(visits: tuple[tuple[float, Cost], ...], mean: float) -> Busy:
+    """Bits that each memory reads and writes for a visit, in the mean; `mean`: of how many visits each is."""
     bits: dict[str, list[float]] = {}
     for share, cost in visits:
         for use in cost.memories:
             moved = bits.setdefault(use.name, [0.0, 0.0])
-            moved[0] += share * use.read_bits
-            moved[1] += share * use.write_bits
+            moved[0] += mean * share * use.read_bits
+            moved[1] += mean * share * use.write_bits
     return tuple((name, read, written) for name, (read, written) in bits.items() if read or written)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -36,15 +37,24 @@ FIRST_SHARE, LOOK_SHARE, FIRST_SECONDS = 0.5, 0.35, 3.0
 WINDOWS_SHARE = 0.7
 """Of the time that is left for one weighted sum, for all trees, where some have shared loops along windows."""
 
+DIVIDED_SHARE = 0.8
+"""Of the time that is left for one weighted sum, for trees in which tiles of shared loops divide."""
+
+RAGGED_SECONDS = 20.0
+"""How long all other trees are searched in a whole search: as long as those took, or so many seconds if that is
+more."""
+
 
 @dataclass(frozen=True)
 class Corner:
-    """A mapping, and what it costs."""
+    """A mapping, and what it costs; whether it was found among all trees, or those with perfect tiles below shared
+    loops."""
 
     energy: float
     latency: float
     mapping: FusedMapping
     cost: FusedCost
+    ragged: bool = False
 
 
 @dataclass
@@ -55,7 +65,8 @@ class WeightedSums:
     out_of_means  whether a search could not be finished
     pruned   choices that were left aside, by rule
     corners  mappings that are found
-    bounds   what no mapping weighs less than, by weights
+    bounds   what no mapping weighs less than, by weights, in which tiles below shared loops divide
+    ragged_bounds  the same of mappings in which they need not; none where all divide
     plain_bounds  the same of mappings without shared loops along windows, where they were searched on their own
     nearest  what single operations cost at least, by their form (`PartBounds`): the same for all cascades on a machine
     """
@@ -68,12 +79,14 @@ class WeightedSums:
     corners: list[Corner] = field(default_factory=list)
     bounds: list[tuple[Weights, float]] = field(default_factory=list)
     plain_bounds: list[tuple[Weights, float]] = field(default_factory=list)
+    ragged_bounds: list[tuple[Weights, float]] = field(default_factory=list)
     nearest: Nearest = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.memories = UpperMemories(self.question.arch)
         self.solver = self._solver()
         self._looked: set[Weights] = set()
+        self._taken, self._taken_ragged = 0.0, 0.0
 
     def _solver(self) -> TableBranches | ExactBranches:
         """Tables where they are exact, else a search for every question."""
@@ -102,11 +115,18 @@ class WeightedSums:
 
     def solve(self, weights: Weights) -> Corner | None:
         """The least of one weighted sum."""
+        started, whole = time.perf_counter(), self.means
         self._fall_back(weights)
-        if self._has_windows:
-            self._solve_with_windows(weights)
-        else:
-            self._solve(weights, self._least_known(weights))
+        self.use(whole.share(DIVIDED_SHARE) if self.has_ragged_loops else whole)
+        try:
+            if self._has_windows:
+                self._solve_with_windows(weights)
+            else:
+                self._solve(weights, self._least_known(weights))
+            if self.has_ragged_loops:
+                self._solve_ragged(weights, whole, time.perf_counter() - started)
+        finally:
+            self.use(whole)
         if self.out_of_means:
             raise OutOfMeans
         return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
@@ -117,15 +137,38 @@ class WeightedSums:
         self.bounds.append((weights, min(bound, known)))
         self._evaluate(weights, found)
 
-    def _evaluate(self, weights: Weights, found: FoundPart | None) -> None:
+    @property
+    def has_ragged_loops(self) -> bool:
+        """Whether trees are asked for in which tiles of shared loops, or below them, need not divide."""
+        question = self.question
+        shared = question.fuse in ("all", "plain") and len(question.cascade.operations) > 1
+        return shared and question.tiling == "ragged" and isinstance(self.solver, ExactBranches)
+
+    def _solve_ragged(self, weights: Weights, means: Means, taken: float) -> None:
+        """The best tree in which tiles below shared loops need not divide, if it is better than what is known, and a
+        bound on all of them.
+
+        taken  seconds for those in which they do
+        """
+        unfinished, known = self.out_of_means, self._least_known(weights)
+        started, self._taken = time.perf_counter(), self._taken + taken
+        self.use(means.at_most(max(self._taken, RAGGED_SECONDS) - self._taken_ragged))
+        bound, found = self._least(weights, known, fuse="plain", ragged=True)
+        self._taken_ragged += time.perf_counter() - started
+        self.ragged_bounds.append((weights, min(bound, known)))
+        self._evaluate(weights, found, ragged=True)
+        self.out_of_means = unfinished
+
+    def _evaluate(self, weights: Weights, found: FoundPart | None, ragged: bool = False) -> None:
         """Keep a tree with what it costs."""
         if found is not None:
             corner = self.evaluated(found)
             if corner is None:
-                _, found = self._least(weights, math.inf, wide_sums=True)
+                fuse: Fuse | None = "plain" if ragged else None
+                _, found = self._least(weights, math.inf, wide_sums=True, fuse=fuse, ragged=ragged)
                 corner = None if found is None else self.evaluated(found)
             if corner is not None:
-                self.corners.append(corner)
+                self.corners.append(replace(corner, ragged=ragged))
 
     @cached_property
     def _has_windows(self) -> bool:
@@ -195,12 +238,18 @@ class WeightedSums:
         return self._least(weights, math.inf, fuse="none")[1]
 
     def _least(
-        self, weights: Weights, cutoff: float, wide_sums: bool = False, fuse: Fuse | None = None
+        self,
+        weights: Weights,
+        cutoff: float,
+        wide_sums: bool = False,
+        fuse: Fuse | None = None,
+        ragged: bool = False,
     ) -> tuple[float, FoundPart | None]:
         """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
-        search: TreeSearch = self.tree_search(weights, wide_sums, fuse)
+        search: TreeSearch = self.tree_search(weights, wide_sums, fuse, ragged=ragged)
         is_one = len(self.question.cascade.operations) == 1
-        best = None if is_one or weights in self._looked else self._first_tree(search, cutoff)
+        looked = weights in self._looked and not ragged
+        best = None if is_one or looked else self._first_tree(search, cutoff)
         if best is not None:
             cutoff = weights.of(best.energy_pj, best.latency_cycles)
         bound, done = math.inf, 0
@@ -230,7 +279,9 @@ class WeightedSums:
         kinds: list[tuple[Fuse, bool]] = [("plain", True)] if self._has_windows and search.fuse == "all" else []
         kinds += [(search.fuse, flat) for flat in (True, False) if flat or len(self.question.cascade.operations) > 2]
         for fuse, flat in kinds:
-            first: TreeSearch = self.tree_search(search.weights, search.wide_sums, fuse, solver=solver, flat=flat)
+            first: TreeSearch = self.tree_search(
+                search.weights, search.wide_sums, fuse, solver=solver, flat=flat, ragged=search.ragged
+            )
             try:
                 for names in self.orders():
                     best = first.whole(names, cutoff).found or best
@@ -254,6 +305,7 @@ class WeightedSums:
         kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
         solver: ExactBranches | None = None,
         flat: bool = False,
+        ragged: bool = False,
     ) -> Kind:
         """A search; by another solver, nothing that it comes to know is known to others."""
         question = self.question
@@ -271,6 +323,7 @@ class WeightedSums:
             stays=question.stays,
             nearest=self.nearest if solver is None else {},
             flat=flat,
+            ragged=ragged,
         )
 
     def orders(self) -> Iterator[tuple[str, ...]]:

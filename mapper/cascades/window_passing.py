@@ -99,9 +99,10 @@ class WindowPassing:
         """By operation, the tile of one visit below some loops; of an uneven one, of an even visit."""
         found = []
         for name, sizes, uneven in zip(part.names, part.sizes, self.uneven_below(part, loops), strict=True):
-            trips = {loop.dim.of(name): loop.trips for loop in loops}
+            above = {loop.dim.of(name): loop for loop in loops}
             even = {one.dim: one.step for one in uneven}
-            found.append(tuple((dim, even.get(dim, size // trips.get(dim, 1))) for dim, size in sizes))
+            tiles = ((dim, above[dim].tile_of(size) if dim in above else size) for dim, size in sizes)
+            found.append(tuple((dim, even.get(dim, tile)) for dim, tile in tiles))
         return found
 
     def _uneven(self, names: tuple[str, ...], loop: LoopAbove) -> dict[str, Uneven] | None:

@@ -25,15 +25,18 @@ _SPELLED = {
     "neg": "(-{})",
     "pow": "pow({}, {})",
     "relu": "larger({}, 0)",
+    "rint": "rint({})",
     "rsqrt": "(1 / sqrt({}))",
     "sigmoid": "(1 / (1 + exp(-{})))",
+    "single": "((element)(float)({}))",
     "sqrt": "sqrt({})",
     "sub": "({} - {})",
     "tanh": "tanh({})",
+    "trunc": "trunc({})",
 }
 
 
-# ceil, floor and pow are no functions of cascades: models apply them to words that are complete.
+# ceil, floor, pow, rint, single and trunc are no functions of cascades: models apply them to words that are complete.
 
 
 def added(target: str, value: str, is_maximum: bool) -> str:
@@ -46,7 +49,7 @@ def point_text(expression: Expression, words: Mapping[str, str]) -> str:
     if isinstance(expression, Operand):
         return words[expression.tensor]
     if isinstance(expression, Number):
-        return repr(float(expression.value))
+        return f"(element){float(expression.value)!r}"
     return _SPELLED[expression.function].format(*(point_text(part, words) for part in expression.arguments))
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from ...arch import Architecture
 from ...ir import Cascade, FusedMapping
+from .bands import unrolled
 from .c_direct import added, direct_lines, lying, point_text
 from .c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
-from .c_schedule import SHORTEST_VECTOR, CSchedule, plus
+from .c_schedule import LARGEST_UNROLLED, SHORTEST_VECTOR, CSchedule, plus
 from .c_text import c_comment, c_names
 from .c_tree_runtime import FUNCTIONS, TREE_MAIN
 from .exactness import largest_exact
@@ -60,7 +61,7 @@ class CTree(CSchedule):
         deepest = max(len(a.shape) for a in (*arrays, *buffers))
         self.copy_index = [names.unique(f"i{axis}") for axis in range(deepest)]
         self.parallel = None
-        self.unrolled = set()
+        self.unrolled = {loop.variable for loop in unrolled(program.body, LARGEST_UNROLLED)}
         self.maxima = {op.output.name for op in program.cascade if op.reduction == "max"}
 
     def function_lines(self) -> Iterator[str]:
@@ -86,7 +87,7 @@ class CTree(CSchedule):
     def loop_lines(self, loop: For, indent: str) -> Iterator[str]:
         """A loop; the innermost one of a sum as one that compilers turn into vector instructions."""
         statement = loop.body[0]
-        if not isinstance(statement, Compute) or statement.operation.output.name in self.maxima:
+        if len(loop.body) > 1 or not isinstance(statement, Compute) or statement.operation.output.name in self.maxima:
             yield from super().loop_lines(loop, indent)
             return
         if loop.axis:

@@ -16,10 +16,11 @@ Renamed = tuple[Operation, Mapping[str, str]]
 """An operation, and what each of its tensors is called among all operations."""
 
 
-def largest_exact(operations: Sequence[Renamed]) -> int:
+def largest_exact(operations: Sequence[Renamed], bits: int = EXACT_BITS) -> int:
     """The largest magnitude of inputs with which all results are exact, up to LARGEST; 0 where there is none.
 
     operations  in an order in which they can be done
+    bits        of the whole numbers that elements hold exactly: 53 of doubles, 24 of floats
     """
     if not all(is_exact(operation) for operation, _ in operations):
         return 0
@@ -30,7 +31,7 @@ def largest_exact(operations: Sequence[Renamed]) -> int:
             summed = terms if operation.reduction == "sum" else 1
             here = {tensor.name: known.get(names[tensor.name], magnitude) for tensor in operation.problem.operands}
             known[names[operation.output.name]] = summed * _magnitude(operation.expression, here)
-        if max(known.values()) < 2**EXACT_BITS:
+        if max(known.values()) < 2**bits:
             return magnitude
     return 0
 

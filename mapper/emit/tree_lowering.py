@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from ...arch import Architecture
 from ...cost_models.cascades import Way, fillers_of, ways_of
 from ...ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Pad, Place, Tensor
+from .bands import with_better_bands
 from .loop_program import (
     Access,
     Affine,
@@ -290,7 +291,9 @@ class TreeLowering:
             if array.tensor.name in self.finishes
             for start in [(Affine(),) * len(array.shape)]
         )
-        return TreeProgram(cascade, inputs, outputs, (*self._body((), 0), *last), places)
+        body, packed = with_better_bands((*self._body((), 0), *last))
+        places = {packed.get(array, array): place for array, place in places.items()}
+        return TreeProgram(cascade, inputs, outputs, body, places)
 
     def _body(self, address: tuple[int, ...], number: int) -> tuple[Statement, ...]:
         tree = self.fused.tree.at(address)

@@ -23,6 +23,7 @@ arrays.py        instances that a fanout's axes can realize
 blocks.py        loops in time directly inside arrays, and where they may pay
 trip_rules.py    where loops longer than the number of tiles asks for may pay
 first_tiles.py   the innermost tiles, for many arrays at once
+visits.py        which tiles mappings are made of, in a branch of a tree
 surroundings.py  what stands around a mapping that is a branch of a tree
 symmetry.py      dimensions that may change places
 loops.py         step: the temporal loops up to the next group of storage nodes, and its tile

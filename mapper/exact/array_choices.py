@@ -70,7 +70,8 @@ class ArrayPlans:
         if fanout not in self._vectors:
             context, level = self.context, self.hierarchy.fanouts[fanout]
             spans = context.limits.spans(fanout)
-            found = array_vectors(self.hierarchy.problem, level, context.tiling, context.reduced_spread, spans)
+            visit = context.visit
+            found = array_vectors(visit.problem, level, visit.tilings, context.reduced_spread, spans)
             self._vectors[fanout] = found[context.limits.enough_in_use(fanout, found)]
         return self._vectors[fanout]
 
@@ -94,10 +95,10 @@ class ArrayPlans:
             np.prod([np.ones((len(rows), len(self.sizes)), np.int64), *rows.arrays], axis=0), self.sizes
         )
         known, picks = (x.ravel() for x in np.indices((len(rows), len(vectors))))
-        if self.context.tiling == "perfect":
-            fits = (self.sizes % (covered[known] * vectors[picks]) == 0).all(axis=1)
-        else:
-            fits = (vectors[picks] <= ceil_div_array(self.sizes, covered[known])).all(axis=1)
+        visit = self.context.visit
+        tile, below, instances = np.array(visit.sizes), covered[known], vectors[picks]
+        divides = tile % (below * instances) == 0
+        fits = np.where(visit.perfect, divides, instances <= ceil_div_array(tile, below)).all(axis=1)
         known, picks = known[fits], picks[fits]
         found = Rows(len(known), [], [*(array[known] for array in rows.arrays), vectors[picks]])
         if self.context.mirror is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arch import Fanout
 from ...ir import Problem, ceil_div
-from ..tilings import Tiling, factors, ragged_trips
+from ..tilings import Tiling, factors, per_dim, ragged_trips
 from .bounds.table_memo import TableBudget
 from .rows import Flags, Ints, distinct, row_codes
 
@@ -136,7 +136,7 @@ def split_over_axes(
     fanout: Fanout,
     lefts: Sequence[int],
     instances: Sequence[int],
-    tiling: Tiling,
+    tiling: Tiling | Sequence[Tiling],
     even: Sequence[bool],
     spans: Sequence[AxisSpans] | None = None,
 ) -> list[Pair]:
@@ -146,8 +146,9 @@ def split_over_axes(
     """
     options: list[list[Pair]] = []
     spans = spans or _all_spans(problem, fanout)
-    for left, wanted, grows, span in zip(lefts, instances, even, spans, strict=True):
-        ways = _spread_within(left, span, tiling, grows)
+    tilings = per_dim(tiling, len(lefts))
+    for left, wanted, own, grows, span in zip(lefts, instances, tilings, even, spans, strict=True):
+        ways = _spread_within(left, span, own, grows)
         options.append(sorted(next(w.pairs for w in ways if w.instances == wanted)))
     sizes = AxisUse.of(fanout).sizes
     return _first_fit(options, sizes)
@@ -177,23 +178,23 @@ def _spread_within(left: int, spans: AxisSpans, tiling: Tiling, even: bool) -> t
 def array_vectors(
     problem: Problem,
     fanout: Fanout,
-    tiling: Tiling,
+    tiling: Tiling | Sequence[Tiling],
     even: Sequence[bool],
     spans: Sequence[AxisSpans] | None = None,
 ) -> Ints:
     """(vectors, dims) all instances per dimension that a fanout can realize, for some tile below it."""
     spans = spans or _all_spans(problem, fanout)
-    dims = tuple((size, span, grows) for (_, size), span, grows in zip(problem.dims, spans, even, strict=True))
-    axes = AxisUse.of(fanout).sizes
-    return _VECTORS.of((axes, dims, tiling), lambda: _vectors(axes, dims, tiling))
+    sizes, axes = [size for _, size in problem.dims], AxisUse.of(fanout).sizes
+    dims = tuple(zip(sizes, spans, per_dim(tiling, len(sizes)), even, strict=True))
+    return _VECTORS.of((axes, dims), lambda: _vectors(axes, dims))
 
 
-def _vectors(axes: Pair, dims: Sequence[tuple[int, AxisSpans, bool]], tiling: Tiling) -> Ints:
+def _vectors(axes: Pair, dims: Sequence[tuple[int, AxisSpans, Tiling, bool]]) -> Ints:
     """(vectors, dims) the same, by all that they depend on."""
     use = AxisUse(axes)
     vectors, states = np.ones((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
-    for size, span, grows in dims:
-        ways = _any_spreading(size, span, tiling, grows)
+    for size, span, own, grows in dims:
+        ways = _any_spreading(size, span, own, grows)
         chosen, after = _allowed(use, states, [[(w.instances, w.pairs) for w in ways]], np.zeros_like(states))
         rows = np.repeat(np.arange(len(states)), [len(c) for c in chosen])
         column = np.array([n for c in chosen for n in c], dtype=np.int64)
@@ -203,8 +204,10 @@ def _vectors(axes: Pair, dims: Sequence[tuple[int, AxisSpans, bool]], tiling: Ti
     return vectors
 
 
-def tiles_needed(instances: Sequence[Ints], tiling: Tiling) -> Ints:
+def tiles_needed(instances: Sequence[Ints], perfect: bool | Flags) -> Ints:
     """How many tiles have to be left along a dimension for the instances of nested arrays, innermost first.
+
+    perfect  whether tiles divide: for all, or per dimension
 
     Perfect: so many, or a multiple. Ragged: at least so many; all instances but the last one of an array have a whole
     tile, of all arrays inside it, and the last one at least one tile.
@@ -213,7 +216,7 @@ def tiles_needed(instances: Sequence[Ints], tiling: Tiling) -> Ints:
     for counts in instances:
         needed = np.maximum(needed, (counts - 1) * inside + 1)
         inside = inside * counts
-    return inside if tiling == "perfect" else needed
+    return np.where(perfect, inside, needed)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -252,7 +255,7 @@ def _allowed(
 def realizable(
     problem: Problem,
     fanout: Fanout,
-    tiling: Tiling,
+    tiling: Tiling | Sequence[Tiling],
     even: Sequence[bool],
     tiles: Ints,
     instances: Ints,
@@ -261,6 +264,7 @@ def realizable(
     """(rows,) whether the axes can spread just so many instances, (rows, dims), over tiles (rows, dims)."""
     use, state = AxisUse.of(fanout), np.zeros(len(tiles), dtype=np.int64)
     spans = spans or _all_spans(problem, fanout)
+    tilings = per_dim(tiling, len(problem.dims))
     for d, ((_, size), grows, span) in enumerate(zip(problem.dims, even, spans, strict=True)):
         if span == ((1, 1), (1, 1)):
             continue
@@ -270,7 +274,7 @@ def realizable(
         for tile, wanted, before in zip(
             tiles[first, d].tolist(), instances[first, d].tolist(), state[first].tolist(), strict=True
         ):
-            ways = _spread_within(ceil_div(size, tile), span, tiling, grows)
+            ways = _spread_within(ceil_div(size, tile), span, tilings[d], grows)
             pairs = next((w.pairs for w in ways if w.instances == wanted), None)
             after.append(-1 if pairs is None or before < 0 else use.after(before, pairs))
         state = np.array(after, dtype=np.int64)[which]

@@ -137,7 +137,7 @@ class Blocks:
     def _with_room(self, block: Block, arrays: Sequence[Ints], tiles: Ints) -> Ints:
         """(rows, dims) instances of an array, where a block above a tile can have several tiles for each; else 1."""
         spread = self._spread(block.fanout, arrays)
-        needed = tiles_needed([np.ones_like(tiles), *arrays[block.fanout :]], "ragged")
+        needed = tiles_needed([np.ones_like(tiles), *arrays[block.fanout :]], perfect=False)
         room = ceil_div_array(self.sizes, np.minimum(2 * tiles, self.sizes)) >= needed
         return np.where(room, spread, 1)
 

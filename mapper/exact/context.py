@@ -28,12 +28,14 @@ from .rows import Floats, Ints, Rows
 from .symmetry import Mirror
 from .traffic import TrafficModel
 from .trip_rules import trip_rules, trips_tried, windows_of
+from .visits import VisitTiles
 
 
 @dataclass
 class SearchContext:
     """What all steps of a search have in common.
 
+    visit   which tiles mappings are made of
     even    per dimension, see `tilings.linear_growth`
     looked_at  rows that were left aside so far
     orders  all loop orders met so far
@@ -50,7 +52,7 @@ class SearchContext:
     costs: BoundaryCosts
     limits: SearchLimits
     objective: Objective
-    tiling: Tiling
+    visit: VisitTiles
     even: tuple[bool, ...]
     pruned: Counter[str]
     every_mapping: bool = False
@@ -115,6 +117,11 @@ class SearchContext:
     def sizes(self) -> tuple[int, ...]:
         return self.bounds.lattice.sizes
 
+    @property
+    def tiling(self) -> Tiling:
+        """How words are counted: as of perfect tiles where all are."""
+        return self.visit.counted
+
     @cached_property
     def reduced_spread(self) -> tuple[bool, ...]:
         """Per dimension, whether only some of all numbers of instances that take as many rounds matter (`arrays.py`).
@@ -164,7 +171,7 @@ class SearchContext:
     def trips(self, d: int, left: int, most: int, *known: int) -> Sequence[int]:
         """Trips of a loop worth trying where so many tiles remain, with ragged tiles up to some number; `known`: what
         its row's `trip_rules` says."""
-        return trips_tried(left, most, self.tiling, self.even[d], *known)
+        return trips_tried(left, most, self.visit.tilings[d], self.even[d], *known)
 
     def order_number(self, order: Order) -> int:
         if order not in self._order_numbers:

@@ -138,12 +138,12 @@ def _of_one_group(context: SearchContext, batch: Batch, bounds: Bounds, below: f
 def pass_fanout(context: SearchContext, batch: Batch, below: float) -> Batch:
     """Put the planned array at the fanout that the batch has come to."""
     fanout = len(batch.path.bands)
-    level, problem = context.hierarchy.fanouts[fanout], context.hierarchy.problem
+    level, visit = context.hierarchy.fanouts[fanout], context.visit
     tile = context.model(batch.path).loops.array_tile(batch.rows, batch.path.band)
     if context.tiling == "ragged":
         spans = context.limits.spans(fanout)
         fits = realizable(
-            problem, level, context.tiling, context.reduced_spread, tile, batch.rows.arrays[fanout], spans
+            visit.problem, level, visit.tilings, context.reduced_spread, tile, batch.rows.arrays[fanout], spans
         )
         context.leave_aside("array", int(np.count_nonzero(~fits)))
         batch = batch.take(np.flatnonzero(fits))

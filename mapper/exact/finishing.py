@@ -66,14 +66,15 @@ class Finishing:
         """The mapping of a complete row; all its loop orders, where an exact halo makes every order count."""
         mapping = build_mapping(
             batch.path,
-            self.context.tiling,
+            self.context.visit,
             self.context.reduced_spread,
             [t[row].tolist() for t in batch.rows.tiles],
             [a[row].tolist() for a in batch.rows.arrays],
             [self.context.orders[i] for i in batch.orders[row].tolist()],
             [self.context.limits.spans(f) for f in range(len(self.context.hierarchy.fanouts))],
         )
-        yield from _all_orders(mapping) if self._has_exact_halo(batch) else (mapping,)
+        start = len(mapping.problem.tensors) + self.context.visit.loops_outside
+        yield from _all_orders(mapping, start) if self._has_exact_halo(batch) else (mapping,)
 
     def _has_exact_halo(self, batch: Batch) -> bool:
         hierarchy = self.context.hierarchy
@@ -85,14 +86,16 @@ class Finishing:
         )
 
 
-def _all_orders(mapping: Mapping) -> Iterator[Mapping]:
-    """Every mapping that differs only in the order of temporal loops between the same nodes and spatial loops."""
+def _all_orders(mapping: Mapping, start: int) -> Iterator[Mapping]:
+    """Every mapping that differs only in the order of temporal loops between the same nodes and spatial loops, from
+    some position on: what is above are nodes, and loops over visits."""
+    above, below = mapping.nest.items[:start], mapping.nest.items[start:]
     runs: list[list[tuple[Loop | Node, ...]]] = []
-    for temporal, group in itertools.groupby(mapping.nest.items, key=_is_temporal):
+    for temporal, group in itertools.groupby(below, key=_is_temporal):
         items = tuple(group)
         runs.append(list(itertools.permutations(items)) if temporal else [items])
     for chosen in itertools.product(*runs):
-        yield Mapping(mapping.problem, LoopNest(tuple(itertools.chain.from_iterable(chosen))))
+        yield Mapping(mapping.problem, LoopNest((*above, *itertools.chain.from_iterable(chosen))))
 
 
 def _is_temporal(item: Loop | Node) -> bool:

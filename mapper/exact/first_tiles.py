@@ -108,12 +108,11 @@ def _pays_below(
 
 def _largest_below(context: SearchContext, arrays: Rows) -> Ints:
     """(rows, dims) the largest tiles that leave work for all instances of all arrays."""
-    sizes, one = np.array(context.sizes, dtype=np.int64), np.ones((len(arrays), len(context.sizes)), dtype=np.int64)
-    needed = tiles_needed([one, *arrays.arrays], context.tiling)
-    if context.tiling == "perfect":
-        return sizes // needed
+    visit, one = context.visit, np.ones((len(arrays), len(context.sizes)), dtype=np.int64)
+    sizes, needed = np.array(visit.sizes, dtype=np.int64), tiles_needed([one, *arrays.arrays], visit.perfect)
     # So many tiles at least: the largest one of which there are so many.
-    return np.where(needed > 1, (sizes - 1) // np.maximum(needed - 1, 1), sizes)
+    ragged = np.where(needed > 1, (sizes - 1) // np.maximum(needed - 1, 1), sizes)
+    return np.where(visit.perfect, sizes // needed, ragged)
 
 
 def _hopeful(
@@ -178,7 +177,7 @@ def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules
     most = min(context.limits.most_trips(memory, d), largest)
     codes = row_codes(list(trip_rules.T)) if trip_rules.size else np.zeros(1, dtype=np.int64)
     known = trip_rules[distinct(codes)[0]].tolist()
-    trips = set().union(*(context.trips(d, context.sizes[d], largest, *columns) for columns in known))
+    trips = set().union(*(context.trips(d, context.visit.sizes[d], largest, *columns) for columns in known))
     return np.array([f for f in sorted(trips) if f <= most], dtype=np.int64)
 
 
@@ -198,24 +197,24 @@ def _along(
     for choice, column in enumerate(choices.T):
         counts, known = np.split(column, [len(arrays)])
         covered = np.minimum(sizes * int(counts[:follow].prod()), size)
-        fine = _leaves_room(context, sizes, size, counts, d, spans)
-        fine &= np.isin(sizes, context.trips(d, size, int(sizes[-1]), *known.tolist()))
+        fine = _leaves_room(context, sizes, counts, d, spans)
+        fine &= np.isin(sizes, context.trips(d, context.visit.sizes[d], int(sizes[-1]), *known.tolist()))
         cells[choice] = np.where(fine, lattice.places[d][covered] * stride, never)
     return _Along(picks, cells, instances.reshape(-1))
 
 
-def _leaves_room(
-    context: SearchContext, sizes: Ints, size: int, counts: Ints, d: int, spans: AxisSpans | None
-) -> np.ndarray:
+def _leaves_room(context: SearchContext, sizes: Ints, counts: Ints, d: int, spans: AxisSpans | None) -> np.ndarray:
     """Whether each tile leaves room for the instances of all fanouts to come."""
-    needed, fine = int(tiles_needed([np.ones(1, dtype=np.int64), *counts.reshape(-1, 1)], context.tiling)[0]), []
+    size, tiling = context.visit.sizes[d], context.visit.tilings[d]
+    needed = int(tiles_needed([np.ones(1, dtype=np.int64), *counts.reshape(-1, 1)], tiling == "perfect")[0])
+    fine = []
     for tile in sizes.tolist():
         left = ceil_div(size, tile)
-        if context.tiling == "perfect":
+        if tiling == "perfect":
             fine.append(left % needed == 0)
         else:
             realizable = spans is None or int(counts[0]) in spread_counts(
-                left, spans, context.tiling, context.reduced_spread[d]
+                left, spans, tiling, context.reduced_spread[d]
             )
             fine.append(left >= needed and realizable)
     return np.array(fine)

@@ -117,12 +117,14 @@ class Hierarchy:
     """A problem and a machine, with memories and fanouts from the inside out.
 
     homes  per tensor, the memory that it comes from and goes to, outside all fanouts; none: the outermost one
+    visit  per dimension, elements of the tile that mappings end with: of one visit; none: the whole problem
     """
 
     problem: Problem
     arch: Architecture
     space: Space = "even"
     homes: tuple[int, ...] = ()
+    visit: tuple[int, ...] = ()
 
     @cached_property
     def memories(self) -> tuple[Memory, ...]:

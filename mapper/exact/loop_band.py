@@ -101,6 +101,7 @@ class LoopBand:
     needed  (rows, dims) tiles that have to be left for them
     trip_rules  (rows, dims, 4) where loops may be longer than leaves as many tiles (`trip_rules.py`)
     largest  per dimension, the largest tile that there is room for
+    whole   per dimension, the tile that the last band comes to
     memory  whose loops these are
     """
 
@@ -114,7 +115,8 @@ class LoopBand:
         self.last = self.hierarchy.is_last(self.node_groups[0])
         later = batch.rows.arrays[batch.state.passed :]
         self.room = np.prod(later, axis=0, dtype=np.int64) * np.ones_like(self.start)
-        self.needed = tiles_needed([np.ones_like(self.start), *later], context.tiling)
+        self.needed = tiles_needed([np.ones_like(self.start), *later], context.visit.perfect)
+        self.whole = np.array(context.visit.sizes, dtype=np.int64)
         self.trip_rules = context.trip_rules(batch, self.node_groups)
         self.largest = context.largest(batch.state, self.node_groups)
         self.memory = batch.path.memory_at(batch.path.band)
@@ -225,7 +227,7 @@ class LoopBand:
     def followers(self, stage: Stage, d: int) -> Followers:
         """All tiles that may follow along one dimension."""
         if self.last:
-            return Followers([self.sizes[d : d + 1]], np.zeros(len(stage), dtype=np.int64))
+            return Followers([self.whole[d : d + 1]], np.zeros(len(stage), dtype=np.int64))
         known_before = (self.needed[:, d], *self.trip_rules[:, d].T)
         columns = [stage.tiles[:, d], *(taken(column, stage.parents) for column in known_before)]
         first, which = distinct(row_codes(columns))
@@ -237,9 +239,9 @@ class LoopBand:
 
     def _followers(self, d: int, tile: int, needed: int, *trip_rules: int) -> list[int]:
         """Tiles grown from one that leave room for the instances of the fanouts to come."""
-        size, tiling, largest = self.context.sizes[d], self.context.tiling, self.largest[d]
+        size, tiling, largest = self.context.visit.sizes[d], self.context.visit.tilings[d], self.largest[d]
         left, found = ceil_div(size, tile), []
-        most = left if largest == size else largest // tile
+        most = left if largest >= size else largest // tile
         for factor in self.context.trips(d, left, most, *trip_rules):
             grown = grow(tile, factor, size)
             kept = ceil_div(size, grown)

@@ -253,7 +253,7 @@ class _Loops(LoopBand):
         reach = self.context.limits.reach(above.memory_at(above.band))
         if np.isinf(reach).all():
             return stage
-        enough = (stage.tiles * taken(self.room, stage.parents) * reach >= self.sizes).all(axis=1)
+        enough = (stage.tiles * taken(self.room, stage.parents) * reach >= self.whole).all(axis=1)
         self.context.leave_aside("constraint", int(np.count_nonzero(~enough)))
         return stage.take(np.flatnonzero(enough))
 
@@ -273,7 +273,7 @@ class _Loops(LoopBand):
         """Whether the node group may stand here: it fits, and of node groups without a loop between them, whose order
         says nothing, it is the one that is to come first."""
         if self.last:
-            whole: Flags = (stage.tiles == self.sizes).all(axis=1)
+            whole: Flags = (stage.tiles == self.whole).all(axis=1)
             return whole
         if node_group == BLOCK_END:
             return self._block_pays(stage)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir import Axis, Loop, LoopNest, Mapping, Node, ceil_div
-from ..tilings import Tiling
+from ...ir import Axis, Loop, LoopNest, Mapping, Node, Problem, ceil_div
 from .arrays import AxisSpans, split_over_axes
 from .batch import Order
 from .hierarchy import Path
+from .visits import VisitTiles
 
 
 def build_mapping(
     path: Path,
-    tiling: Tiling,
+    visit: VisitTiles,
     even: Sequence[bool],
     tiles: Sequence[Sequence[int]],
     arrays: Sequence[Sequence[int]],
@@ -24,6 +24,7 @@ def build_mapping(
 
     tiles   per node group, innermost first, elements per dimension
     arrays  per fanout, innermost first, instances per dimension
+    visit   which tiles the mapping is made of; loops over visits stand directly below the outermost nodes
     orders  per band, innermost first, the dimensions of its temporal loops, innermost loop first
     spans   per fanout, per dimension, the least and the most trips on each axis
     """
@@ -35,8 +36,8 @@ def build_mapping(
         inner: list[Loop | Node] = []
         for fanout in (f for f, place in enumerate(path.bands) if place == band):
             level = hierarchy.fanouts[fanout]
-            lefts = [ceil_div(size, tile) for size, tile in zip(sizes, below, strict=True)]
-            pairs = split_over_axes(problem, level, lefts, arrays[fanout], tiling, even, spans[fanout])
+            lefts = [ceil_div(size, tile) for size, tile in zip(visit.sizes, below, strict=True)]
+            pairs = split_over_axes(problem, level, lefts, arrays[fanout], visit.tilings, even, spans[fanout])
             inner = [*_spatial_loops(problem.dim_names, level.name, lefts, pairs), *inner]
             below = [min(t * n, s) for t, n, s in zip(below, arrays[fanout], sizes, strict=True)]
         counts = [ceil_div(tile, covered) for tile, covered in zip(tiles[band], below, strict=True)]
@@ -44,9 +45,16 @@ def build_mapping(
         temporal = [Loop(dim, trips[dim]) for dim in reversed(orders[band]) if trips[dim] > 1]
         kept_in = [hierarchy.memories[hierarchy.node_memory(node_group, t)].name for t in node_group.tensors]
         nodes = [Node(memory, problem.tensors[t].name) for memory, t in zip(kept_in, node_group.tensors, strict=True)]
-        parts.append([*nodes, *temporal, *inner])
+        outside = _visits(problem, visit) if band == len(path.node_groups) - 1 else []
+        parts.append([*nodes, *outside, *temporal, *inner])
         below = list(tiles[band])
     return Mapping(problem, LoopNest(tuple(item for part in reversed(parts) for item in part)))
+
+
+def _visits(problem: Problem, visit: VisitTiles) -> list[Loop]:
+    """Loops over the visits of a branch, where the last one is shorter."""
+    pairs = zip(problem.dims, visit.sizes, strict=True)
+    return [Loop(dim, ceil_div(size, tile)) for (dim, size), tile in pairs if tile < size]
 
 
 def _spatial_loops(

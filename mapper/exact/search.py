@@ -76,6 +76,7 @@ from .single_axes import on_single_axes, with_single_axes
 from .surroundings import ALONE, Surroundings
 from .symmetry import mirror_of
 from .unmet_limits import unmet_limits
+from .visits import VisitTiles
 
 FREE = Constraints()
 
@@ -116,7 +117,10 @@ class ExactSearch:
         self._started = time.perf_counter()
         # Where words lie tells dimensions apart that cost alike otherwise.
         apart = frozenset(self.original.dim_names) if self._has_lines else named_dims(self.constraints)
-        self.canonical = canonical_problem(self.original, self.machine, self.tiling, apart)
+        counted = VisitTiles.of(self.original, self.tiling, self.surroundings.cut).counted
+        self.canonical = canonical_problem(self.original, self.machine, counted, apart)
+        own: Tiling = "perfect" if counted == "perfect" else self.tiling
+        self.visit = VisitTiles.of(self.canonical.problem, own, self.surroundings.cut)
         self.problem, self.arch = self.canonical.problem, packed(with_single_axes(self.canonical.arch))
         self.found = BestFound(
             self.objective, self.machine, self.count, surroundings=self.surroundings, ceiling=self.ceiling
@@ -236,13 +240,13 @@ class ExactSearch:
         return True
 
     def _context(self, exchange_rate: float | None) -> SearchContext:
-        hierarchy = Hierarchy(self.problem, self.arch, self.space, self._homes)
+        hierarchy, tiling = self._hierarchy, self.visit.counted
         # Where there are few tiles, all trips and numbers of instances are tried: nothing has to be argued about.
         # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
         # better; and where several mappings are wanted, those that only cost more count too.
         every = self.count > 1
         every_trip = every or self._has_lines or has_few_tiles(self.problem)
-        fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, self.tiling)
+        fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings)
         footprints = Footprints(hierarchy)
@@ -250,10 +254,10 @@ class ExactSearch:
         moves = LoopCharges(hierarchy)
         columns = TableColumns.of(cost_columns, self._busy_ports(cost_columns.ports))
         most_cells = cells_for(moves, columns.tables.count, room, self.effort)
-        lattice = lattice_of(hierarchy, self.tiling, even, min(self.effort.first_cells, most_cells), self.effort)
+        lattice = lattice_of(hierarchy, tiling, even, min(self.effort.first_cells, most_cells), self.effort)
         bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
         lines = LineBounds.of(self.original, self.machine, hierarchy) if self._has_lines else None
-        costs = BoundaryCosts(hierarchy, cost_columns, not rounds_unequally(self.arch, self.tiling), lines)
+        costs = BoundaryCosts(hierarchy, cost_columns, not rounds_unequally(self.arch, tiling), lines)
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         return SearchContext(
             hierarchy,
@@ -262,7 +266,7 @@ class ExactSearch:
             costs,
             limits,
             self.objective,
-            self.tiling,
+            self.visit,
             even,
             self.pruned,
             every_mapping=every,
@@ -273,13 +277,17 @@ class ExactSearch:
         )
 
     @property
+    def _hierarchy(self) -> Hierarchy:
+        return Hierarchy(self.problem, self.arch, self.space, self._homes, self.visit.sizes)
+
+    @property
     def _has_lines(self) -> bool:
         return has_lines(self.machine)
 
     @property
     def _may_mirror(self) -> bool:
         """Whether one of two mirror images will do: nothing tells them apart."""
-        return self.constraints.is_free and not self._homes and not self._has_lines
+        return self.constraints.is_free and self.surroundings is ALONE and not self._has_lines
 
     def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
         """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none."""
@@ -322,7 +330,7 @@ class ExactSearch:
         """
         if self.space == "uneven":
             self._start_from(self.tiling, SPACES[0], self.count, proof=self.means.limits_time)
-        elif self.tiling == "ragged":
+        elif not self.visit.perfect.all():
             self._start_from(TILINGS[0], self.space, self.count)
         elif self.count > 1:
             self._start_from(self.tiling, self.space, 1)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from ...ir import Mapping
+
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -17,11 +19,20 @@ class Surroundings:
     again  visits that add to one output tile, one after the other. In the first of them alone no sum comes in, and in
            the last of them alone its words are finished
     busy   bits that each memory reads and writes for other reasons, in one instance: they take cycles of its ports
+    cut    by dimension that loops outside cut, the elements of the tile of one visit: tiles inside divide it. Where it
+           does not divide the dimension, the last visit is shorter, and costs are those of all visits together
     """
 
     homes: dict[str, str] = field(default_factory=dict)
     again: int = 1
     busy: dict[str, tuple[float, float]] = field(default_factory=dict)
+    cut: dict[str, int] = field(default_factory=dict)
+
+    def start(self, mapping: Mapping) -> int:
+        """Where the branch begins in a mapping: below the nodes of all homes, and loops over visits of which the last
+        one is shorter."""
+        sizes = mapping.problem.sizes
+        return len(mapping.problem.tensors) + sum(tile < sizes[dim] for dim, tile in self.cut.items())
 
 
 ALONE: Final = Surroundings()

@@ -51,6 +51,7 @@ class GroupSearch:
         self.started = time.perf_counter()
         self.steps = NetworkSteps(self.question)
         self.residency = self.steps.residency
+        self._longer = 1.0
 
     def run(self) -> NetworkAnswer:
         """The best segmentation, and what is proven of it."""
@@ -71,6 +72,7 @@ class GroupSearch:
             way = passing = self._cheapest(apart)
         if not way.edges:
             raise self._nothing_found()
+        way, passing = self._with_more_time(way, passing, apart)
         found = Segments(steps, way, self.question.limits.memory_bytes)
         return NetworkAnswer(
             self.question,
@@ -86,6 +88,22 @@ class GroupSearch:
 
     def _cheapest(self, edges: Sequence[GroupEdge]) -> CheapestWay:
         return cheapest_way(self.steps.states, edges, self._find_out, self._goes_on)
+
+    def _with_more_time(
+        self, way: CheapestWay, passing: CheapestWay, apart: Sequence[GroupEdge]
+    ) -> tuple[CheapestWay, CheapestWay]:
+        """The cheapest ways once more, as long as time for the whole is left: groups that were not searched to the end
+        are searched again, four times as long each time."""
+        while not self.interrupted and 0 < self._seconds_left < math.inf and _is_open(way):
+            again = sum(kind.reopen() for kind in self.steps.kinds)
+            if not again:
+                break
+            self._longer *= 4
+            self.steps.tell()
+            keeps_nothing = way is passing
+            way = self._cheapest(apart if keeps_nothing else self.steps.edges)
+            passing = way if keeps_nothing else self._cheapest(apart)
+        return way, passing
 
     def _goes_on(self) -> bool:
         """Whether there is time for another group."""
@@ -140,7 +158,8 @@ class GroupSearch:
         """The question about a group with the room that is left, and the time."""
         limits = self.question.limits
         if self._seconds_left < math.inf:
-            limits = replace(limits, time_s=max(0.1, min(limits.time_s or math.inf, self._seconds_left)))
+            seconds = self._longer * (limits.time_s if limits.time_s is not None else math.inf)
+            limits = replace(limits, time_s=max(0.1, min(seconds, self._seconds_left)))
         asked, machine = self.question.of_group(kind.cascade), self.residency.less(self.question.arch, taken)
         return replace(asked, arch=machine, stays=kind.stays, below=below, limits=limits)
 
@@ -192,6 +211,7 @@ class GroupSearch:
         question = self.question
         met = way.bound >= way.value * (1 - RELATIVE_TOLERANCE)
         told = (f"groups of up to {question.most} operations",) if question.fuse != "none" else ("nothing fused",)
+        told = (*told, *self._told_of_groups())
         return Certificate(
             objective=question.objective.name,
             tiling=question.tiling,
@@ -207,6 +227,12 @@ class GroupSearch:
             interrupted=self.interrupted,
         )
 
+    def _told_of_groups(self) -> tuple[str, ...]:
+        """What searches of groups say of the trees that their proofs are of: these bounds are among the network's."""
+        answers = [one.answer for kind in self.steps.kinds for one in kind.findings if one.answer is not None]
+        lines = [line.partition(":")[0] for answer in answers for line in answer.certificate.constraints]
+        return tuple(dict.fromkeys(line for line in lines if not line.startswith("nothing fused")))
+
     def _nothing_found(self) -> BaseException:
         """Why there is no way: an operation that fits in no group."""
         for edge in self.steps.alone():
@@ -215,6 +241,11 @@ class GroupSearch:
                 error, where = kind.refused, self.steps.groups[edge.step.group].names[0]
                 return type(error)(f"{where}: {error.message}", where=error.where, hint=error.hint)
         return KeyboardInterrupt()
+
+
+def _is_open(way: CheapestWay) -> bool:
+    """Whether something better than a way may be found still."""
+    return way.bound < way.value * (1 - RELATIVE_TOLERANCE)
 
 
 def _apart(answer: FusedAnswer) -> Apart:

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, cast
 
 from .worker import receive, send
@@ -42,19 +42,21 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+_MOST = 4096
+"""More workers than this have no use on one machine."""
+
+
 class Processes:
     """Worker processes, as `run.Workers`. A call whose worker dies raises `WorkerDied`; the next one has a new worker.
 
-    count  how many; by default one for each core
+    count  how many at most; by default one for each core. They are made when there is something to do for them
     """
 
     def __init__(self, count: int | None = None) -> None:
-        self._count = count or usable_cores()
+        self._count = min(count or usable_cores(), _MOST)
         self._stopped = threading.Event()
-        self._workers = [_Worker(self._stopped) for _ in range(self._count)]
+        self._workers: list[_Worker] = []
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
-        for worker in self._workers:
-            self._idle.put(worker)
         self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="tilewright-worker")
 
     def submit(self, function: Callable[[A], T], argument: A) -> Future[T]:
@@ -74,7 +76,7 @@ class Processes:
             worker.close()
 
     def _call(self, function: Callable[[A], T], argument: A) -> T:
-        worker = self._idle.get()
+        worker = self._free()
         try:
             return cast(T, worker.call(function, argument))
         except WorkerDied:
@@ -82,6 +84,15 @@ class Processes:
             raise
         finally:
             self._idle.put(worker)
+
+    def _free(self) -> _Worker:
+        """A worker with nothing to do, or a new one; there are no more of them than threads."""
+        try:
+            return self._idle.get_nowait()
+        except Empty:
+            worker = _Worker(self._stopped)
+            self._workers.append(worker)
+            return worker
 
 
 class _Worker:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...arch import Architecture
-from ...ir import TilewrightError, did_you_mean
 from ...ir.display import Shown
+from ...ir.errors import entry
 from ..batch.plan import Settings
 from ..summaries import Summary
 from ..units import plural
@@ -78,8 +78,8 @@ class FusedComparison(Shown):
         return findings(self.rows, self.settings.objective.name)
 
     def row(self, network: str, arch: str) -> FusedRow:
-        """A network on an architecture; KeyError for names that are not compared."""
-        return {(row.network, row.arch): row for row in self.rows}[network, arch]
+        """A network on an architecture; TilewrightError for names that are not compared."""
+        return entry({(row.network, row.arch): row for row in self.rows}, (network, arch), "network and architecture")
 
     def summaries(self) -> tuple[Summary, ...]:
         """Every network on every architecture, fused, as comparisons of layers have them."""
@@ -91,9 +91,7 @@ class FusedComparison(Shown):
         Raises TilewrightError for another table, and when pandas is not installed.
         """
         tables = {found.name: found for found in fused_tables(self.rows, self.settings)}
-        if table not in tables:
-            raise TilewrightError(f"unknown table {table!r}", where="to_frame", hint=did_you_mean(table, tables))
-        return tables[table].to_frame()
+        return entry(tables, table, "table", where="to_frame").to_frame()
 
     def figure(self) -> Figure:
         """What fusing saves of every network on every architecture, as a matplotlib figure, with what is proven of it.

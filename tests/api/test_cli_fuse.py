@@ -101,3 +101,14 @@ def test_groups_are_for_fusing(pair: str) -> None:
     for wrong in ({"most": 2}, {"fuse": 1}, {"fuse": True, "scheduler": "x"}, {"fuse": True, "dataflows": ["free"]}):
         with pytest.raises(TilewrightError):
             tw.compare([pair], ["three_level"], **wrong)
+
+
+def test_a_limit_for_a_whole_network_is_kept_and_repeated(pair: str) -> None:
+    done = run(words(pair, "--total-limit", "0.001", "--no-cache", "--json"))
+    assert done.exit_code == 0, done.output
+    assert "--total-limit 0.001" in json.loads(done.stdout)["command"]
+    alone = run(["compare", "--networks", pair, "--archs", str(MACHINE), "--total-limit", "3"])
+    assert alone.exit_code == 2
+    assert "give --fuse with it" in alone.stderr
+    with pytest.raises(TilewrightError, match="give fuse=True with it"):
+        tw.compare([pair], [MACHINE], total_limit=3.0)

@@ -119,6 +119,11 @@ def test_quiet_prints_nothing_but_errors_and_documents(command: str, here: Path)
         ((*BATCH, "--scheduler", "tcp://host:8786"), "--workers: a cluster has its own workers"),
         (("search", *GEMM, "--out", ""), "--out: found an empty text"),
         (("search", *GEMM, "--out="), "--out: found an empty text"),
+        (
+            ("search", *GEMM, "--pareto", "--objective", "energy"),
+            "--pareto: found the option --objective, expected energy",
+        ),
+        (("results", "list", "--layer", "--json"), "--layer: found the option --json, expected PATTERN"),
         (("results", "list", "--limit", "-1"), "--limit"),
         (("verify", "mapping.json", "--sets", "--floats"), "--floats: a proof by integer sets runs nothing"),
         (("explain", "mapping.json", "--no-changes", "--time-limit", "3"), "--time-limit: it is for searches"),

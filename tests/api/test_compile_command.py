@@ -6,6 +6,7 @@ import inspect
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -152,9 +153,25 @@ def test_one_program_for_the_network(table: str, tmp_path: Path) -> None:
         subprocess.run(["gcc", "-O1", "-fopenmp", "mlp/network.c", "-lm", "-o", "mlp/run"], check=True, timeout=60)
         said = subprocess.run(["mlp/run"], capture_output=True, text=True, check=False, timeout=60)
         assert "b.down: 32 elements, largest difference 0\nOK: all outputs agree" in said.stdout
-    wrong = run(["compile", table, *MACHINE, "--emit", "rust"])
+    in_numpy = run(["compile", table, *MACHINE, "--group", "2", "--emit", "numpy"])
+    assert "mlp/network.py\n  mlp/weights.bin\n" in in_numpy.stdout
+    said = subprocess.run([sys.executable, "mlp/network.py"], capture_output=True, text=True, check=False, timeout=60)
+    assert "OK: all outputs agree, and the words moved by 2 groups are those of the plan" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("rust", "unknown form 'rust'"),
+        ("mlir", "--emit: mlir says one operation, and a group may have several"),
+        ("nest", "--emit: nest says one group, not a whole network"),
+    ],
+)
+def test_forms_that_cannot_say_a_network(form: str, said: str, table: str) -> None:
+    wrong = run(["compile", table, *MACHINE, "--emit", form])
     assert wrong.exit_code == 2
-    assert "unknown --emit 'rust', expected c" in wrong.stderr
+    assert said in wrong.stderr
+    assert wrong.stdout == ""
 
 
 def test_a_program_that_cannot_be_written_is_said_after_the_plan(table: str, tmp_path: Path) -> None:
@@ -241,3 +258,25 @@ def test_wrong_types_are_errors_of_ours() -> None:
     for wrong in ({"network": 3, "arch": "eyeriss"}, {"network": "alexnet", "arch": None}):
         with pytest.raises(TilewrightError):
             tw.compile(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_program_that_counts_words_refuses_what_stays_on_chip(table: str) -> None:
+    done = run(["compile", table, *MACHINE, "--group", "1", "--stays", "--emit", "numpy"])
+    assert done.exit_code == 2
+    assert "loads again what stays on chip" in done.stderr
+    assert "--no-stays" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "said"), [((), "the same command goes on from there"), (("--no-cache",), "nothing")]
+)
+def test_an_interrupt_says_how_to_go_on(
+    table: str, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], said: str
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tilewright.compiled.compiled", interrupted)
+    done = run(["compile", table, *MACHINE, *option])
+    assert done.exit_code == 130
+    assert f"interrupted: {said}" in done.stderr or (said in done.stderr and "in the store" in done.stderr)

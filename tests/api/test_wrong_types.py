@@ -166,3 +166,28 @@ def test_nothing_is_saved_where_no_folder_is_named(tmp_path: Path, monkeypatch: 
     with pytest.raises(tw.TilewrightError, match="the folder is '', expected the path of a folder"):
         result.save("")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tw.explain(tw.search(PAIR, ARCH, fuse="none"), objective="energy"), "objective: it is for searches"),
+        (lambda: tw.explain(mapping(), changes=False, space="uneven"), "space: it is for searches"),
+        (lambda: tw.explain(mapping(), ARCH), "a result has its own layer and architecture"),
+        (lambda: tw.evaluate(mapping().mapping, "alexnet:conv1", ARCH), "the mapping is of gemm, and not of the layer"),
+        (lambda: tw.load_network("alexnet", widths="arch"), "widths belong to ONNX files"),
+        (lambda: tw.compare(["alexnet"], ["eyeriss"], widths="arch"), "only ONNX files have widths"),
+        (lambda: tw.compare(["alexnet"], ["eyeriss"], store="x.sqlite3", cache=False), "a store is given, and without"),
+        (lambda: tw.search_pareto(LAYER, ARCH, fuse="none"), "one layer has nothing to fuse"),
+        (lambda: tw.load_layer("alexnet:conv3+conv4"), r"tw\.cascade_of\('alexnet', 'conv3\+conv4'\)"),
+    ],
+)
+def test_nothing_is_passed_over_in_silence(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(tw.TilewrightError, match=message):
+        call()
+
+
+def test_more_workers_than_searches_are_no_harm() -> None:
+    """They are made when there is something to do for them, and not a million at once."""
+    found = tw.search_many([tw.gemm(2, 2, 2)], ARCH, workers=10**30, cache=False)
+    assert isinstance(found[0], tw.SearchResult)

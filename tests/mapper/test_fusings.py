@@ -48,7 +48,7 @@ def least_by_fusing(case: Case) -> dict[Fusing, float]:
     """The least energy of every fusing that fits."""
     trees, found = case.trees, dict[Fusing, float]()
     leakage = case.arch.total_leakage_pj_per_cycle
-    for skeleton in Skeletons(trees.cascade, trees.upper[0].name, trees.fuse, trees.wider):
+    for skeleton in Skeletons(trees.cascade, trees.upper[0].name, trees.fuse, trees.wider, trees.tiling):
         for placed, fronts in trees._fronts_of(skeleton):
             fusing = fusing_in(skeleton, placed, trees)
             least = sum(min(energy + leakage * cycles for energy, cycles, *_ in front) for front in fronts)

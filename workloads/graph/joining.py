@@ -268,11 +268,26 @@ class Joining:
         readings = [(member, self.terms[member.key, read.operand]) for member, read in self.readers.get(key, ())]
         if atoms is None:
             atoms = [None] * len(readings[0][1])
+        images = self._images(key)
         kept = [
-            (atom or 0) > 1 or any(member.size_of(piece) > 1 for member, terms in readings for piece, _ in terms[i])
+            (atom or 0) > 1
+            or any(
+                frozenset(terms[i]) in images or any(member.size_of(piece) > 1 for piece, _ in terms[i])
+                for member, terms in readings
+            )
             for i, atom in enumerate(atoms)
         ]
         return Joined(self._unique(self._shown(key)), list(atoms), [None] * len(atoms), kept)
+
+    def _images(self, key: str) -> set[frozenset[tuple[Piece, int]]]:
+        """Windows that step along more than one position of what comes from outside, though they may read one alone."""
+        shape = self.graph.shape(key) if key not in self.made and self.atoms.get(key) is None else None
+        found: set[frozenset[tuple[Piece, int]]] = set()
+        for member, read in self.readers.get(key, ()) if shape is not None else ():
+            if shape is not None and any(axis.window for axis in read.axes):
+                each = aligned(shape, read.axes, member.sizes, member.cuts, member.name)
+                found |= {frozenset(terms) for size, terms in zip(shape, each, strict=True) if size > 1}
+        return found
 
     # ---- names -----------------------------------------------------------------------------------------------
 
@@ -329,7 +344,10 @@ class Joining:
 
     def _operation(self, member: Member) -> Operation:
         problem = member.operation.problem
-        order = [piece for dim in problem.dim_names for piece, size in member.pieces_of(dim) if size > 1]
+        made = zip(self.made[member.key], self.tensors[member.key].kept, strict=True)
+        kept = {piece for (piece, _), is_kept in made if is_kept}  # one position that a window reads, with zeros around
+        pieces = [each for dim in problem.dim_names for each in member.pieces_of(dim)]
+        order = [piece for piece, size in pieces if size > 1 or piece in kept]
         reduction = member.operation.reduction
         if not order:  # of one word: the one point is summed
             order, reduction = [member.pieces_of(problem.dim_names[0])[0][0]], reduction or "sum"

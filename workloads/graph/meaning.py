@@ -55,10 +55,14 @@ class StoredOperand:
 
     value  its name
     order  letters of the layer's dimensions, in the order in which they lie in it, slowest first
+    zero   what is subtracted from its words, if anything: the name of a parameter of one word,
+    along  or of one word for each position of the dimension with this letter
     """
 
     value: str
     order: tuple[str, ...]
+    zero: str | None = None
+    along: str | None = None
 
 
 Apart = Callable[[], "ApartOperation"]

@@ -3,9 +3,13 @@
 files.py         reading, symbolic dimensions
 shapes.py        shapes and types of all tensors
 graph.py         nodes, their names, producers and consumers
+rewrites/        a graph with the same outputs and less to do
 edges.py         which layer reads which, for cascades
+views.py         how the words of a tensor lie in what a node makes
+between_nodes.py what nodes that do not multiply are as operations
 apart.py         what is done between groups: moves of data, tensors that are broadcast, reductions
 words.py         what is done word by word, as expressions
+quantized.py     the same, of quantized words
 values.py        stored parameters
 nodes.py         what an operator sees, and what it returns
 convolutions.py  Conv, ConvInteger, QLinearConv

@@ -71,10 +71,13 @@ def stored_lies(value: OnnxValue, shape: Sequence[int] | None = None) -> Lies:
     return Lies(None, value, tuple(np.arange(n) * s for n, s in zip(known, strides, strict=True)))
 
 
-def apart_of(node: OnnxNode, lies: Sequence[Lies | None], number: int, stored: StoredModel) -> Apart:
+def apart_of(
+    node: OnnxNode, lies: Sequence[Lies | None], number: int, stored: StoredModel, *, singles: bool = False
+) -> Apart:
     """What a node does, worked out when it is called; for the output of that number.
 
-    lies  for each input how it lies; None: it is not there, or is no tensor
+    lies     for each input how it lies; None: it is not there, or is no tensor
+    singles  as of `word_of`
 
     Raises ProblemError where there is no program for it.
     """
@@ -85,7 +88,7 @@ def apart_of(node: OnnxNode, lies: Sequence[Lies | None], number: int, stored: S
         return lambda: _moved(node, lies, number, stored)
     if node.op in WORDS:
         word_of(node, [Operand("X") for value in node.inputs if value is not None])  # attributes
-        return lambda: _by_words(node, lies)
+        return lambda: _by_words(node, lies, singles=singles)
     if number == 0 and node.op in _REDUCING and lies[0] is not None:
         return lambda: _reduced(node, lies, stored)
     if node.op in _POOLING and lies[0] is not None and len(node.outputs) == 1:
@@ -191,7 +194,7 @@ def copied(source: str, shape: Sequence[int]) -> ApartOperation:
 # ---- words -----------------------------------------------------------------------------------------------------------
 
 
-def _by_words(node: OnnxNode, lies: Sequence[Lies | None]) -> ApartOperation:
+def _by_words(node: OnnxNode, lies: Sequence[Lies | None], *, singles: bool) -> ApartOperation:
     import numpy as np
 
     shape = node.output.shape or ()
@@ -201,7 +204,7 @@ def _by_words(node: OnnxNode, lies: Sequence[Lies | None]) -> ApartOperation:
             index = np.broadcast_to(one.index, shape)
             reads.append(_read(f"A{position}", one, index, node))
             given.append(Operand(f"A{position}"))
-    return ApartOperation("words", tuple(shape), tuple(reads), word_of(node, given))
+    return ApartOperation("words", tuple(shape), tuple(reads), word_of(node, given, singles=singles))
 
 
 # ---- reductions ------------------------------------------------------------------------------------------------------

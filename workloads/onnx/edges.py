@@ -8,15 +8,12 @@ what a program does there.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
-from ...ir import Call, Expression, Number, Operand, Problem, ProblemError, Rank
-from ..graph.between import EPSILON
+from ...ir import Call, Expression, Number, Operand, Problem, ProblemError
 from ..graph.meaning import (
     WORD,
     Apart,
@@ -27,51 +24,15 @@ from ..graph.meaning import (
     StoredOperand,
     WordFinish,
 )
-from ..graph.occurrences import LAYER, OUTSIDE, DimPart, NetworkGraph, Occurrence, Source
+from ..graph.occurrences import LAYER, OUTSIDE, NetworkGraph, Occurrence, Source
 from ..network import NetworkLayer
 from .apart import Lies, apart_of, copied, stored_lies
-from .convolutions import auto_pad_of, pads_of
+from .between_nodes import is_never_negative, kind_of, window_of_pool, without_program
 from .nodes import OnnxNode, OnnxValue
+from .quantized import QUANTIZED, ZERO_POINTS, requantized
 from .values import StoredModel
+from .views import TensorView, axis_places, lying, made, order_of, regrouped, swapped, zeros_before
 from .words import word_of
-
-if TYPE_CHECKING:
-    import numpy as np
-
-Run = tuple[int, int]
-"""Words one behind the other: how many, and how far apart in what was made."""
-
-
-@dataclass(frozen=True)
-class TensorView:
-    """A tensor as it lies in what an occurrence makes.
-
-    source  the occurrence, or an input of the model
-    axes    for each axis its runs, slowest first; runs of one word are left out
-    finish  what has been done with its words; None where no program can do it
-    changed the tensor behind the last node that did something with them; empty: none did
-    """
-
-    source: str
-    axes: tuple[tuple[Run, ...], ...]
-    finish: WordFinish | None = field(default=WordFinish(Operand(WORD)), compare=False)
-    changed: str = field(default="", compare=False)
-
-    @property
-    def runs(self) -> list[Run]:
-        return [run for axis in self.axes for run in axis]
-
-    @property
-    def is_as_made(self) -> bool:
-        """Whether its words have the order in which they were made."""
-        strides = [stride for _, stride in self.runs]
-        return strides == sorted(strides, reverse=True)
-
-
-def made(source: str, shape: Sequence[int]) -> TensorView:
-    """What an occurrence makes, as it makes it."""
-    strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
-    return TensorView(source, tuple(((n, s),) if n > 1 else () for n, s in zip(shape, strides, strict=True)))
 
 
 def onnx_wiring(
@@ -83,8 +44,9 @@ def onnx_wiring(
     *,
     results: Sequence[str],
     stored: StoredModel,
-) -> NetworkGraph:
-    """The graph of an ONNX file's layers and of what is done between them.
+) -> tuple[NetworkGraph, int]:
+    """The graph of an ONNX file's layers and of what is done between them, and how many functions of one word are done
+    as words are written.
 
     nodes     in order
     layers    of the network
@@ -98,21 +60,23 @@ def onnx_wiring(
     names = {node.name for node in every}
     written = {value.name for node in every for value in node.outputs}
     apart: frozenset[str] = frozenset()
+    singles = any(node.op in QUANTIZED for node in every)
     while True:  # every round has more tensors apart
-        reader = _NodeReader(rows, problems, frozenset(dense), names, stored, apart)
+        reader = _NodeReader(rows, problems, frozenset(dense), names, stored, apart, singles=singles)
         for node in every:
             reader.read(node)
         meaning = reader.meaning(results)
         more = (reader.wanted & written) - apart
         if not more:
-            return NetworkGraph(network, tuple(reader.found), meaning)
+            return NetworkGraph(network, tuple(reader.found), meaning), reader.epilogues
         apart |= more
 
 
 class _NodeReader:
     """One use for one file.
 
-    apart  tensors that lie for themselves, though they could be views of others
+    apart    tensors that lie for themselves, though they could be views of others
+    singles  whether floats are rounded to single precision after every step
 
     Afterwards `wanted` has those that some reader needs so.
     """
@@ -125,7 +89,10 @@ class _NodeReader:
         taken: set[str],
         stored_model: StoredModel,
         apart: frozenset[str],
+        *,
+        singles: bool,
     ) -> None:
+        self.singles = singles
         self.rows, self.problems, self.dense, self.taken = rows, problems, dense, taken
         self.stored_model, self.apart = stored_model, apart
         self.wanted: set[str] = set()
@@ -139,6 +106,7 @@ class _NodeReader:
         self.stored: dict[tuple[str, str], StoredOperand] = {}
         self.finished: dict[str, dict[WordFinish, str]] = {}
         self.unknown: list[str] = []
+        self.epilogues = 0
 
     def read(self, node: OnnxNode) -> None:
         """Add an occurrence for a node, or pass on what it reads."""
@@ -174,9 +142,9 @@ class _NodeReader:
         self.found.append(occurrence)
         reason = self._program_apart(node, occurrence)
         for source in dict.fromkeys(one.name for one in occurrence.sources):
-            for view in (self.views[v.name] for v in node.inputs if v and v.name in self.views):
-                if view.source == source:
-                    self._read(view, occurrence.name)
+            for position, value in enumerate(node.inputs):
+                if value and value.name in self.views and self.views[value.name].source == source:
+                    self._read(self._without_zero_point(node, position, value), occurrence.name)
         for number, value in enumerate(node.outputs):
             if value.shape is not None:
                 name = occurrence.name if number == 0 else f"{occurrence.name}:{number}"
@@ -194,7 +162,7 @@ class _NodeReader:
             return None
         try:
             lies = [self._lies(node, value) for value in node.inputs]
-            found = apart_of(node, lies, number, self.stored_model)
+            found = apart_of(node, lies, number, self.stored_model, singles=self.singles)
             views = [self.views.get(value.name) if value is not None else None for value in node.inputs]
             self.made_apart[occurrence.name] = lambda: self._in_their_forms(found(), views)
         except ProblemError as error:
@@ -216,12 +184,11 @@ class _NodeReader:
         if value is None or value.name in self.shapes:
             return None
         if value.constant:
-            along = node.op == "BatchNormalization" and value.shape is not None
-            return stored_lies(value, _channels(node, value) if along else None)
+            return stored_lies(value, _along(node, value))
         view = self.views.get(value.name)
         if view is None or value.shape is None:
             raise ProblemError(f"no program works out {value.name}", where=node.where)
-        return Lies(view.source, value, tuple(_axis_places(axis) for axis in view.axes))
+        return Lies(view.source, value, tuple(axis_places(axis) for axis in view.axes))
 
     def _outside(self, node: OnnxNode, kind: str = OUTSIDE) -> Occurrence:
         names = [self.views[value.name].source for value in node.inputs if value and value.name in self.views]
@@ -240,29 +207,44 @@ class _NodeReader:
         if problem is None or positions is None or node.name not in self.rows:
             return self._outside(node, LAYER if node.name in self.rows else OUTSIDE)
         operands = [node.input(position) for position in positions]
-        swapped = operands[0].constant and not operands[1].constant
-        orders = [_order(tensor.ranks) for tensor in problem.operands]
-        writes = _order(problem.output.ranks)
-        if swapped:
+        zeros = [_zero_point(node, position) for position in positions]
+        turned = operands[0].constant and not operands[1].constant
+        orders = [order_of(tensor.ranks) for tensor in problem.operands]
+        writes = order_of(problem.output.ranks)
+        if turned:
             operands.reverse()
-            orders = [_swapped(order) for order in orders]
-            writes = _swapped(writes)
+            zeros.reverse()
+            orders = [swapped(order) for order in orders]
+            writes = swapped(writes)
         if node.op == "Gemm":
-            flags = ["transA", "transB"][:: -1 if swapped else 1]
-            orders = [_swapped(o) if node.integer(f, 0) else o for o, f in zip(orders, flags, strict=True)]
+            flags = ["transA", "transB"][:: -1 if turned else 1]
+            orders = [swapped(o) if node.integer(f, 0) else o for o, f in zip(orders, flags, strict=True)]
         sources = []
-        for operand, order, tensor in zip(operands, orders, problem.operands, strict=True):
+        for operand, zero, order, tensor in zip(operands, zeros, orders, problem.operands, strict=True):
             if operand.constant:
-                self.stored[node.name, tensor.name] = StoredOperand(operand.name, order)
+                self.stored[node.name, tensor.name] = _stored_operand(node, operand, zero, order)
                 continue
             view = self.view(operand)
-            found = _lying(view, order, tensor.ranks, problem) if view is not None else None
+            found = lying(view, order, tensor.ranks, problem) if view is not None else None
             if view is None or found is None:
                 self.wanted |= {operand.name} if view is not None else set()
                 return self._outside(node, LAYER)
-            sources.append(Source(view.source, found, _zeros(node, tensor.ranks)))
+            sources.append(Source(view.source, found, zeros_before(node, tensor.ranks)))
         row = self.rows[node.name]
         return Occurrence(node.name, LAYER, tuple(sources), problem=problem, layer=row, writes=writes)
+
+    def _without_zero_point(self, node: OnnxNode, position: int, value: OnnxValue) -> TensorView:
+        """What a node reads as its factor: of quantized words, how far they are from their zero point."""
+        view, zero = self.views[value.name], _zero_point(node, position)
+        if zero is None or view.finish is None:
+            return view
+        if not zero.constant or zero.elements != 1:
+            self.unknown.append(f"{node.where}: {zero.name} is no single stored zero point")
+            return view
+        parameters = dict(view.finish.parameters)
+        less = self._parameter(zero, view, parameters, f"zero.{zero.name}", ())
+        finish = WordFinish(Call("sub", (view.finish.expression, less)), tuple(parameters.items()))
+        return replace(view, finish=finish, changed=f"{view.changed or value.name} - {zero.name}")
 
     # ---- what is passed on -------------------------------------------------------------------------------------
 
@@ -275,9 +257,10 @@ class _NodeReader:
         if node.op in _BY_WORD.split():
             if values[0].shape != shape:
                 return None
+            self.epilogues += 1
             return replace(view, finish=self._changed(node, view), changed=node.output.name)
         if node.op in ("Reshape", "Flatten", "Squeeze", "Unsqueeze"):
-            axes = _regrouped(view.runs, shape)
+            axes = regrouped(view.runs, shape)
             return None if axes is None else replace(view, axes=axes)
         if node.op == "Transpose":
             order = node.integers("perm", len(shape), 0) if node.attributes.get("perm") else range(len(shape))[::-1]
@@ -309,10 +292,9 @@ class _NodeReader:
                 parameters |= dict(read.parameters)
                 given.append(read.expression)
             elif node.op != "Dropout":
-                along = _channels(node, value) if node.op == "BatchNormalization" else None
-                given.append(self._parameter(value, view, parameters, f"{node.name}.{position}", along))
+                given.append(self._parameter(value, view, parameters, f"{node.name}.{position}", _along(node, value)))
         try:
-            return WordFinish(word_of(node, given), tuple(parameters.items()))
+            return WordFinish(word_of(node, given, singles=self.singles), tuple(parameters.items()))
         except ProblemError as error:
             self.unknown.append(str(error))
             return None
@@ -340,6 +322,19 @@ class _NodeReader:
         reason  why it has no program, if that is known already
         """
         parameters: dict[str, FinishParameter] = {}
+        word = self._own_word(node, occurrence, view, parameters)
+        reason = reason or without_program(node, occurrence)
+        if occurrence.kind == "maxpool" and occurrence.window and any(occurrence.window[2]):
+            read = self.views[node.input(0).name].finish
+            if read is not None and not is_never_negative(read.expression):
+                self.wanted.add(node.output.name)  # as an operation it would find zeros beyond the image
+        if reason:
+            self.unknown.append(f"{node.where}: {reason}")
+        return WordFinish(word, tuple(parameters.items()))
+
+    def _own_word(
+        self, node: OnnxNode, occurrence: Occurrence, view: TensorView, parameters: dict[str, FinishParameter]
+    ) -> Expression:
         word: Expression = Operand(WORD)
         if node.op == "Conv" and node.has(2):
             bias = node.input(2)
@@ -350,19 +345,26 @@ class _NodeReader:
             if node.has(2):
                 added: Expression = self._parameter(node.input(2), view, parameters, f"{node.name}.2")
                 word = Call("add", (word, added if beta.value == 1 else Call("mul", (beta, added))))
+        elif node.op in ("QLinearConv", "QLinearMatMul") and occurrence.multiplies and occurrence.problem is not None:
+            word = requantized(node, word, lambda at: self._given(node, at, view, parameters))
         elif occurrence.kind in ("layernorm", "rmsnorm"):
             for position, function in ((1, "mul"), (2, "add")):
                 if node.has(position):
                     factor = self._parameter(node.input(position), view, parameters, f"{node.name}.{position}")
                     word = Call(function, (word, factor))
-        reason = reason or _without_program(node, occurrence)
-        if occurrence.kind == "maxpool" and occurrence.window and any(occurrence.window[2]):
-            read = self.views[node.input(0).name].finish
-            if read is not None and not _is_never_negative(read.expression):
-                self.wanted.add(node.output.name)  # as an operation it would find zeros beyond the image
-        if reason:
-            self.unknown.append(f"{node.where}: {reason}")
-        return WordFinish(word, tuple(parameters.items()))
+        return word
+
+    def _given(
+        self, node: OnnxNode, position: int, view: TensorView, parameters: dict[str, FinishParameter]
+    ) -> Expression:
+        """A stored input beside the factors, for each channel of a convolution or column of a product."""
+        value = node.input(position)
+        if not value.constant:
+            self.unknown.append(f"{node.where}: {value.name} is no stored parameter")
+        channels = node.op == "QLinearConv" and math.prod(value.shape or ()) > 1
+        return self._parameter(
+            value, view, parameters, f"{node.name}.{position}", _channels(node, value) if channels else None
+        )
 
     def meaning(self, results: Sequence[str]) -> NetworkMeaning:
         """What the nodes that were read compute beyond their operations."""
@@ -407,7 +409,7 @@ class _NodeReader:
 
     def _between(self, node: OnnxNode, values: Sequence[OnnxValue]) -> Occurrence:
         views = [view for value in values if (view := self.view(value)) is not None]
-        kind = _kind(node)
+        kind = kind_of(node)
         as_made = len(views) == len(values) and all(view.is_as_made for view in views)
         same = bool(values) and all(value.shape == values[0].shape for value in values)
         if kind in ("softmax", "maxpool", "avgpool", "layernorm", "rmsnorm"):
@@ -420,7 +422,7 @@ class _NodeReader:
             return self._outside(node)
         window = None
         if node.op in ("MaxPool", "AveragePool"):
-            window = _window(node)
+            window = window_of_pool(node)
             if window is None:
                 return self._outside(node)
         sources = tuple(Source(view.source) for view in views)
@@ -428,9 +430,9 @@ class _NodeReader:
 
 
 _BY_WORD = """
-    Abs BatchNormalization Cast Ceil Celu Clip DequantizeLinear Div Dropout Elu Erf Exp Floor Gelu HardSigmoid HardSwish
-    Identity LeakyRelu Log Mish Mul Neg PRelu Pow QuantizeLinear Reciprocal Relu Round Selu Sigmoid Softplus Softsign
-    Sqrt Sub Add Swish Tanh
+    Abs BatchNormalization Cast Ceil Celu Clip DequantizeLinear Div Dropout Elu Erf Exp Floor Gelu HardSigmoid
+    HardSwish Identity LeakyRelu Log Max Min Mish Mul Neg PRelu Pow QuantizeLinear Reciprocal Relu Round Selu Sigmoid
+    Softplus Softsign Sqrt Sub Add Swish Tanh
 """
 
 _OPERANDS: Mapping[str, tuple[int, int]] = {
@@ -445,175 +447,36 @@ _OPERANDS: Mapping[str, tuple[int, int]] = {
 """Where the two factors stand among the inputs."""
 
 
+def _zero_point(node: OnnxNode, position: int) -> OnnxValue | None:
+    """What is subtracted from a factor first, if anything."""
+    at = ZERO_POINTS.get(node.op, {}).get(position)
+    return node.inputs[at] if at is not None and node.has(at) else None
+
+
+def _stored_operand(node: OnnxNode, value: OnnxValue, zero: OnnxValue | None, order: tuple[str, ...]) -> StoredOperand:
+    """A parameter that is a factor, without its zero point: one for all, for each filter, or for each column."""
+    if zero is None:
+        return StoredOperand(value.name, order)
+    if not zero.constant:
+        raise ProblemError(f"its zero point {zero.name} is no stored parameter", where=node.where)
+    letter = None
+    if zero.elements != 1:
+        letter = order[0 if node.op in ("QLinearConv", "ConvInteger") else -1]
+    return StoredOperand(value.name, order, zero.name, letter)
+
+
+def _along(node: OnnxNode, value: OnnxValue) -> tuple[int, ...] | None:
+    """In which shape a parameter is broadcast, where that is not its own."""
+    if node.op == "BatchNormalization":
+        return _channels(node, value) if value.shape is not None else None
+    if node.op in ("QuantizeLinear", "DequantizeLinear") and value.shape is not None and len(value.shape) == 1:
+        rank = len(node.shape(0))
+        axis = int(node.number("axis", 1)) % max(rank, 1)
+        return (value.shape[0],) + (1,) * (rank - 1 - axis) if value.shape[0] > 1 else ()
+    return None
+
+
 def _channels(node: OnnxNode, value: OnnxValue) -> tuple[int, ...]:
     """The shape of a parameter for each channel, as it is broadcast over axis 1 of what the node makes."""
     size = math.prod(value.shape or ())
     return (size,) + (1,) * (len(node.output.shape or ()) - 2)
-
-
-def _without_program(node: OnnxNode, occurrence: Occurrence) -> str | None:
-    """Why no program can do what a node does besides its operation."""
-    if occurrence.kind == OUTSIDE:
-        return None
-    if occurrence.multiplies and occurrence.problem is None:
-        return "there is no program for this operator" if occurrence.sources else None
-    if occurrence.multiplies and node.op not in ("Conv", "Gemm", "MatMul"):
-        return "there is no program for its integers"
-    if any(node.has(position) and not node.input(position).constant for position in (1, 2)) and (
-        node.op == "LayerNormalization" or (node.op in ("Conv", "Gemm") and node.has(2))
-    ):
-        return "what it adds is no stored parameter" if not node.input(2).constant else None
-    if occurrence.kind in ("layernorm", "rmsnorm") and abs(node.number("epsilon", EPSILON) - EPSILON) > 1e-9:
-        return f"its epsilon is {node.number('epsilon', EPSILON):g}, expected {EPSILON:g}"
-    return None
-
-
-def _is_never_negative(expression: Expression) -> bool:
-    """Whether zeros around a tensor of such words change no maximum."""
-    if isinstance(expression, Number):
-        return expression.value >= 0
-    if not isinstance(expression, Call):
-        return False
-    if expression.function == "min":
-        return all(map(_is_never_negative, expression.arguments))
-    grows = expression.function == "max" and any(map(_is_never_negative, expression.arguments))
-    return grows or expression.function in ("abs", "exp", "relu", "sigmoid", "sqrt")
-
-
-def _last_axis(node: OnnxNode) -> bool:
-    axis = node.attributes.get("axis", -1)
-    return axis in (-1, len(node.shape(0)) - 1)
-
-
-def _pools_images(node: OnnxNode) -> bool:
-    return len(node.shape(0)) == 4
-
-
-_KINDS: Mapping[str, tuple[str, Callable[[OnnxNode], bool]]] = {
-    "Add": ("add", lambda _: True),
-    "AveragePool": ("avgpool", _pools_images),
-    "GlobalAveragePool": ("avgpool", _pools_images),
-    "LayerNormalization": ("layernorm", _last_axis),
-    "MaxPool": ("maxpool", _pools_images),
-    "Mul": ("mul", lambda _: True),
-    "RMSNormalization": ("rmsnorm", _last_axis),
-    "SimplifiedLayerNormalization": ("rmsnorm", _last_axis),
-    "Softmax": ("softmax", _last_axis),
-    "Sum": ("add", lambda _: True),
-}
-
-
-def _kind(node: OnnxNode) -> str | None:
-    """What a node is between layers, if it is something that is known there."""
-    kind, applies = _KINDS.get(node.op, (None, None))
-    known = applies is not None and not node.domain and node.has(0) and node.input(0).shape is not None
-    return kind if known and applies is not None and applies(node) else None
-
-
-def _window(node: OnnxNode) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]] | None:
-    """Size, stride and zeros of a pooling; None where the positions that it leaves are not those of a plain one."""
-    size = node.integers("kernel_shape", 2, 1, 1)
-    stride, dilation = node.integers("strides", 2, 1, 1), node.integers("dilations", 2, 1, 1)
-    before = [low for low, _ in pads_of(node, 2)] if auto_pad_of(node) in ("NOTSET", "VALID") else []
-    if not before or set(dilation) != {1} or (node.op == "AveragePool" and any(before)):
-        return None
-    sizes = node.shape(0)[2:]
-    counts = [(n + 2 * b - k) // s + 1 for n, k, s, b in zip(sizes, size, stride, before, strict=True)]
-    if tuple(counts) != tuple((node.output.shape or ())[2:]):
-        return None
-    return (size[0], size[1]), (stride[0], stride[1]), (before[0], before[1])
-
-
-# ---- how words lie ---------------------------------------------------------------------------------------------------
-
-
-def _axis_places(axis: Sequence[Run]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Where the positions of an axis lie."""
-    import numpy as np
-
-    found = np.zeros(1, np.int64)
-    for count, stride in axis:
-        found = (found[:, None] + np.arange(count) * stride).ravel()
-    return found
-
-
-def _order(ranks: Sequence[Rank]) -> tuple[str, ...]:
-    return tuple(rank[0][0].lower() for rank in ranks)
-
-
-def _swapped(order: tuple[str, ...]) -> tuple[str, ...]:
-    return (*order[:-2], order[-1], order[-2])
-
-
-def _zeros(node: OnnxNode, ranks: Sequence[Rank]) -> tuple[tuple[str, int], ...]:
-    """Zeros before the first position, by the letter of each window."""
-    windows = [rank for rank in ranks if len(rank) == 2]
-    if not windows:
-        return ()
-    before = [low for low, _ in pads_of(node, len(windows))]
-    mode = auto_pad_of(node)
-    if mode.startswith("SAME"):
-        sizes = node.shape(0)[2:]
-        shape, kernel = node.output.shape or (), node.shape(1 if node.op != "QLinearConv" else 3)[2:]
-        steps = [(rank[0][1], rank[1][1]) for rank in windows]
-        needed = [
-            max(0, (n - 1) * s + d * (k - 1) + 1 - size)
-            for n, size, k, (s, d) in zip(shape[2:], sizes, kernel, steps, strict=True)
-        ]
-        before = [-(-zeros // 2) if mode == "SAME_LOWER" else zeros // 2 for zeros in needed]
-    return tuple((rank[0][0].lower(), zeros) for rank, zeros in zip(windows, before, strict=True))
-
-
-def _lying(
-    view: TensorView, order: tuple[str, ...], ranks: Sequence[Rank], problem: Problem
-) -> tuple[DimPart, ...] | None:
-    """An operand's dimensions in the order in which they lie in what was made; None where one is not to be found."""
-    if view.is_as_made:
-        return order
-    sizes = {rank[0][0].lower(): problem.sizes[rank[0][0]] for rank in ranks}
-    axes = _regrouped(view.runs, [sizes[letter] for letter in order])
-    if axes is None or any(len(rank) > 1 or rank[0][1] != 1 for rank in ranks):
-        return None
-    parts: list[tuple[int, DimPart]] = []
-    for letter, axis in zip(order, axes, strict=True):
-        parts += _parts(letter, axis)
-    return tuple(part for _, part in sorted(parts, key=lambda each: -each[0]))
-
-
-def _parts(letter: str, axis: Sequence[Run]) -> list[tuple[int, DimPart]]:
-    """A dimension over some runs, or its parts where these do not follow one another, each with its stride."""
-    if all(outer == inner * count for (_, outer), (count, inner) in itertools.pairwise(axis)):
-        return [(axis[-1][1] if axis else 0, letter)]
-    low = 1
-    found: list[tuple[int, DimPart]] = []
-    for count, stride in reversed(axis):
-        found.append((stride, (letter, low, low * count)))
-        low *= count
-    return found
-
-
-def _regrouped(runs: Sequence[Run], shape: Sequence[int]) -> tuple[tuple[Run, ...], ...] | None:
-    """The same words in other axes; None where an axis would end inside a run that it does not divide."""
-    left = list(runs)
-    axes: list[tuple[Run, ...]] = []
-    for size in reversed(shape):
-        axis: list[Run] = []
-        for count, stride in _taken(left, size):
-            axis.insert(0, (count, stride))
-        if math.prod(count for count, _ in axis) != size:
-            return None
-        axes.insert(0, tuple(axis))
-    return tuple(axes) if not left else None
-
-
-def _taken(left: list[Run], size: int) -> Iterator[Run]:
-    """Runs of `size` words in all, taken from the end of those that are left."""
-    while size > 1 and left:
-        count, stride = left.pop()
-        taken = math.gcd(count, size)
-        if taken < min(count, size):
-            return
-        if taken < count:
-            left.append((count // taken, stride * taken))
-        yield taken, stride
-        size //= taken

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .nodes import OnnxNode, OnnxValue
-from .shapes import RANDOM, TypeAndShape, infer, type_bits
+from .shapes import RANDOM, TypeAndShape, infer, type_bits, type_name
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -19,6 +19,20 @@ def nodes_of(model: onnx.ModelProto) -> tuple[OnnxNode, ...]:
     values = _values(model, infer(model))
     used: set[str] = set()
     return tuple(_node(node, values, used) for node in model.graph.node)
+
+
+def named(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy of a model in which every node has the name that `nodes_of` gives it."""
+    copy = type(model)()
+    copy.CopyFrom(model)
+    used: set[str] = set()
+    for node in copy.graph.node:
+        node.name = _name(node, used)
+    return copy
+
+
+def _name(node: onnx.NodeProto, used: set[str]) -> str:
+    return _unique(node.name or next(filter(None, node.output), node.op_type), used)
 
 
 def _values(model: onnx.ModelProto, known: Mapping[str, TypeAndShape]) -> dict[str, OnnxValue]:
@@ -34,7 +48,7 @@ def _values(model: onnx.ModelProto, known: Mapping[str, TypeAndShape]) -> dict[s
     values = {}
     for name in dict.fromkeys(names):
         data_type, shape = known.get(name, (0, None))
-        values[name] = OnnxValue(name, shape, type_bits(data_type), name in constants)
+        values[name] = OnnxValue(name, shape, type_bits(data_type), name in constants, type_name(data_type))
     return values
 
 
@@ -47,7 +61,7 @@ def _node(node: onnx.NodeProto, values: Mapping[str, OnnxValue], used: set[str])
         if not _subgraphs(attribute)
     }
     return OnnxNode(
-        name=_unique(node.name or next(filter(None, node.output), node.op_type), used),
+        name=_name(node, used),
         op=node.op_type,
         domain="" if node.domain == "ai.onnx" else node.domain,
         inputs=tuple(values[name] if name else None for name in node.input),

@@ -21,6 +21,7 @@ from .nodes import Dense, OnnxNode, Operator, Repeated, read_by
 from .passed import PassedThrough, passed_node, summed
 from .products import gemm_node, matmul, matmul_integer, qlinear_matmul
 from .recurrent import recurrent
+from .rewrites import rewritten
 from .transposed import conv_transpose
 from .unknown import unknown_shape
 from .values import StoredModel
@@ -57,10 +58,13 @@ class OnnxNetwork(Network):
     """A network read from an ONNX file.
 
     passed  what is not searched, summed by kind
+    rewrites  by pass (`rewrites/`), how often it found something to do in what `wiring` is of; and functions of one
+            word that are done as words are written, as "epilogues"
     graph   producers, consumers, and the shape and bytes of every edge (`graph_of`); `wiring` has the layers alone
     """
 
     passed: tuple[PassedThrough, ...] = ()
+    rewrites: Mapping[str, int] = field(default_factory=dict, hash=False)
     graph: nx.MultiDiGraph[str] = field(kw_only=True, repr=False, compare=False, hash=False)
 
     @cached_property
@@ -115,20 +119,22 @@ def load_onnx(path: Path, dims: Mapping[str, int] | None = None, widths: Widths 
     passed += [passed_node(node) for node in nodes if node.domain or node.op not in OPERATORS]
     layers = tuple(_layers(path.stem, found))
     single = {name: part.problem for name, part in found if part.times == 1 and "#" not in name}
-    wiring = onnx_wiring(
+    simpler, counts = rewritten(model)
+    wiring, epilogues = onnx_wiring(
         path.stem,
-        nodes,
+        nodes_of(simpler),
         layers,
         single,
         OPERATORS,
         results=[result.name for result in model.graph.output],
-        stored=StoredModel(path, dims or {}),
+        stored=StoredModel(path, dims or {}, simpler),
     )
     return OnnxNetwork(
         path.stem,
         _source(model, path, dims or {}),
         layers,
         passed=summed(passed),
+        rewrites={**counts, **({"epilogues": epilogues} if epilogues else {})},
         graph=graph_of(model, nodes),
         wiring=wiring,
     )

@@ -23,12 +23,14 @@ class OnnxValue:
     shape     None where it is not known before the model runs
     bits      width of an element; None for texts, sequences and unknown types
     constant  computed from stored parameters alone
+    type      of an element, as ONNX names it: FLOAT, INT8; empty where it is not known
     """
 
     name: str
     shape: tuple[int, ...] | None = None
     bits: int | None = None
     constant: bool = False
+    type: str = ""
 
     @property
     def elements(self) -> int | None:

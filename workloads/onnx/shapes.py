@@ -133,15 +133,18 @@ def _state(model: onnx.ModelProto, value: onnx.ValueInfoProto) -> None:
 
 def _small_arrays(model: onnx.ModelProto) -> Arrays:
     """Stored parameters whose data is in the file."""
+    found = {tensor.name: small_array(tensor) for tensor in model.graph.initializer}
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def small_array(tensor: onnx.TensorProto) -> np.ndarray[Any, Any] | None:
+    """A stored parameter, if it is small and its data is in the file."""
     from onnx import TensorProto, numpy_helper
 
-    inside = [tensor for tensor in model.graph.initializer if tensor.data_location != TensorProto.EXTERNAL]
-    arrays: Arrays = {}
-    for tensor in inside:
-        if math.prod(tensor.dims) <= SMALL:
-            with suppress(Exception):  # data that is missing, or not what its type says: onnx fails in many ways
-                arrays[tensor.name] = numpy_helper.to_array(tensor)
-    return arrays
+    if tensor.data_location != TensorProto.EXTERNAL and math.prod(tensor.dims) <= SMALL:
+        with suppress(Exception):  # data that is missing, or not what its type says: onnx fails in many ways
+            return numpy_helper.to_array(tensor)
+    return None
 
 
 def _computed(

@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     import onnx
 
 
-def stored_values(path: Path, dims: Mapping[str, int]) -> dict[str, np.ndarray[Any, Any]]:
+def stored_values(
+    path: Path, dims: Mapping[str, int], rewritten: onnx.ModelProto | None = None
+) -> dict[str, np.ndarray[Any, Any]]:
     """All of them, by name; those in files of their own are read too.
+
+    rewritten  the model that is asked about, where it is not the one of the file: it may have parameters of its own
 
     Raises ProblemError where these are missing, and as `read_model` does.
     """
@@ -29,6 +33,10 @@ def stored_values(path: Path, dims: Mapping[str, int]) -> dict[str, np.ndarray[A
         message = f"parameters that lie in files of their own cannot be read: {' '.join(str(error).split())}"
         raise ProblemError(message, where=str(path)) from None
     found = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    if rewritten is not None:
+        own = (tensor for tensor in rewritten.graph.initializer if tensor.name not in found)
+        found |= {tensor.name: numpy_helper.to_array(tensor) for tensor in own}
+        model = rewritten
     for node in model.graph.node:
         if all(not name or name in found for name in node.input):
             _compute(model, node, found)
@@ -36,18 +44,17 @@ def stored_values(path: Path, dims: Mapping[str, int]) -> dict[str, np.ndarray[A
 
 
 class StoredModel:
-    """The parameters of a file, read when they are asked for."""
+    """The parameters of a file, read when they are asked for.
 
-    def __init__(self, path: Path, dims: Mapping[str, int]) -> None:
-        self.path, self.dims = path, dims
+    model  what the file says, rewritten
+    """
+
+    def __init__(self, path: Path, dims: Mapping[str, int], model: onnx.ModelProto) -> None:
+        self.path, self.dims, self._model = path, dims, model
 
     @cached_property
     def _values(self) -> dict[str, np.ndarray[Any, Any]]:
-        return stored_values(self.path, self.dims)
-
-    @cached_property
-    def _model(self) -> onnx.ModelProto:
-        return read_model(self.path, self.dims)
+        return stored_values(self.path, self.dims, self._model)
 
     def values(self) -> dict[str, np.ndarray[Any, Any]]:
         """All parameters, by name. Raises ProblemError as `stored_values` does."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...ir import Call, Expression, Number, ProblemError
 from .nodes import OnnxNode
+from .quantized import RANGES, dequantize_linear, quantize_linear, single
 
 Operands = Sequence[Expression]
 """Of each input that is there: what it is made of."""
@@ -75,8 +76,18 @@ def _elu(node: OnnxNode, given: Operands) -> Expression:
 
 
 def _cast(node: OnnxNode, given: Operands) -> Expression:
-    if node.attributes.get("to") not in (1, 11):  # single, double
-        raise ProblemError("programs compute in doubles: there is none for a cast to this type", where=node.where)
+    """Whole numbers that fit are themselves; fractions become whole by leaving out what follows the point."""
+    source, target = node.input(0).type, node.output.type
+    if target in ("FLOAT", "DOUBLE"):
+        return single(given[0]) if target == "FLOAT" and source in ("INT32", "UINT32", "INT64", "DOUBLE") else given[0]
+    if target not in (*RANGES, "INT64"):
+        raise ProblemError(f"there is no program for a cast to {target or 'this type'}", where=node.where)
+    low, high = RANGES.get(target, (-(2**53), 2**53))
+    least, most = RANGES.get(source, (-math.inf, math.inf))
+    if source in ("FLOAT", "DOUBLE"):
+        return Call("trunc", (given[0],))
+    if least < low or most > high:
+        raise ProblemError(f"there is no program for a cast from {source} to {target}, which wraps", where=node.where)
     return given[0]
 
 
@@ -96,6 +107,7 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Cast": _cast,
     "Ceil": _function("ceil"),
     "Clip": _clip,
+    "DequantizeLinear": dequantize_linear,
     "Div": _function("div"),
     "Dropout": _itself,
     "Elu": _elu,
@@ -123,8 +135,10 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
     "Neg": _function("neg"),
     "PRelu": lambda _, given: _sloped(*given),
     "Pow": _function("pow"),
+    "QuantizeLinear": quantize_linear,
     "Reciprocal": lambda _, given: Call("div", (Number(1.0), given[0])),
     "Relu": _function("relu"),
+    "Round": _function("rint"),
     "Sigmoid": _function("sigmoid"),
     "Softplus": lambda _, given: Call("log", (_plus(Number(1.0), Call("exp", (given[0],))),)),
     "Softsign": lambda _, given: Call("div", (given[0], _plus(Number(1.0), Call("abs", (given[0],))))),
@@ -136,8 +150,22 @@ WORDS: Mapping[str, Callable[[OnnxNode, Operands], Expression]] = {
 """The operators that are done word by word, with programs for them."""
 
 
-def word_of(node: OnnxNode, given: Operands) -> Expression:
-    """What a node makes of a word. ProblemError for operators and attributes that have no program."""
+_ROUNDED = frozenset(("Add", "Div", "Mul", "Sqrt", "Sub", "Sum"))
+"""What single precision rounds once; the other exact ones are exact there, too."""
+
+_WRAPPING = frozenset(("Abs", "Add", "Div", "Mul", "Neg", "Pow", "Sub", "Sum"))
+"""What may leave the range of a whole number, or is another function there."""
+
+
+def word_of(node: OnnxNode, given: Operands, *, singles: bool = False) -> Expression:
+    """What a node makes of a word. ProblemError for operators and attributes that have no program.
+
+    singles  floats are rounded to single precision after every step, as a quantized model means it
+    """
     if node.op not in WORDS:
         raise ProblemError("there is no program for this operator", where=node.where)
-    return WORDS[node.op](node, given)
+    kind = node.output.type
+    if node.op in _WRAPPING and kind in RANGES and (RANGES[kind][1] < 2**31 - 1 or node.op == "Div"):
+        raise ProblemError(f"there is no program for its arithmetic of type {kind}, which wraps", where=node.where)
+    found = WORDS[node.op](node, given)
+    return single(found) if singles and kind == "FLOAT" and node.op in _ROUNDED else found

@@ -6,6 +6,9 @@ finishes.py   what is done with words as they are written
 addresses.py  where the buffers of a group lie in the other memories
 weights.py    parameters, as a file
 exact.py      with which of them results are exact
+numpy_network.py  one numpy program
+runtime_network.py  what all such have in common
+steps.py      tables of whole numbers at equal distances
 c_network.py  one C file
 c_group.py    one group in it
 c_apart.py    what is done between groups
@@ -14,15 +17,18 @@ c_runtime.py  its check
 """
 
 from .assembly import network_program
-from .c_network import WEIGHTS_FILE, emit_c_network
+from .c_network import WEIGHTS_FILE, NetworkElement, emit_c_network
 from .exact import exact_magnitude
+from .numpy_network import emit_numpy_network
 from .program import NetworkProgram
 from .weights import network_weights, weights_bytes
 
 __all__ = [
     "WEIGHTS_FILE",
+    "NetworkElement",
     "NetworkProgram",
     "emit_c_network",
+    "emit_numpy_network",
     "exact_magnitude",
     "network_program",
     "network_weights",

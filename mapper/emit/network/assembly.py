@@ -215,7 +215,15 @@ class _Assembly:
         letters = [rank[0][0].lower() for rank in problem.tensor(parameter.operand).ranks]
         sizes = {dim.lower(): size for dim, size in problem.dims}
         lies = np.arange(math.prod(sizes[letter] for letter in letters)).reshape([sizes[one] for one in found.order])
-        return StoredWords(found.value, lies.transpose([found.order.index(letter) for letter in letters]).ravel())
+        order = [found.order.index(letter) for letter in letters]
+        zero = None
+        if found.zero is not None:
+            at = np.zeros_like(lies)
+            if found.along is not None:
+                axis = found.order.index(found.along)
+                at = at + np.arange(lies.shape[axis]).reshape([-1 if i == axis else 1 for i in range(lies.ndim)])
+            zero = StoredWords(found.zero, at.transpose(order).ravel())
+        return StoredWords(found.value, lies.transpose(order).ravel(), zero)
 
     def _finished(self, key: str, segment: Segment, extents: tuple[int, ...]) -> Finished | None:
         """What is done with the words of a tensor, if anything."""
@@ -242,7 +250,7 @@ class _Assembly:
                 raise MappingError(error.message, where=where, hint=hint) from None
             body = tightened(tree.body)
             addresses = group_addresses(segment, self.arch, body, tree.places)
-            self.programs[kind] = GroupProgram(number + 1, segment, finishes, tree, body, addresses)
+            self.programs[kind] = GroupProgram(number + 1, segment, self.arch, finishes, tree, body, addresses)
         return self.programs[kind]
 
     def _plan(self, calls: Sequence[Step], given: set[str]) -> MemoryPlan:

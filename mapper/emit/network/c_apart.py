@@ -11,6 +11,7 @@ import numpy as np
 from ....workloads.graph import ApartOperation, ApartRead
 from ..c_direct import point_text
 from ..c_text import c_comment
+from .steps import steps_along
 
 Index = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -76,24 +77,13 @@ def _tables(reads: Sequence[ApartRead]) -> Iterator[str]:
         places = first.positions[axis] * math.prod(first.extents[axis + 1 :])
         tables = {f"at{axis}": places, **{f"{read.name}_{axis}": read.offsets[axis] for read in reads}}
         for name, values in tables.items():
-            if _steps(values) is None:
+            if steps_along(values) is None:
                 numbers = ", ".join(map(str, values.ravel()))
                 yield f"    static const int64_t {name}[{values.size}] = {{{numbers}}};"
 
 
-def _steps(values: Index) -> tuple[int, ...] | None:
-    """The first value and the step along each axis, if there are such."""
-    if values.size == 0 or (values < 0).any():
-        return None
-    first = int(values.flat[0])
-    steps = [int(values.take(1, axis).flat[0]) - first if n > 1 else 0 for axis, n in enumerate(values.shape)]
-    grid = np.indices(values.shape)
-    rebuilt = first + sum(step * one for step, one in zip(steps, grid, strict=True))
-    return (first, *steps) if np.array_equal(rebuilt, values) else None
-
-
 def _along(values: Index, table: str, index: str) -> str:
-    steps = _steps(values)
+    steps = steps_along(values)
     if steps is None:
         return f"{table}[{index}]"
     return _sum([_times(index, steps[1]), str(steps[0]) if steps[0] else ""])
@@ -119,7 +109,7 @@ def _reduction(operation: ApartOperation) -> Iterator[str]:
         yield f"{indent}for (int64_t i{axis} = 0; i{axis} < {size}; i{axis}++) {{"
         indent += "    "
         inner.append((f"k{axis}", taken))
-        steps = _steps(each)
+        steps = steps_along(each)
         if steps is None:
             place = f"{read.name}_{axis}[i{axis} * {taken} + k{axis}]"
             checks += [f"{place} < 0"] if (each < 0).any() else []

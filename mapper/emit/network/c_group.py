@@ -4,31 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..c_schedule import plus
+from ..bands import threaded
+from ..c_schedule import LARGEST_ON_STACK, plus
 from ..c_text import c_comment
 from ..c_tree import CTree
-from ..loop_program import Array, Finish, Statement
+from ..loop_program import LEAST_PARALLEL_MACS, Array, Finish, For, Statement
+from ..tree_lowering import buffers_of
 from .addresses import ArenaKey
 from .c_finish import finish_text
 from .program import GroupProgram
+
+
+def threads_of(group: GroupProgram) -> list[For]:
+    """The loops whose iterations threads share: what these keep is in the inner memories, of which each thread has a
+    part."""
+    outermost = group.arch.memories[0].name
+    found = threaded(group.body, LEAST_PARALLEL_MACS)
+    return [loop for loop in found if all(array.memory != outermost for array in buffers_of(loop.body))]
 
 
 class CGroup(CTree):
     """Names for everything in the function of a group, and its text.
 
     members    of the struct that holds all arenas
+    heights    elements of each
     outermost  the memory whose buffers are in the group's scratch
     """
 
-    def __init__(self, group: GroupProgram, members: Mapping[ArenaKey, str], outermost: str) -> None:
+    def __init__(
+        self, group: GroupProgram, members: Mapping[ArenaKey, str], heights: Mapping[ArenaKey, int], outermost: str
+    ) -> None:
         super().__init__(group.tree)
-        self.group, self.members, self.outermost = group, members, outermost
+        self.group, self.members, self.heights, self.outermost = group, members, heights, outermost
         self.parameters = {
             (tensor, name): self.fresh.unique(f"{tensor}_{name}")
             for tensor, finish in group.finishes.items()
             for name, _, _ in finish.parameters
         }
         self.arena = {array: key for key, found in group.addresses.items() for array in found.offsets}
+        self.threads = {loop.variable: loop for loop in threads_of(group)}
+        self.unrolled -= self.threads.keys()
+        self.own = {array for loop in self.threads.values() for array in buffers_of(loop.body)}
 
     @property
     def function(self) -> str:
@@ -58,6 +74,16 @@ class CGroup(CTree):
         yield from self.body_lines(group.body, "    ")
         yield "}"
 
+    def is_small(self, key: ArenaKey) -> bool:
+        """Whether the tiles of a memory are variables."""
+        return key[0] != self.outermost and self.heights[key] <= LARGEST_ON_STACK
+
+    def loop_lines(self, loop: For, indent: str) -> Iterator[str]:
+        """A loop; one over instances that threads share."""
+        if loop.variable in self.threads:
+            yield f"{indent}#pragma omp parallel for schedule(static) num_threads(THREADS)"
+        yield from super().loop_lines(loop, indent)
+
     def body_lines(self, body: tuple[Statement, ...], indent: str) -> Iterator[str]:
         """Statements as trees have them, and what is done with complete words."""
         for statement in body:
@@ -81,8 +107,16 @@ class CGroup(CTree):
         yield from self.body_lines(body, indent)
 
     def local_lines(self, buffer: Array, indent: str) -> Iterator[str]:
-        """A pointer into an arena. Others may have its addresses before and after, so that nothing is `restrict`."""
+        """A pointer into an arena. Others may have its addresses before and after, so that nothing is `restrict`. Tiles
+        of a small memory are variables: of these compilers know that nothing else has their address."""
         key = self.arena[buffer]
         base = "scratch" if key[0] == self.outermost else f"arena->{self.members[key]}"
+        if buffer in self.own:
+            base += f" + THREAD * {self.heights[key]}"
         source = f"({base} + {self.group.addresses[key].offsets[buffer]})"
+        if self.is_small(key):
+            yield from c_comment(f"{buffer.memory} keeps {buffer.tensor}", indent)
+            first = buffer.shape[buffer.order[0]] if buffer.order else 1
+            yield f"{indent}TILE({self.array[buffer]}, [{first}], {self.row_type(buffer)}, {source});"
+            return
         yield from self.pointer_lines(buffer, "", source, indent, restrict="")

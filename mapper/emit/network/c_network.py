@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Literal, get_args
 
-from ....ir import Operation
+from ....ir import MappingError, Operation
 from ....workloads.graph import ApartOperation
 from ..c_direct import direct_lines
 from ..c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
+from ..c_schedule import LARGEST_ON_STACK
 from ..c_text import c_comment, c_names, c_string
 from ..c_tree_runtime import FUNCTIONS
 from ..loop_program import TensorFinish
+from ..tree_lowering import buffers_of
 from .addresses import ArenaKey
 from .c_apart import apart_function
 from .c_finish import finish_function
-from .c_group import CGroup
-from .c_runtime import NETWORK_MAIN
-from .exact import exact_magnitude
+from .c_group import CGroup, threads_of
+from .c_runtime import NETWORK_MAIN, STEP_TIMES
+from .exact import exact_magnitude, is_rounded
 from .program import (
     LINE,
     ApartCall,
     GroupCall,
     NetworkProgram,
     Reading,
+    Step,
     Weight,
     made_by,
     padded_buffer,
@@ -34,29 +38,48 @@ from .program import (
 WEIGHTS_FILE = "weights.bin"
 """Beside the program."""
 
+NetworkElement = Literal["double", "float"]
+"""Kinds of elements that programs of networks may have."""
+
+_BITS = {"double": 53, "float": 24}
+_TOLERANCES = {"double": 1e-9, "float": 1e-4}
+"""How far outputs may be from those of plain loops, as a part of the largest: sums are added in another order."""
+
 _INCLUDES = HEAD.replace("#include <stdint.h>", "#include <math.h>\n#include <stdint.h>").replace(
     "#include <stdlib.h>", "#include <stdlib.h>\n#include <string.h>"
 )
 
 
-def emit_c_network(program: NetworkProgram) -> str:
-    """The text of a C99 file with `run(inputs, weights, outputs, arena)`, which executes the groups on doubles without
-    allocating anything, and a `main` that checks it against the operations done one after the other.
+def emit_c_network(program: NetworkProgram, element: NetworkElement = "double") -> str:
+    """The text of a C99 file with `run(inputs, weights, outputs, arena)`, which executes the groups without allocating
+    anything, and a `main` that checks it against the operations done one after the other.
+
+    element  of all arrays
+
+    Raises MappingError for floats where the network has words that are rounded to whole numbers: sums of these need 32
+    bits.
     """
-    members = _members(program)
+    if element not in get_args(NetworkElement):
+        raise MappingError(f"unknown kind of element {element!r}, expected {' or '.join(get_args(NetworkElement))}")
+    if element != "double" and is_rounded(program):
+        raise MappingError(
+            f"its whole numbers are not exact in {element}s", where=program.network, hint="leave the element at double"
+        )
+    members, memory = _members(program), program.arch.memories[0].name
     parts = [
         _header_lines(program),
-        [_INCLUDES, "typedef double element;"],
+        [_INCLUDES if element == "double" else _INCLUDES.replace("math.h", "tgmath.h"), f"typedef {element} element;"],
         [LEAST, FUNCTIONS],
+        [f"#define STEPS {len(program.steps)}", STEP_TIMES],
         _arena_lines(program, members),
-        *(CGroup(group, members, program.arch.memories[0].name).function_lines() for group in program.programs),
+        *(CGroup(one, members, program.heights, memory).function_lines() for one in program.programs),
         _copy_lines(program),
         _apart_lines(program),
         _run_lines(program),
         [CHECK, BUFFERS],
         c_comment("The same operations, one after the other: what the outputs of run() are compared with."),
         _direct_lines(program),
-        _constant_lines(program),
+        _constant_lines(program, element),
         [CLOCKS, NETWORK_MAIN],
     ]
     return "\n".join(line for part in parts for line in part)
@@ -67,7 +90,9 @@ def emit_c_network(program: NetworkProgram) -> str:
 
 def _header_lines(program: NetworkProgram) -> Iterator[str]:
     yield from c_comment(f"The network {program.network} on {program.arch.name}, in C99. Written by tilewright.")
-    yield from c_comment("    cc -O3 -march=native network.c -lm -o network && ./network [seed] [runs] [weights]")
+    yield from c_comment(
+        "    cc -O3 -march=native -fopenmp network.c -lm -o network && ./network [seed] [runs] [weights]"
+    )
     yield ""
     yield from c_comment(
         "run() executes it. Inputs and outputs are in this order, row by row; every thread needs an arena of its own."
@@ -91,12 +116,41 @@ def _arena_lines(program: NetworkProgram, members: dict[ArenaKey, str]) -> Itera
     """The struct of all memories, each as large as its plan is high."""
     yield from c_comment("Every memory with what it holds at a moment, at the addresses of plan.json; an element is a")
     yield from c_comment("word there. The outermost one holds what passes from group to group.")
+    shared = _shared(program)
+    if any(map(threads_of, program.programs)):
+        yield from c_comment(
+            "Threads share the iterations of some loops over instances, and have a part of what is inside."
+        )
+        yield from (
+            *("#ifndef _OPENMP", "#define THREADS 1", "#define THREAD 0"),
+            *("#else", "#include <omp.h>", "#ifndef THREADS", "#define THREADS 8", "#endif"),
+            *("#define THREAD omp_get_thread_num()", "#endif"),
+        )
     yield "typedef struct {"
     yield f"    element {_outermost(program)}[{max(program.plan.height, LINE)}];"
     for key, height in program.heights.items():
-        yield f"    element {members[key]}[{height}];"
+        yield f"    element {members[key]}[{height}{' * THREADS' if key in shared else ''}];"
     yield "} arenas;"
     yield ""
+    yield from c_comment(
+        f"Tiles of memories of up to {LARGEST_ON_STACK} elements are variables, which compilers keep in"
+    )
+    yield from c_comment("registers; with -DPLANNED they lie at their addresses, as all others do.")
+    yield "#ifdef PLANNED"
+    yield "#define TILE(name, first, rows, address) element(*name) rows = (element(*) rows)address"
+    yield "#else"
+    yield "#define TILE(name, first, rows, address) element name first rows"
+    yield "#endif"
+    yield ""
+
+
+def _shared(program: NetworkProgram) -> set[ArenaKey]:
+    """The arenas that threads have parts of."""
+    found: set[ArenaKey] = set()
+    for group in program.programs:
+        own = {array for loop in threads_of(group) for array in buffers_of(loop.body)}
+        found |= {key for key, one in group.addresses.items() if own & set(one.offsets)}
+    return found
 
 
 # ---- run -------------------------------------------------------------------------------------------------------------
@@ -189,10 +243,12 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
             return f"outputs[{program.outputs.index(key)}]"
         return f"arena->{memory} + {program.offset(key)}"
 
-    for call in program.steps:
+    yield "    BEGIN(0);"
+    for number, call in enumerate(program.steps):
         if isinstance(call, ApartCall):
             yield from c_comment(call.key, "    ")
             yield from _apart_calls(program, call, place)
+            yield f"    DONE({number});"
             continue
         yield from c_comment(f"group {call.number}: {' + '.join(op.name for op in call.cascade)}", "    ")
         given = []
@@ -210,6 +266,7 @@ def _run_lines(program: NetworkProgram) -> Iterator[str]:
         needs_scratch = scratch_height(call.program, program.arch)
         scratch = f"arena->{memory} + {program.offset(scratch_buffer(call.number))}" if needs_scratch else "NULL"
         yield f"    group{call.program.number}({', '.join([*given, 'arena', scratch])});"
+        yield f"    DONE({number});"
     yield "}"
 
 
@@ -228,9 +285,9 @@ def _direct_lines(program: NetworkProgram) -> Iterator[str]:
             return f"weights + {offsets[key]}"
         return f"inputs[{program.inputs.index(key)}]" if key in program.inputs else f"made[{made.index(key)}]"
 
-    for call in program.steps:
+    for number, call in enumerate(program.steps):
         if isinstance(call, ApartCall):
-            calls += _apart_calls(program, call, place)
+            calls += [*_apart_calls(program, call, place), f"    DONE({number});"]
             continue
         for operation in call.cascade:
             lines = list(_direct_of(call, operation, "FUNCTION"))
@@ -249,12 +306,20 @@ def _direct_lines(program: NetworkProgram) -> Iterator[str]:
                     yield from finish_function(functions[body], done.finish, extents)
                 given = [place(call.keys[operation.output.name]), *(f"weights + {w.offset}" for w in done.parameters)]
                 calls.append(f"    {functions[body]}({', '.join(given)});")
+        calls.append(f"    DONE({number});")
     yield "static void direct(const element *const inputs[], const element *weights, element *const made[])"
     yield "{"
     yield "    (void)weights;"
+    yield "    BEGIN(1);"
     yield from calls
     yield "}"
     yield ""
+
+
+def _step_name(step: Step) -> str:
+    if isinstance(step, ApartCall):
+        return c_string(step.key)
+    return c_string(" + ".join(operation.name for operation in step.cascade))
 
 
 def _direct_of(call: GroupCall, operation: Operation, function: str) -> Iterator[str]:
@@ -265,8 +330,8 @@ def _made(program: NetworkProgram) -> list[str]:
     return [key for step in program.steps for key in made_by(step)]
 
 
-def _constant_lines(program: NetworkProgram) -> Iterator[str]:
-    largest, made = exact_magnitude(program), _made(program)
+def _constant_lines(program: NetworkProgram, element: str) -> Iterator[str]:
+    largest, made = exact_magnitude(program, _BITS[element]), _made(program)
 
     def numbers(values: list[int]) -> str:
         return ", ".join(f"INT64_C({value})" for value in values)
@@ -279,6 +344,10 @@ def _constant_lines(program: NetworkProgram) -> Iterator[str]:
     yield f"#define WEIGHTS_FILE {c_string(WEIGHTS_FILE)}"
     yield f"#define EXACT {int(largest > 0)}"
     yield f"#define LARGEST {largest or 1}"
+    yield f"#define TOLERANCE {_TOLERANCES[element]}"
+    yield "#ifdef TIMES"
+    yield f"static const char *const STEP_NAMES[STEPS] = {{{', '.join(map(_step_name, program.steps))}}};"
+    yield "#endif"
     yield f"static const int64_t INPUT_ELEMENTS[INPUTS] = {{{numbers([program.words[k] for k in program.inputs])}}};"
     yield f"static const int64_t ELEMENTS[TENSORS] = {{{numbers([program.words[key] for key in made])}}};"
     yield f"static const int OUTPUT[OUTPUTS] = {{{', '.join(str(made.index(key)) for key in program.outputs)}}};"

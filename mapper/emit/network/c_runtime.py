@@ -1,5 +1,26 @@
 """C99 source text that all emitted programs of networks have in common, besides that of `emit/c_runtime.py`."""
 
+STEP_TIMES = """
+/* With -DTIMES, main says how long each step takes: a group, or what is done between two. Not for several threads. */
+#ifdef TIMES
+static double seconds(void);
+static double step_seconds[2][STEPS];
+static double step_begun;
+static int step_of;
+#define BEGIN(of) (step_of = (of), step_begun = seconds())
+#define DONE(step) \\
+    do { \\
+        const double now = seconds(), taken = now - step_begun; \\
+        double *best = &step_seconds[step_of][step]; \\
+        *best = *best > 0 && *best < taken ? *best : taken; \\
+        step_begun = now; \\
+    } while (0)
+#else
+#define BEGIN(of) ((void)0)
+#define DONE(step) ((void)0)
+#endif
+"""
+
 NETWORK_MAIN = """
 /* Whole numbers from -LARGEST to LARGEST, where all results of such are exact; else numbers from -1 to 1. */
 static element random_element(uint64_t *state)
@@ -10,67 +31,146 @@ static element random_element(uint64_t *state)
     return ((element)((*state >> 33) % 2001) - 1000) / 1000;
 }
 
-/* The parameters, as doubles: from the file WEIGHTS_FILE beside the program, or the one that is named. */
-static int read_weights(const char *program, const char *named, element *weights)
+static int larger_by(double found, double bound)
 {
-    char path[4096];
-    const char *slash = strrchr(program, '/');
-    const int folder = slash ? (int)(slash - program) + 1 : 0;
-    if (named)
-        snprintf(path, sizeof path, "%s", named);
-    else
-        snprintf(path, sizeof path, "%.*s%s", folder, program, WEIGHTS_FILE);
+    return !(found <= bound); /* what is no number is larger */
+}
+
+/* Numbers of a file, one row after the other: doubles or, in half as many bytes, floats. Their bytes; 0: an error. */
+static int read_numbers(const char *path, element *const rows[], const int64_t elements[], int count)
+{
+    int64_t wanted = 0, at = 0;
+    for (int row = 0; row < count; row++)
+        wanted += elements[row];
     FILE *file = fopen(path, "rb");
-    if (!file) {
-        fprintf(stderr, "error: cannot read %s, the parameters of the network; name their file as third argument\\n",
-                path);
-        return 1;
+    if (!file || fseek(file, 0, SEEK_END)) {
+        fprintf(stderr, "error: cannot read %s\\n", path);
+        if (file)
+            fclose(file);
+        return 0;
     }
-    const size_t found = fread(weights, sizeof(element), WEIGHTS, file);
-    const int more = fgetc(file) != EOF;
+    const int64_t bytes = ftell(file);
+    const int size = bytes == 4 * wanted ? 4 : 8;
+    if (bytes != size * wanted) {
+        fprintf(stderr, "error: %s has %lld bytes, expected %lld doubles or as many floats\\n", path, (long long)bytes,
+                (long long)wanted);
+        fclose(file);
+        return 0;
+    }
+    rewind(file);
+    for (int row = 0; row < count; row++)
+        for (at = 0; at < elements[row]; at++) {
+            double wide = 0;
+            float narrow = 0;
+            if (fread(size == 8 ? (void *)&wide : (void *)&narrow, (size_t)size, 1, file) != 1)
+                break;
+            rows[row][at] = size == 8 ? (element)wide : (element)narrow;
+        }
     fclose(file);
-    if (found != WEIGHTS || more) {
-        fprintf(stderr, "error: %s has %s than %lld doubles: it belongs to another network\\n", path,
-                more ? "more" : "less", (long long)WEIGHTS);
-        return 1;
-    }
-    return 0;
+    return size;
+}
+
+static int write_numbers(const char *path, element *const rows[], const int64_t elements[], int count)
+{
+    FILE *file = fopen(path, "wb");
+    int failed = !file;
+    for (int row = 0; row < count && !failed; row++)
+        for (int64_t at = 0; at < elements[row]; at++) {
+            const double value = (double)rows[row][at];
+            failed |= fwrite(&value, sizeof value, 1, file) != 1;
+        }
+    if (file)
+        failed |= fclose(file) != 0;
+    if (failed)
+        fprintf(stderr, "error: cannot write %s\\n", path);
+    return failed;
+}
+
+/* The file beside the program that has the parameters. */
+static void beside(const char *program, char *path, size_t size)
+{
+    const char *slash = strrchr(program, '/');
+    snprintf(path, size, "%.*s%s", slash ? (int)(slash - program) + 1 : 0, program, WEIGHTS_FILE);
 }
 
 /* The largest difference of two arrays, as a part of the largest number that is expected; exact ones have none. */
-static element largest_difference(const element *found, const element *expected, int64_t elements)
+static double largest_difference(const element *found, const element *expected, int64_t elements)
 {
-    element apart = 0, largest = 0;
+    double apart = 0, largest = 0;
     for (int64_t i = 0; i < elements; i++) {
-        const element here = magnitude(found[i] - expected[i]);
+        const double here = fabs((double)found[i] - (double)expected[i]);
         if (!(here <= apart)) /* what is no number stays */
             apart = here;
-        largest = larger(largest, magnitude(expected[i]));
+        largest = largest > fabs((double)expected[i]) ? largest : fabs((double)expected[i]);
     }
     return EXACT || largest == 0 ? apart : apart / largest;
 }
 
-int main(int argc, char **argv)
+static int usage(const char *program)
 {
-    uint64_t state = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
-    const long runs = argc > 2 ? strtol(argv[2], NULL, 10) : 3;
-    element *inputs[INPUTS], *outputs[OUTPUTS], *made[TENSORS];
-    element *weights = allocate(WEIGHTS + 1);
-    arenas *arena = allocate((int64_t)(sizeof(arenas) / sizeof(element)));
-    if (read_weights(argv[0], argc > 3 ? argv[3] : NULL, weights))
-        return 2;
-    for (int input = 0; input < INPUTS; input++) {
-        inputs[input] = allocate(INPUT_ELEMENTS[input]);
-        for (int64_t i = 0; i < INPUT_ELEMENTS[input]; i++)
-            inputs[input][i] = random_element(&state);
-    }
-    for (int tensor = 0; tensor < TENSORS; tensor++)
-        made[tensor] = allocate(ELEMENTS[tensor]);
-    for (int output = 0; output < OUTPUTS; output++)
-        outputs[output] = allocate(ELEMENTS[OUTPUT[output]]);
+    fprintf(stderr,
+            "usage: %s [seed] [runs] [weights]\\n"
+            "       %s --input FILE [--expected FILE] [--output FILE] [--tolerance PART] [--weights FILE]\\n\\n"
+            "The first compares run() with plain loops on random inputs. The second takes all inputs, one after\\n"
+            "the other, from a file of doubles or floats, compares all outputs with those of another file, and\\n"
+            "writes them as doubles. PART is of the largest output, 1e-4 unless given.\\n",
+            program, program);
+    return 2;
+}
 
+/* run() on the inputs of a file. */
+static int on_files(int argc, char **argv, element *inputs[], element *outputs[], element *made[],
+                    const element *weights, arenas *arena)
+{
+    const char *input = NULL, *expected = NULL, *output = NULL;
+    double tolerance = 1e-4;
+    int failed = 0;
+    int64_t elements[OUTPUTS];
+    element *reference[OUTPUTS];
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (!strcmp(argv[i], "--input"))
+            input = argv[i + 1];
+        else if (!strcmp(argv[i], "--expected"))
+            expected = argv[i + 1];
+        else if (!strcmp(argv[i], "--output"))
+            output = argv[i + 1];
+        else if (!strcmp(argv[i], "--tolerance"))
+            tolerance = strtod(argv[i + 1], NULL);
+        else if (strcmp(argv[i], "--weights"))
+            return usage(argv[0]);
+    }
+    if (!input || argc % 2 == 0)
+        return usage(argv[0]);
+    for (int i = 0; i < OUTPUTS; i++) {
+        elements[i] = ELEMENTS[OUTPUT[i]];
+        reference[i] = made[OUTPUT[i]];
+    }
+    if (!read_numbers(input, inputs, INPUT_ELEMENTS, INPUTS))
+        return 2;
+    if (expected && !read_numbers(expected, reference, elements, OUTPUTS))
+        return 2;
+    run((const element *const *)inputs, weights, outputs, arena);
+    if (output && write_numbers(output, outputs, elements, OUTPUTS))
+        return 2;
+    for (int i = 0; i < OUTPUTS && expected; i++) {
+        const double apart = largest_difference(outputs[i], reference[i], elements[i]);
+        failed |= larger_by(apart, tolerance);
+        printf("%s: %lld elements, largest difference %.3g\\n", NAMES[i], (long long)elements[i], apart);
+    }
+    if (expected)
+        printf(failed ? "FAILED: outputs differ\\n" : "OK: all outputs agree\\n");
+    return failed;
+}
+
+/* run() beside plain loops, on random inputs. */
+static int beside_plain_loops(uint64_t state, long runs, element *inputs[], element *outputs[], element *made[],
+                              const element *weights, arenas *arena)
+{
     double best = 0;
     int failed = 0;
+    for (int input = 0; input < INPUTS; input++)
+        for (int64_t i = 0; i < INPUT_ELEMENTS[input]; i++)
+            inputs[input][i] = random_element(&state);
     double begun = seconds();
     direct((const element *const *)inputs, weights, made);
     const double plain = seconds() - begun;
@@ -81,8 +181,8 @@ int main(int argc, char **argv)
         best = i == 0 || taken < best ? taken : best;
         for (int output = 0; output < OUTPUTS; output++) {
             const int64_t elements = ELEMENTS[OUTPUT[output]];
-            const element apart = largest_difference(outputs[output], made[OUTPUT[output]], elements);
-            failed |= !(apart <= (EXACT ? 0 : 1e-9));
+            const double apart = largest_difference(outputs[output], made[OUTPUT[output]], elements);
+            failed |= larger_by(apart, EXACT ? 0 : TOLERANCE);
             if (i == 0)
                 printf("%s: %lld elements, largest difference %.3g\\n", NAMES[output], (long long)elements, apart);
         }
@@ -92,6 +192,44 @@ int main(int argc, char **argv)
         printf("groups       %.3e s\\n", best);
         printf("plain loops  %.3e s\\n", plain);
     }
+#ifdef TIMES
+    for (long i = 1; i < runs; i++)
+        direct((const element *const *)inputs, weights, made);
+    for (int step = 0; step < STEPS; step++)
+        printf("step\\t%s\\t%.3e\\t%.3e\\n", STEP_NAMES[step], step_seconds[0][step], step_seconds[1][step]);
+#endif
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    const int64_t all = WEIGHTS;
+    char path[4096];
+    const char *named = argc > 3 && argv[1][0] != '-' ? argv[3] : NULL;
+    element *inputs[INPUTS], *outputs[OUTPUTS], *made[TENSORS];
+    element *weights = allocate(WEIGHTS + 1);
+    arenas *arena = allocate((int64_t)(sizeof(arenas) / sizeof(element)));
+    for (int input = 0; input < INPUTS; input++)
+        inputs[input] = allocate(INPUT_ELEMENTS[input]);
+    for (int tensor = 0; tensor < TENSORS; tensor++)
+        made[tensor] = allocate(ELEMENTS[tensor]);
+    for (int output = 0; output < OUTPUTS; output++)
+        outputs[output] = allocate(ELEMENTS[OUTPUT[output]]);
+    for (int i = 1; i + 1 < argc; i++)
+        if (!strcmp(argv[i], "--weights"))
+            named = argv[i + 1];
+    if (!named)
+        beside(argv[0], path, sizeof path);
+
+    const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+    const long runs = argc > 2 ? strtol(argv[2], NULL, 10) : 3;
+    int failed = 2;
+    if (!read_numbers(named ? named : path, &weights, &all, 1))
+        fprintf(stderr, "These are the parameters of the network: name their file after the runs, or --weights.\\n");
+    else if (argc > 1 && argv[1][0] == '-')
+        failed = on_files(argc, argv, inputs, outputs, made, weights, arena);
+    else
+        failed = beside_plain_loops(seed, runs, inputs, outputs, made, weights, arena);
     for (int output = 0; output < OUTPUTS; output++)
         free(outputs[output]);
     for (int tensor = 0; tensor < TENSORS; tensor++)

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from ..exactness import largest_exact
-from .program import NetworkProgram
+from ....ir import Call, Expression
+from ..exactness import EXACT_BITS, largest_exact
+from .program import ApartCall, NetworkProgram
 
 
-def exact_magnitude(program: NetworkProgram) -> int:
-    """The largest magnitude of inputs and parameters with which all results are exact; 0 where there is none, and for
-    parameters that a model states."""
+def exact_magnitude(program: NetworkProgram, bits: int = EXACT_BITS) -> int:
+    """The largest magnitude of inputs and parameters with which all results are exact in elements that hold whole
+    numbers of so many bits; 0 where there is none, and for parameters that a model states."""
     if program.values is not None:
         return 0
-    return largest_exact([(operation, call.keys) for call in program.calls for operation in call.cascade])
+    return largest_exact([(operation, call.keys) for call in program.calls for operation in call.cascade], bits)
+
+
+def is_rounded(program: NetworkProgram) -> bool:
+    """Whether some words are rounded to whole numbers, or to single precision, as those of quantized models are."""
+    expressions = [finish.expression for group in program.programs for finish in group.finishes.values()]
+    for step in program.steps:
+        if isinstance(step, ApartCall):
+            expressions += [step.operation.expression] if step.operation.expression is not None else []
+            expressions += [step.finished.finish.expression] if step.finished is not None else []
+    return any(map(_rounds, expressions))
+
+
+def _rounds(expression: Expression) -> bool:
+    if not isinstance(expression, Call):
+        return False
+    return expression.function in ("rint", "single", "trunc") or any(map(_rounds, expression.arguments))

@@ -61,10 +61,12 @@ class StoredWords:
 
     value  its name there
     take   which of its words, in the order of the program's
+    zero   what is subtracted from them, if anything: as many words
     """
 
     value: str
     take: np.ndarray[Any, np.dtype[np.int64]]
+    zero: StoredWords | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ class GroupProgram:
 
     number     of the first such group, from 1
     segment    that group
+    arch       the machine
     finishes   what is done with the words of its tensors
     tree       its program
     body       with buffers that begin as late as they can
@@ -111,6 +114,7 @@ class GroupProgram:
 
     number: int
     segment: Segment
+    arch: Architecture
     finishes: Mapping[str, TensorFinish]
     tree: TreeProgram
     body: tuple[Statement, ...]

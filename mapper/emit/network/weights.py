@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,13 @@ def _stored(program: NetworkProgram) -> Row:
     parts = [np.empty(0)]
     for weight in program.weights:
         assert weight.stored is not None
-        parts.append(_taken(values[weight.stored.value].ravel(), weight.stored, weight.name))
+        parts.append(_words(values, weight.stored, weight.name))
     return np.concatenate(parts)
+
+
+def _words(values: Mapping[str, np.ndarray[Any, Any]], stored: StoredWords, where: str) -> Row:
+    found = _taken(values[stored.value].ravel(), stored, where)
+    return found if stored.zero is None else found - _words(values, stored.zero, where)
 
 
 def _taken(row: np.ndarray[Any, Any], stored: StoredWords, where: str) -> Row:

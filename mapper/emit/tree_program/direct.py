@@ -10,11 +10,13 @@ from ....ir.iteration import components, iterative_dims
 from ..direct import direct_lines
 from ..names import FreshNames, comment, quoted
 from ..numpy_program.schedule import value_text
+from .finishes import Finishes, finish_name
 from .points import constant, point_text
 
 
-def cascade_lines(cascade: Cascade, taken: list[str]) -> Iterator[str]:
-    """A function for each operation, and `direct(operands)`, which gives all tensors that operations write."""
+def cascade_lines(cascade: Cascade, taken: list[str], finishes: Finishes) -> Iterator[str]:
+    """A function for each operation, and `direct(operands, parameters)`, which gives all tensors that operations
+    write."""
     names = FreshNames(taken)
     functions = {operation.name: names.unique(f"direct_{operation.name}") for operation in cascade}
     rounds = [_Round(together, functions) for together in components(cascade.operations)]
@@ -23,11 +25,14 @@ def cascade_lines(cascade: Cascade, taken: list[str]) -> Iterator[str]:
             yield from comment(str(operation))
             yield from _function(operation, one.problem(operation), functions[operation.name], taken)
             yield from ("", "")
-    yield "def direct(operands: dict[str, np.ndarray]) -> dict[str, np.ndarray]:"
+    yield "def direct(operands: Arrays, parameters: Arrays | None = None) -> Arrays:"
     yield '    """All tensors that the operations write, each whole before the next; iterations step by step."""'
     yield "    tensors = dict(operands)"
     for one in rounds:
         yield from (f"    {line}" for line in one.lines(cascade))
+        for name in (operation.output.name for operation in one.together if operation.output.name in finishes):
+            function = finish_name(finishes, name)
+            yield f"    tensors[{quoted(name)}] = finished(tensors[{quoted(name)}], {function}, parameters)"
     for operation in cascade:
         if operation.iterates:
             name, made = quoted(operation.output.name), operation.generation(operation.output.name)

@@ -8,16 +8,18 @@ from ....ir import Address, MappingError, Node, Place, Tree
 from ..names import comment
 from ..numpy_program.loops import DEEPEST, LoopText
 from ..numpy_program.schedule import ProgramText
+from .finishes import Finishes, FinishText
 from .leaf import Leaf, unbounded_operands
 from .schedules import Schedules
 
 
 class TreeLoops:
-    """The text of the tree."""
+    """The text of the tree, and of what is done with complete words."""
 
-    def __init__(self, schedules: Schedules) -> None:
+    def __init__(self, schedules: Schedules, finishes: Finishes) -> None:
         self.schedules = schedules
         self.fused = schedules.fused
+        self.finish = FinishText(schedules, finishes)
 
     def lines(self) -> list[str]:
         """Raises MappingError when the loops are more than Python can nest."""
@@ -48,6 +50,7 @@ class TreeLoops:
             for number, branch in enumerate(tree.branches):
                 yield from comment(f"branch {branch.operation}".rstrip(), inside)
                 yield from self._tree(branch, (*address, number), inside)
+                yield from (f"{inside}{line}" for line in self.finish.lines((*address, number)))
         elif tree.operation in self.schedules.uneven:
             text, homes = self.schedules.uneven[tree.operation], self.schedules.homes(tree.operation)
             yield from (f"{indent}{line}" for line in text.visit_lines(homes))

@@ -10,20 +10,26 @@ from ....ir import Call, Expression, Number, Operand, Operation
 _SPELLED = {
     "abs": "np.abs({})",
     "add": "({} + {})",
+    "ceil": "np.ceil({})",
     "div": "({} / {})",
     "erf": "erf({})",
     "exp": "np.exp({})",
+    "floor": "np.floor({})",
     "log": "np.log({})",
     "max": "np.maximum({}, {})",
     "min": "np.minimum({}, {})",
     "mul": "({} * {})",
     "neg": "(-{})",
+    "pow": "np.power({}, {})",
     "relu": "np.maximum({}, 0)",
+    "rint": "np.rint({})",
     "rsqrt": "(1 / np.sqrt({}))",
     "sigmoid": "(1 / (1 + np.exp(-{})))",
+    "single": "single({})",
     "sqrt": "np.sqrt({})",
     "sub": "({} - {})",
     "tanh": "np.tanh({})",
+    "trunc": "np.trunc({})",
 }
 _EXACT = {"abs", "add", "max", "min", "mul", "neg", "relu", "sub"}
 

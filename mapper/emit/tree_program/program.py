@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
+from types import ModuleType
 
 from ....arch import Architecture
 from ....cost_models.cascades import count_way
@@ -15,6 +16,7 @@ from ..numpy_program.program import IMPORTS, MODULE_NAMES
 from ..numpy_program.schedule import LOCALS
 from . import runtime_tree
 from .direct import cascade_lines
+from .finishes import Finishes, finish_functions, finish_name
 from .loops import TreeLoops
 from .points import is_exact
 from .schedules import Schedules
@@ -32,8 +34,10 @@ exponentials, quotients or roots, outputs may differ by a part in 10^9. It exits
 """
 '''
 
-RUN_HEAD = '''def run(operands: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], Words]:
+RUN_HEAD = '''def run(operands: Arrays, parameters: Arrays | None = None) -> tuple[Arrays, Words]:
     """Execute the tree: the outputs, and the words (read, written) by (memory, tensor).
+
+    `parameters` are those of what is done with complete words.
 
     Loop variables are the first index of a tile, as the first instance sees it. Loops over instances (`parallel`) are
     axes of the buffers, so that one statement moves or computes for all instances.
@@ -83,28 +87,44 @@ def emit_tree(fused: FusedMapping, arch: Architecture) -> str:
     Raises MappingError when a node or loop stands where the architecture has no place for it, when its words cannot be
     counted yet, or when the tree is deeper than Python can express.
     """
-    taken = [*MODULE_NAMES, *LOCALS, "points", *(name for module in RUNTIME for name in vars(module))]
-    schedules = Schedules(fused, arch, taken)
+    taken = [*MODULE_NAMES, *LOCALS, "points", "parameters", *(name for module in RUNTIME for name in vars(module))]
     parts: list[Iterable[str]] = [
         [TITLE],
         _header_lines(fused, arch),
         ["", IMPORTS],
-        _table_lines(schedules),
-        ["", ""],
-        [RUN_HEAD],
-        _indented(_run_lines(schedules)),
-        ["", ""],
-        *([*meter_lines(schedule, _meters(schedules, name)), "", ""] for name, schedule in schedules.of.items()),
-        *(_uneven_lines(schedules, name, taken) for name in schedules.uneven),
-        cascade_lines(fused.cascade, taken),
-        ["", ""],
-        [_runtime_text(), MAIN],
+        tree_lines(fused, arch, taken, {}),
+        [runtime_text(RUNTIME), MAIN],
     ]
     return "\n".join(line for part in parts for line in part)
 
 
-def _runtime_text() -> str:
-    sources = [inspect.getsource(module) for module in RUNTIME]
+def tree_lines(fused: FusedMapping, arch: Architecture, taken: list[str], finishes: Finishes) -> Iterator[str]:
+    """OPERANDS, EXACT and EXPECTED, `run` and `direct`, and all that these call but the runtime.
+
+    taken     names that are not free
+    finishes  what is done with words of tensors that operations write
+
+    Raises MappingError as `emit_tree` does.
+    """
+    schedules = Schedules(fused, arch, [*taken, *(finish_name(finishes, tensor) for tensor in finishes)])
+    parts: list[Iterable[str]] = [
+        _table_lines(schedules),
+        ["", ""],
+        finish_functions(finishes),
+        [RUN_HEAD],
+        _indented(_run_lines(schedules, finishes)),
+        ["", ""],
+        *([*meter_lines(schedule, _meters(schedules, name)), "", ""] for name, schedule in schedules.of.items()),
+        *(_uneven_lines(schedules, name, taken) for name in schedules.uneven),
+        cascade_lines(fused.cascade, taken, finishes),
+        ["", ""],
+    ]
+    return (line for part in parts for line in part)
+
+
+def runtime_text(modules: Iterable[ModuleType]) -> str:
+    """What the programs of some modules have in common, but for their imports."""
+    sources = [inspect.getsource(module) for module in modules]
     return "\n\n".join(source[source.index("# ---- ") :] for source in sources)
 
 
@@ -140,7 +160,7 @@ def _meters(schedules: Schedules, operation: str) -> str:
     return f"meters{list(schedules.of).index(operation)}"
 
 
-def _run_lines(schedules: Schedules) -> Iterator[str]:
+def _run_lines(schedules: Schedules, finishes: Finishes) -> Iterator[str]:
     yield "kind = np.float64"
     yield from schedules.array_lines()
     yield ""
@@ -167,9 +187,9 @@ def _run_lines(schedules: Schedules) -> Iterator[str]:
             yield f"{text.names.counted}.extend(counted_here[:-1])"
         yield ""
     yield from _start_lines(schedules)
-    yield from TreeLoops(schedules).lines()
+    yield from TreeLoops(schedules, finishes).lines()
     yield ""
-    yield from _result_lines(schedules)
+    yield from _result_lines(schedules, finishes)
 
 
 def _meters_above(text: UnevenText, number: int) -> str:
@@ -199,7 +219,7 @@ def _start_lines(schedules: Schedules) -> Iterator[str]:
                 yield f"{schedule.buffer[position]}[...] = {schedule.identity}"
 
 
-def _result_lines(schedules: Schedules) -> Iterator[str]:
+def _result_lines(schedules: Schedules, finishes: Finishes) -> Iterator[str]:
     cascade = schedules.fused.cascade
     results = []
     for name, schedule in schedules.of.items():
@@ -207,7 +227,10 @@ def _result_lines(schedules: Schedules) -> Iterator[str]:
         home = next(b for b in schedule.plan.buffers.values() if b.tensor.is_output and b.boundary is None)
         if home.whole:
             sizes = ", ".join(f":{extent}" for extent in cascade.extents(output.name))
-            results.append(f"{quoted(output.name)}: {schedule.buffer[home.position]}[{sizes or '...'}]")
+            words = f"{schedule.buffer[home.position]}[{sizes or '...'}]"
+            if output.name in finishes and not cascade.consumers[output.name]:
+                words = f"finished({words}, {finish_name(finishes, output.name)}, parameters)"
+            results.append(f"{quoted(output.name)}: {words}")
         yield from comment(f"{name} has its output in {home.memory}")
     for text in schedules.uneven.values():
         array = schedules.arrays[text.exchange]

@@ -45,7 +45,7 @@ class BoundaryBounds:
         self.arrays = arrays
         self.tensors = hierarchy.problem.tensors
         self.dims = hierarchy.problem.dim_names
-        self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
+        self._last = lattice.cell_of(hierarchy.visit)
         self._words: dict[tuple[int, bool], np.ndarray] = {} if alike is None else alike._words
         self._memo = memo or TableBudget().memo()
         self._once: dict[MemoryBoundary, Floats] = {}
@@ -64,9 +64,9 @@ class BoundaryBounds:
         exact = not tensor.is_output and self.hierarchy.memories[boundary.inner].halo == "exact"
         return np.broadcast_to(self._words_at_tiles(boundary.tensor, exact), self.lattice.shape)
 
-    def at_whole(self, boundary: MemoryBoundary, passed: int) -> Floats:
-        """(groups, columns, one cell) of a boundary that is charged once, at the whole problem."""
-        return self.cost(boundary, passed)[:, :, *self._whole]
+    def at_last(self, boundary: MemoryBoundary, passed: int) -> Floats:
+        """(groups, columns, one cell) of a boundary that is charged at the last tile: once a visit."""
+        return self.cost(boundary, passed)[:, :, *self._last]
 
     def once(self, boundary: MemoryBoundary) -> Floats:
         """(columns,) of a boundary that every word of the tensor passes once."""

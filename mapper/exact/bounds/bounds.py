@@ -141,7 +141,7 @@ class Bounds:
         self.every_dim = range(len(self.dims))
         self.level = -1
         self.settled = False
-        self._whole = (slice(0, 1),) * len(self.dims)  # the first cell of every axis is the whole dimension
+        self._last = lattice.cell_of(hierarchy.visit)
         self._alike = alike
         self._outside = outside
         self._since = since
@@ -351,8 +351,8 @@ class Bounds:
         table = np.empty((self.arrays.stacked, self.cost_columns.count, *self.lattice.shape))
         if end.above is None:
             table.fill(np.inf)
-            once = [self.boundaries.at_whole(c, state.passed) for c in state.waiting]
-            table[:, :, *self._whole] = sum(once) if once else 0.0
+            once = [self.boundaries.at_last(c, state.passed) for c in state.waiting]
+            table[:, :, *self._last] = sum(once) if once else 0.0
             return table
         if not end.residents:
             table[...] = self.table(end.above)

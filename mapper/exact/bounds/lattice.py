@@ -109,6 +109,13 @@ class Lattice:
         fewer = [n for n in self.group_cells if 2 * n < math.prod(self.shape)]
         return (*(Lattice(self.sizes, self.tiling, self.even, n) for n in fewer), self)
 
+    def cell_of(self, tile: Sequence[int]) -> tuple[slice, ...]:
+        """The cell of one tile; of none, that of the whole problem, which is the first one of every axis."""
+        if not tile:
+            return (slice(0, 1),) * len(self.sizes)
+        cells = [int(places[n]) for places, n in zip(self.places, tile, strict=True)]
+        return tuple(slice(cell, cell + 1) for cell in cells)
+
     @cached_property
     def shape(self) -> tuple[int, ...]:
         return tuple(int(cells[-1]) + 1 for cells in self.cells)

@@ -32,7 +32,7 @@ def _question(solver: ExactBranches, name: str, homes: dict[str, str] | None = N
     problem, memories = SOFTMAX.operation(name).problem, UpperMemories(solver.arch)
     tile = tuple((dim, sizes.get(dim, size)) for dim, size in problem.dims)
     where = {t.name: memories.outermost for t in problem.tensors} | (homes or {})
-    return BranchQuestion(name, tile, tuple(sorted(where.items())), memories.room, divides=True)
+    return BranchQuestion(name, tile, tuple(sorted(where.items())), memories.room, cut=frozenset(dict(tile)))
 
 
 @pytest.mark.parametrize("machine", MACHINES)

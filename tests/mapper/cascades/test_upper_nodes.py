@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tilewright.arch import Architecture, Mac, Memory
-from tilewright.mapper.cascades.upper_nodes import UpperNodes
+from tilewright.mapper.cascades.upper_nodes import Around, LoopOver, UpperNodes
 from tilewright.workloads import cascade
 
 PRODUCTS = cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[2*n,p]"], m=12, n=8, k=6, p=4)
@@ -55,13 +55,13 @@ def test_products_are_what_is_counted(seed: int) -> None:
         tensor = rng.choice(operation.problem.tensors).name
         dims = dict(operation.problem.dims)
         loops = tuple(
-            (dim, rng.choice([n for n in range(2, dims[dim] + 1) if dims[dim] % n == 0]))
+            LoopOver(dim, rng.choice([n for n in range(2, dims[dim] + 1) if dims[dim] % n == 0]))
             for dim in rng.sample(sorted(dims), rng.randint(0, len(dims)))
         )
         depths = sorted(rng.randint(0, len(loops)) for _ in range(rng.randint(1, 2)))
         first = rng.choice([1, 2])
         chain = tuple((f"M{first + i}", depth) for i, depth in enumerate(depths))
-        asked = operation.name, tensor, operation.problem.dims, loops, "M0", chain, rng.choice([1, 3])
+        asked = operation.name, tensor, operation.problem.dims, loops, chain, Around("M0", rng.choice([1, 3]))
         counted, found = upper.counted(*asked), upper.cost(*asked)
         assert found.energy_pj == pytest.approx(counted.energy_pj)
         assert [name for name, *_ in sorted(found.busy)] == [name for name, *_ in sorted(counted.busy)]

@@ -113,3 +113,18 @@ def test_functions_and_maxima(tmp_path: Path) -> None:
     assert checked(tmp_path, text, 3).startswith("OK: all 32 outputs agree")
     broken = text.replace("+= exp(", "+= 1 + exp(", 1)
     assert checked(tmp_path, broken, 3).startswith("FAILED: element 0")
+
+
+@needs_gcc
+def test_a_branch_of_one_point_is_not_all_that_a_loop_has(tmp_path: Path) -> None:
+    whole = cascade(["T[b] = relu(X[b])", "O[n] += T[b] * W[b,n]"], {"b": 4, "n": 8})
+    tree = """
+        DRAM keeps X T W O
+        for B in 4
+          branch T
+          branch O
+            for N in 8
+    """
+    arch = machine()
+    fused = FusedMapping.parse(whole, tree)
+    assert checked(tmp_path, emit_c_tree(fused, arch), 0).startswith("OK: all")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emitted_networks import as_library, built, needs_gcc, random_answer, self_checked
+from emitted_networks import SANITIZED, as_library, built, needs_gcc, random_answer, self_checked
 from small_networks import SMALL
 from trees import random_tree
 
@@ -22,8 +22,10 @@ from tilewright.mapper.emit.lifetimes import arrays_of, live_buffers, tightened
 from tilewright.mapper.emit.loop_program import Allocate, For, Statement
 from tilewright.mapper.emit.network import (
     NetworkProgram,
+    c_group,
     emit_c_network,
     network_program,
+    network_weights,
 )
 from tilewright.mapper.emit.tree_lowering import lower_tree
 from tilewright.workloads import cascade_of, load_network
@@ -90,6 +92,57 @@ def test_a_network_computes_what_numpy_does(name: str, tmp_path: Path) -> None:
 
 
 @needs_gcc
+@pytest.mark.parametrize("seed", [1, 3])
+def test_threads_share_instances(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops over instances that write apart, however little is in them; every tile at its address, each thread's apart
+    from the others'."""
+    monkeypatch.setattr(c_group, "LEAST_PARALLEL_MACS", 1)
+    rng = random.Random(seed)
+    program = network_program(
+        random_answer(rng, graph_of(tmp_path, "queries"), random_architecture(rng, capacity=4000))
+    )
+    loops = [loop for group in program.programs for loop in c_group.threads_of(group)]
+    text = emit_c_network(program)
+    assert text.count("#pragma omp parallel for") == len(loops) > 0
+    assert " * THREADS];" in text
+    done = self_checked(tmp_path, program, text, seed, "-DPLANNED", "-DTHREADS=5")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_gcc
+def test_floats_and_times_and_files(tmp_path: Path) -> None:
+    """Elements of single precision; how long each step takes; inputs and expected outputs from files."""
+    rng = random.Random(2)
+    program = network_program(
+        random_answer(rng, graph_of(tmp_path, "queries"), random_architecture(rng, capacity=4000))
+    )
+    text = emit_c_network(program, "float")
+    assert "typedef float element;" in text
+    done = self_checked(tmp_path, program, text, 0, "-DTIMES")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("\nstep\t") == len(program.steps)
+    weights = network_weights(program)
+    inputs = [np.random.default_rng(0).uniform(-1, 1, program.words[key]) for key in program.inputs]
+    expected = in_numpy("queries", tmp_path, program, inputs, weights)["o_proj"].ravel()
+    (tmp_path / "weights.bin").write_bytes(weights.tobytes())
+    np.concatenate(inputs).astype("<f4").tofile(tmp_path / "in.bin")
+    file = built(tmp_path, emit_c_network(program), *SANITIZED)
+
+    def ran(*options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([file, *options], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+
+    expected.tofile(tmp_path / "good.bin")
+    good = ran("--input", "in.bin", "--expected", "good.bin", "--output", "out.bin")
+    assert "OK: all outputs agree" in good.stdout
+    np.testing.assert_allclose(np.fromfile(tmp_path / "out.bin"), expected, rtol=1e-5)
+    (expected * 1.01).tofile(tmp_path / "bad.bin")
+    assert ran("--input", "in.bin", "--expected", "bad.bin").returncode == 1
+    assert "weights.bin has" in ran("--input", "weights.bin").stderr
+    assert ran("--input", "nowhere.bin").returncode == 2
+    assert ran("--what").stderr.startswith("usage:")
+
+
+@needs_gcc
 def test_the_check_finds_what_is_wrong(tmp_path: Path) -> None:
     rng = random.Random(1)
     program = network_program(
@@ -105,10 +158,10 @@ def test_the_check_finds_what_is_wrong(tmp_path: Path) -> None:
     program_file = built(tmp_path, text)
     done = subprocess.run([program_file], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
-    assert "has less than" in done.stderr
+    assert "weights.bin has 24 bytes, expected 120 doubles or as many floats" in done.stderr
     (tmp_path / "weights.bin").unlink()
     done = subprocess.run([program_file], capture_output=True, text=True, check=False, timeout=60)
-    assert "weights.bin, the parameters of the network" in done.stderr
+    assert "weights.bin\nThese are the parameters of the network" in done.stderr
 
 
 def test_what_is_made_outside_is_named(tmp_path: Path) -> None:

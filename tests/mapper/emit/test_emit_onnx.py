@@ -140,14 +140,14 @@ def refused(
 def test_all_that_has_no_program_is_named(tmp_path: Path) -> None:
     nodes = [
         node("MatMul", ["x", "u"], ["a"], "first"),
-        node("Round", ["a"], ["b"], "round"),
+        node("Shrink", ["a"], ["b"], "shrink"),
         node("CumSum", ["b", "axis"], ["c"], "sums"),
         node("MatMul", ["c", "v"], ["d"], "second"),
         node("Gather", ["d", "rows"], ["y"], "chosen"),
     ]
     inputs = {"x": [2, 3], "rows": ([1], onnx.TensorProto.INT64)}
     said = refused(tmp_path, nodes, inputs, u=w(3, 4), v=w(4, 2), axis=np.array(0))
-    assert "Round round: there is no program for this operator" in said
+    assert "Shrink shrink: there is no program for this operator" in said
     assert "CumSum sums: there is no program for this operator" in said
     assert "Gather chosen: which words it takes depends on rows, which is no parameter" in said
 

@@ -1,0 +1,56 @@
+"""Questions about cascades, answered: by the search for the machine."""
+
+from __future__ import annotations
+
+from ...ir import TilewrightError
+from ..means import Means
+from .overlapped import OverlappedSearch
+from .part_bounds import Nearest
+from .question import CascadeAnswer, CascadeQuestion, NothingBelow
+from .search import CascadeSearch
+from .weights import weights_of
+
+
+def search_cascade(question: CascadeQuestion) -> CascadeAnswer:
+    """The proven best fused mapping; where time or memory run out, the best found and its gap.
+
+    Raises InfeasibleError when nothing fits, UndecidedError when time or memory run out before anything is found, and
+    TilewrightError for what cannot be searched.
+    """
+    return _search(question).run()
+
+
+def search_cascade_below(question: CascadeQuestion) -> CascadeAnswer | NothingBelow:
+    """As `search_cascade`, only for what is less than `below`; of objectives that add up over operations.
+
+    Raises TilewrightError for what cannot be searched.
+    """
+    return _search(question).run_below()
+
+
+def search_cascade_front(question: CascadeQuestion) -> list[CascadeAnswer]:
+    """The front of energy and latency, from the least energy to the least latency; what it is least of is not looked
+    at."""
+    search = _search(question, whole_front=True)
+    search.run()
+    return search.front_answers()
+
+
+def bound_cascade(question: CascadeQuestion, nearest: Nearest | None = None) -> float:
+    """What no tree of the cascade has less of, seen without a search over trees; 0 where there are no means to see it.
+
+    nearest  what is known of single operations on the same machine, in the same space; more is noted there
+
+    Raises TilewrightError for what cannot be searched, and for objectives that do not add up over operations.
+    """
+    weights = weights_of(question.objective)
+    if weights is None:
+        raise TilewrightError(f"objective {question.objective.name} has no bound that adds up over operations")
+    return _search(question, nearest=nearest).least_of(weights)
+
+
+def _search(question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:
+    means = Means.from_now(question.limits.time_s, question.limits.memory_bytes)
+    overlaps = question.overlaps or (whole_front and question.arch.overlap == "across_operations")
+    kind = OverlappedSearch if overlaps else CascadeSearch
+    return kind(question, means, whole_front=whole_front, nearest={} if nearest is None else nearest)

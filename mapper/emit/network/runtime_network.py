@@ -1,0 +1,116 @@
+"""The part of an emitted numpy program of a network that is the same in every one.
+
+`numpy_network.py` pastes everything below the imports into its output, before the runtime of trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..numpy_program.runtime_meters import WordTable
+from ..tree_program.runtime_tree import Arrays
+
+# ---- networks --------------------------------------------------------------------------------------------------------
+
+Taken = list[np.ndarray]
+
+
+class GroupFunctions(NamedTuple):
+    """The program of a group.
+
+    run       executes its tree: outputs, and the words that it moves
+    direct    its operations, one after the other
+    expected  the words that the plan promises
+    """
+
+    run: Callable[[Arrays, Arrays], tuple[Arrays, WordTable]]
+    direct: Callable[[Arrays, Arrays], Arrays]
+    expected: WordTable
+
+
+class ReadWords(NamedTuple):
+    """What an operation between groups reads.
+
+    positions  for each axis, the positions of the output that it is read for
+    offsets    for each axis and these positions, where the words lie that are taken; their sum over all axes is the
+               place. Below zero there is none
+    """
+
+    words: np.ndarray
+    positions: Taken
+    offsets: Taken
+
+
+def steps(first: int, step: int, count: int) -> np.ndarray:
+    """Whole numbers at equal distances."""
+    return first + step * np.arange(count)
+
+
+def framed(words: np.ndarray, made: tuple[int, ...], before: tuple[int, ...], extents: tuple[int, ...]) -> np.ndarray:
+    """A tensor as a group counts it: with zeros before its first position and after its last one, without what is not
+    read."""
+    whole = np.zeros(extents)
+    taken = tuple(slice(min(n, e - b)) for n, b, e in zip(made, before, extents, strict=True))
+    there = tuple(slice(b, b + s.stop) for b, s in zip(before, taken, strict=True))
+    whole[there] = words.reshape(made)[taken]
+    return whole
+
+
+def places(read: ReadWords, taken: int) -> np.ndarray:
+    """Where the words lie that are taken for each position: an axis for each axis of the output, and if `taken`, one
+    for all that is taken there."""
+    count = len(read.offsets)
+    found, inside = np.zeros((1,) * (2 * count), np.int64), np.ones((1,) * (2 * count), bool)
+    for axis, offsets in enumerate(read.offsets):
+        shape = [1] * (2 * count)
+        shape[axis], shape[count + axis] = offsets.shape
+        found, inside = found + offsets.reshape(shape), inside & (offsets >= 0).reshape(shape)
+    found = np.where(inside, found, -1)
+    return found.reshape(*found.shape[:count], -1) if taken else found.reshape(found.shape[:count])
+
+
+def moved_words(shape: tuple[int, ...], fill: float, reads: list[tuple[tuple[int, ...], ReadWords]]) -> np.ndarray:
+    """Each word is one of those that are read, or `fill`; reads come with the axes in which they are read."""
+    result = np.full(shape, fill)
+    for extents, read in reads:
+        there = result.reshape(extents)
+        where = places(read, 0)
+        target = np.ix_(*read.positions)
+        there[target] = np.where(where >= 0, read.words[np.maximum(where, 0)], there[target])
+        result = there.reshape(shape)
+    return result
+
+
+def spread(shape: tuple[int, ...], extents: tuple[int, ...], read: ReadWords) -> np.ndarray:
+    """What is read for each word of the output."""
+    found = np.zeros(extents)
+    found[np.ix_(*read.positions)] = read.words[places(read, 0)]
+    return found.reshape(shape)
+
+
+def reduced(read: ReadWords, how: str) -> np.ndarray:
+    """The sum, mean or maximum of what is taken for each word."""
+    where = places(read, 1)
+    words = read.words[np.maximum(where, 0)]
+    if how == "max":
+        return np.where(where >= 0, words, -np.inf).max(axis=-1)
+    total = np.where(where >= 0, words, 0).sum(axis=-1)
+    return total / (where >= 0).sum(axis=-1) if how == "mean" else total
+
+
+def added(moved: WordTable, more: WordTable) -> None:
+    """Count the words of one more group."""
+    for key, (reads, writes) in more.items():
+        before = moved.get(key, (0, 0))
+        moved[key] = before[0] + reads, before[1] + writes
+
+
+def by_memory(words: WordTable) -> WordTable:
+    """All tensors of a memory together."""
+    found: dict[Any, tuple[int, int]] = {}
+    for (memory, _), both in words.items():
+        added(found, {(memory, "all"): both})
+    return found

@@ -1,0 +1,117 @@
+"""Numpy programs of whole networks: random segmentations and trees compute what onnx does, and move the words that the
+plan promises."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from emitted_networks import random_answer
+from onnx.reference import ReferenceEvaluator
+from quantized_models import qdq, qlinear
+from small_networks import SMALL
+from test_emit_onnx import MODELS
+from test_emit_onnx_apart import moved, squeezed, transformer
+
+from generators import random_architecture
+from longer import TIMES
+from onnx_models import saved
+from tilewright.cost_models.cascades import count_tree
+from tilewright.mapper.emit.network import (
+    NetworkProgram,
+    emit_numpy_network,
+    network_program,
+    network_weights,
+    weights_bytes,
+)
+from tilewright.mapper.segmentation import NetworkAnswer
+from tilewright.workloads import load_network
+from tilewright.workloads.graph import NetworkGraph
+
+CASES: dict[str, Callable[[], onnx.ModelProto]] = {
+    **MODELS,
+    **{"moved": moved, "squeezed": squeezed, "transformer": transformer},
+    **{"qlinear": lambda: qlinear(0), "qdq": lambda: qdq(0)},
+}
+
+
+def written(graph: NetworkGraph, seed: int) -> tuple[NetworkAnswer, NetworkProgram, dict[str, Any]]:
+    """Some plan of a network, and the names that its program defines."""
+    rng = random.Random(seed)
+    answer = random_answer(rng, graph, random_architecture(rng, capacity=6000))
+    program = network_program(answer)
+    names: dict[str, Any] = {"__name__": "network"}
+    exec(compile(emit_numpy_network(program, "weights.bin"), "<network>", "exec"), names)
+    return answer, program, names
+
+
+def counted(answer: NetworkAnswer) -> list[dict[tuple[str, str], tuple[int, int]]]:
+    """The words that the cost model counts for each group."""
+    found = []
+    for segment in answer.segments:
+        if segment.answer is not None:
+            words: Counter[tuple[str, str, str]] = Counter()
+            for counts in count_tree(segment.answer.mapping, answer.question.arch).values():
+                for (memory, tensor), one in counts.total.items():
+                    words += Counter({(memory, tensor, "read"): one.reads, (memory, tensor, "write"): one.writes})
+            keys = dict.fromkeys(key[:2] for key in words)
+            found.append({key: (words[*key, "read"], words[*key, "write"]) for key in keys})
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_model_computes_what_onnx_does(name: str, tmp_path: Path) -> None:
+    """Its own check, `run` beside the reference, and the words beside the cost model."""
+    for seed in range(TIMES):
+        model = CASES[name]()
+        graph = load_network(saved(tmp_path, model)).wiring
+        assert graph is not None
+        answer, program, names = written(graph, seed)
+        weights = network_weights(program)
+        wrong, words = names["check"](weights, seed)
+        assert not wrong, f"seed {seed}: {wrong}"
+        assert [{key: both for key, both in group.items() if any(both)} for _, group in words] == counted(answer)
+        shape = [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
+        x = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+        with np.errstate(all="ignore"):
+            (found, *_), _ = names["run"]([x], weights)
+        expected = ReferenceEvaluator(model).run(None, {"x": x})[0].ravel()
+        if name in ("qlinear", "qdq"):
+            np.testing.assert_array_equal(found, expected)
+        else:
+            np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["images", "queries"])
+def test_a_table_is_exact(name: str, tmp_path: Path) -> None:
+    """A program of a table, run as people do, and one whose promises are wrong."""
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(SMALL[name], encoding="utf-8")
+    graph = load_network(path).wiring
+    assert graph is not None
+    rng = random.Random(1)
+    program = network_program(random_answer(rng, graph, random_architecture(rng, capacity=6000)))
+    text = emit_numpy_network(program, "weights.bin")
+    (tmp_path / "weights.bin").write_bytes(weights_bytes(network_weights(program)))
+
+    def ran(text: str) -> subprocess.CompletedProcess[str]:
+        file = tmp_path / "network.py"
+        file.write_text(text, encoding="ascii")
+        return subprocess.run([sys.executable, file, "3"], capture_output=True, text=True, check=False, timeout=60)
+
+    done = ran(text)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "OK: all outputs agree, and the words moved by" in done.stdout
+    memory, promise = text.split("EXPECTED: dict[tuple[str, str], tuple[int, int]] = {\n")[1].split(": (", 1)
+    reads = promise.split(",")[0]
+    failed = ran(text.replace(f"{memory}: ({reads},", f"{memory}: ({int(reads) + 1},", 1))
+    assert failed.returncode == 1
+    assert "the words moved are not those of the plan" in failed.stdout
