@@ -23,7 +23,7 @@ from ..fusing import FusedAnswer, outer_words
 from ..means import Means
 from .arenas import arenas_of
 from .kinds import Finding, GroupKind, used_by
-from .lazy_path import CheapestWay, Edge, cheapest, cheapest_way, value_of
+from .lazy_path import CheapestWay, Edge, cheapest_way
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .residency import Taken
 from .segments import PLAN_SECONDS, Segments
@@ -87,7 +87,9 @@ class GroupSearch:
         )
 
     def _cheapest(self, edges: Sequence[GroupEdge]) -> CheapestWay:
-        return cheapest_way(self.steps.states, edges, self._find_out, self._goes_on)
+        cover = self.steps.cover
+        choose = None if cover is None else cover.cheapest
+        return cheapest_way(self.steps.states, edges, self._find_out, self._goes_on, choose)
 
     def _with_more_time(
         self, way: CheapestWay, passing: CheapestWay, apart: Sequence[GroupEdge]
@@ -122,8 +124,7 @@ class GroupSearch:
         """Find out what a group costs, if that is less than what the rest of the way leaves, and than what other ways
         to do the same cost. Where it cannot be, it is left aside for good."""
         assert isinstance(edge, GroupEdge)
-        between = [one for one in self.steps.edges if edge.start <= one.start < edge.end and one is not edge]
-        other, _ = cheapest(self.steps.states, between, value_of, edge.start, edge.end)
+        other = self.steps.another_way(edge) if len(self.steps.groups[edge.step.group].names) > 1 else math.inf
         if edge.bound >= other * (1 - RELATIVE_TOLERANCE):
             edge.bound, edge.value, edge.is_known = math.inf, math.inf, True
             return

@@ -20,6 +20,7 @@ from tilewright.mapper.cascades.equal import form_of, under_names_of
 from tilewright.mapper.fusing import FusedAnswer, answer_below
 from tilewright.mapper.question import Limits
 from tilewright.mapper.segmentation import NetworkQuestion, segment
+from tilewright.mapper.segmentation.states import TooManyStates
 from tilewright.workloads import Network, load_network
 
 FUSED = Path(__file__).parent.parent.parent / "golden" / "fused"
@@ -243,3 +244,26 @@ def test_an_interrupted_search_hands_over_what_it_has(tmp_path_factory: pytest.T
     assert not answer.certificate.proven
     assert all(len(one.names) == 1 for one in answer.segments)
     assert answer.question.limits == Limits()
+
+
+@pytest.mark.parametrize(("text", "size"), [(RESIDUAL, "400 B"), (CHAIN, "100 B")])
+def test_covers_are_as_good_as_ways_through_states(
+    tmp_path: Path, text: str, size: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By CP-SAT, as where there are too many states, and by the shortest path."""
+
+    def too_many(*_: object) -> None:
+        raise TooManyStates
+
+    asked = question(network(tmp_path, text), size=size)
+    answer = segment(asked)
+    monkeypatch.setattr("tilewright.mapper.segmentation.steps.state_graph", too_many)
+    cover = segment(asked)
+    assert cover.certificate.proven
+    assert cover.certificate.value == pytest.approx(answer.certificate.value)
+    assert cover.energy_pj == pytest.approx(cover.certificate.value)
+    done: set[str] = set()
+    for one in cover.segments:  # in an order that the network allows
+        done |= set(one.names)
+        sources = {s.name for name in one.names for s in asked.graph.by_name[name].sources}
+        assert sources & set(asked.graph.by_name) <= done
