@@ -211,8 +211,8 @@ class GroupSearch:
     def _certificate(self, way: CheapestWay) -> Certificate:
         question = self.question
         met = way.bound >= way.value * (1 - RELATIVE_TOLERANCE)
-        told = (f"groups of up to {question.most} operations",) if question.fuse != "none" else ("nothing fused",)
-        told = (*told, *self._told_of_groups())
+        groups = f"groups of up to {question.most} operations" if question.fuse != "none" else "nothing fused"
+        told = (groups, *self._told_of_groups())
         return Certificate(
             objective=question.objective.name,
             tiling=question.tiling,
