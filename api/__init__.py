@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .explanations import explain
     from .explorations import explore
     from .ir import Cascade, FusedMapping, LoopNest, Mapping, Problem, TilewrightError
+    from .layout_plans import plan_layouts
     from .memory import plan_memory
     from .report.cascade_documents import load_fused_mapping
     from .report.documents import load_mapping
@@ -71,6 +72,7 @@ __all__ = [
     "load_mapping",
     "load_network",
     "load_network_plan",
+    "plan_layouts",
     "plan_memory",
     "search",
     "search_many",
@@ -109,6 +111,7 @@ _HOME = {
     "load_mapping": "report.documents",
     "load_network": "workloads",
     "load_network_plan": "compiled",
+    "plan_layouts": "layout_plans",
     "plan_memory": "memory",
     "search": "searches",
     "search_many": "comparisons",

@@ -24,6 +24,8 @@
         bandwidth: 480 MB/s      # of one instance, one port for both directions; unbounded, if not given
         line: 64 B               # its ports move whole lines; of any number of bits, if not given (docs/layouts.md)
         layout: {input: NHWC, W: KCRS8c}        # the order of words in them, by role or by tensor, or one for all
+        banks: 16                # lines lie in so many, neighbours in different ones; all pass together, if not given
+        bank_ports: 2            # lines that a bank moves in a cycle; 1, if not given
       - memory: GLB
         size: 108 KiB            # for all tensors together; or a part for each tensor (see spad); or `unbounded`
         access: 16 bit
@@ -134,9 +136,10 @@ _MEMORY = {
     "write": _AN_ENERGY,
 }
 _MEMORY_OPTIONAL = (
-    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "line", "layout", "leakage", "area",
-    "estimate", "compress", "gate", "skip",
+    "size", "bandwidth", "keep", "halo", "double_buffered", "overlaps", "block", "line", "layout", "banks",
+    "bank_ports", "leakage", "area", "estimate", "compress", "gate", "skip",
 )  # fmt: skip
+_BANKS = {"banks": "a number of banks such as 16", "bank_ports": "the lines that a bank moves in a cycle, such as 2"}
 _MAC = {"energy": "an energy such as 1 pJ"}
 _MAC_KEYS = ("energy", "per_cycle", "leakage", "area", "estimate", "ops", "gate", "skip", "structure")
 _FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
@@ -337,6 +340,7 @@ def _memory(field: Field, scale: _Scale, outermost: bool) -> Memory:
         block_bits=scale.size(members["block"]) if "block" in members else None,
         line_bits=scale.size(members["line"]) if "line" in members else None,
         layouts=_layouts(members["layout"]) if "layout" in members else {},
+        **{key: members[key].whole(expected) for key, expected in _BANKS.items() if key in members},
         formats=formats_of(members["compress"]) if "compress" in members else {},
         gates=savings_of(members["gate"]) if "gate" in members else {},
         skips=savings_of(members["skip"]) if "skip" in members else {},

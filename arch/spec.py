@@ -117,6 +117,8 @@ class Memory(Spec):
     overlaps         transfers overlap compute; if not, their time adds to the latency
     block_bits       energies are of whole blocks, per instance, tensor and kind of access; None: of any width
     line_bits        its ports move whole lines of so many bits (docs/layouts.md); None: words
+    banks            its lines lie in so many banks, neighbouring ones in different banks; None: any lines pass together
+    bank_ports       lines that a bank moves in a cycle
     layouts          by tensor, or by role, in which order it holds the words; others are row-major
     leakage_pj_per_cycle, area_mm2  of one instance
     formats          how it holds tensors with zeros, by role (docs/sparse.md); a role without one is not compressed
@@ -140,6 +142,8 @@ class Memory(Spec):
     overlaps: bool = True
     block_bits: PositiveInt | None = None
     line_bits: PositiveInt | None = None
+    banks: PositiveInt | None = None
+    bank_ports: PositiveInt = 1
     layouts: dict[str, str] = Field(default_factory=dict)
     leakage_pj_per_cycle: NonNegativeFloat = 0.0
     area_mm2: NonNegativeFloat = 0.0
@@ -149,7 +153,16 @@ class Memory(Spec):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without(handler(self), {"line_bits": None, "layouts": {}, "formats": {}, "gates": {}, "skips": {}})
+        rare = {
+            "line_bits": None,
+            "banks": None,
+            "bank_ports": 1,
+            "layouts": {},
+            "formats": {},
+            "gates": {},
+            "skips": {},
+        }
+        return _without(handler(self), rare)
 
     @model_validator(mode="after")
     def _one_kind_of_port(self) -> Memory:
@@ -161,7 +174,27 @@ class Memory(Spec):
     def _lines_or_blocks(self) -> Memory:
         if self.line_bits and self.block_bits:
             raise ValueError("line and block are given; expected one: blocks are lines of words packed without a gap")
+        if (self.banks or self.bank_ports > 1) and not self.line_bits:
+            raise ValueError("banks are given without a line; expected a line as well: banks are of lines")
+        if self.bank_ports > 1 and not self.banks:
+            raise ValueError("bank_ports are given without banks; expected how many banks have so many ports each")
         return self
+
+    @property
+    def ports_are_apart(self) -> bool:
+        """Whether reads and writes have ports of their own; if not, they share one, bounded or not."""
+        return bool(self.read_bits_per_cycle or self.write_bits_per_cycle)
+
+    def without_lines(self) -> Memory:
+        """The memory where all lines are full, and never lie in one bank when they pass together."""
+        plain: dict[str, Any] = {"line_bits": None, "banks": None, "bank_ports": 1}
+        if self.banks is not None and self.line_bits is not None:
+            most = float(self.banks * self.bank_ports * self.line_bits)
+            bounded = ("read", "write") if self.ports_are_apart else ("shared",)
+            for port in bounded:
+                key = f"{port}_bits_per_cycle"
+                plain[key] = min(getattr(self, key) or most, most)
+        return self.model_copy(update=plain)
 
 
 class ArrayAxis(Spec):

@@ -76,12 +76,20 @@ def _memory(memory: Memory, *, outermost: bool) -> Iterator[str]:
         yield "    overlaps: false"
     if memory.block_bits is not None:
         yield f"    block: {memory.block_bits} bit"
-    if memory.line_bits is not None:
-        yield f"    line: {memory.line_bits} bit"
-    if memory.layouts:
-        yield f"    layout: {_mapping((key, repr(text)) for key, text in memory.layouts.items())}"
+    yield from _lines(memory)
     yield from _zeros(memory)
     yield from _idle(memory, "    ")
+
+
+def _lines(memory: Memory) -> Iterator[str]:
+    if memory.line_bits is not None:
+        yield f"    line: {memory.line_bits} bit"
+    if memory.banks is not None:
+        yield f"    banks: {memory.banks}"
+    if memory.bank_ports > 1:
+        yield f"    bank_ports: {memory.bank_ports}"
+    if memory.layouts:
+        yield f"    layout: {_mapping((key, repr(text)) for key, text in memory.layouts.items())}"
 
 
 def _zeros(memory: Memory) -> Iterator[str]:

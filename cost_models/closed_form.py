@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -35,8 +35,8 @@ NOTHING: frozenset[int] = frozenset()
 
 LineBox = tuple[int, ...]
 """Neighbouring words along each rank of a tensor that a line of a memory holds."""
-SINGLE_WORDS: LineBox = ()
-"""Instead of lines, words."""
+Periods = Sequence[Collection[int]]
+"""Per rank of a tensor, words after which tiles lie in lines as before; there may be several."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Nest:
     accumulator: int
     starts: tuple[int, ...] = (0,)
     split: dict[tuple[str, int], tuple[tuple[Digit, ...], int, frozenset[int]]] = field(default_factory=dict)
-    counted: dict[tuple[str, Steps, Group, LineBox], tuple[int, int]] = field(default_factory=dict)
+    counted: dict[tuple[str, Steps, Group], tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, mapping: LoopMapping, arch: Architecture, starts: tuple[int, ...] = (0,)) -> Nest:
@@ -177,7 +177,7 @@ def _in_use(nest: Nest, position: int) -> int:
     return math.prod(sum(kind.count for kind in _kinds(nest, dim, FIRST, Group(position))) for dim in dims)
 
 
-def candidates(nest: Nest, tensor: Tensor, position: int, line: LineBox = SINGLE_WORDS) -> list[Place]:
+def candidates(nest: Nest, tensor: Tensor, position: int, periods: Periods = ()) -> list[Place]:
     """Instances above `position` among which is the busiest one.
 
     That is the first, all of whose blocks are full; but where a tile's words grow unevenly (2p + 3r), a smaller one
@@ -190,22 +190,22 @@ def candidates(nest: Nest, tensor: Tensor, position: int, line: LineBox = SINGLE
         dim, trips = nest.loops[i].dim, nest.loops[i].trips
         steps = [c for rank in tensor.ranks if any(d == dim for d, _ in rank) for d, c in rank if d != dim]
         ragged = math.prod(d.trips for d in nest.digits[dim]) != nest.problem.sizes[dim]
-        period = _period(tensor, dim, line)
-        if ragged and (period > 1 or any(c > 1 for c in steps)):
+        along = _periods_along(tensor, dim, periods)
+        if ragged and (max(along) > 1 or any(c > 1 for c in steps)):
             ranges.append(range(trips))
             continue
         tile = next(digit.tile for digit in nest.digits[dim] if digit.position == i)
-        ranges.append(range(min(trips, period // math.gcd(period, tile))))
+        ranges.append(range(min(trips, max(period // math.gcd(period, tile) for period in along))))
     return [frozenset(zip(above, values, strict=True)) for values in itertools.product(*ranges)]
 
 
-def _period(tensor: Tensor, dim: str, line: LineBox) -> int:
+def _periods_along(tensor: Tensor, dim: str, periods: Periods) -> set[int]:
     """Indices of a dimension after which tiles lie in their lines as before."""
-    for rank, per_line in zip(tensor.ranks, line or (1,) * len(tensor.ranks), strict=True):
+    for rank, each in zip(tensor.ranks, periods, strict=False):
         for name, coefficient in rank:
             if name == dim:
-                return per_line // math.gcd(per_line, coefficient)
-    return 1
+                return {words // math.gcd(words, coefficient) for words in each}
+    return {1}
 
 
 def _account(table: AccessTable, memory: str, tensor: str) -> Accesses:
@@ -288,13 +288,12 @@ def _distinct(nest: Nest, tensor: Tensor, group: Group) -> int:
     return words
 
 
-def moved_words(nest: Nest, tensor: Tensor, halo: str, group: Group, line: LineBox = SINGLE_WORDS) -> int:
-    """Words given to the instances at a node over the whole run: all that they want, but what they hold already; or the
-    lines that these lie in, transfer by transfer."""
+def moved_words(nest: Nest, tensor: Tensor, halo: str, group: Group) -> int:
+    """Words given to the instances at a node over the whole run: all that they want, but what they hold already."""
     innermost = nest.innermost_serving(tensor, group.position)
-    words, _ = words_in(nest, tensor, Steps(innermost), group, line)
+    words, _ = words_in(nest, tensor, Steps(innermost), group)
     return words - sum(
-        words_in(nest, tensor, Steps(loop, moving=True), group, line)[1]
+        words_in(nest, tensor, Steps(loop, moving=True), group)[1]
         for loop in sliding_loops(nest, tensor, halo, innermost, nest.start(group.position))
     )
 
@@ -308,30 +307,28 @@ def sliding_loops(nest: Nest, tensor: Tensor, halo: str, innermost: int, start: 
     return [innermost] if halo == "innermost" and slides else []
 
 
-def words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group, line: LineBox = SINGLE_WORDS) -> tuple[int, int]:
-    """Words wanted in some steps, and of those the words that are held already; or the lines that they lie in, and
-    those of which nothing is missing."""
-    known = nest.counted.get((tensor.name, steps, group, line))
+def words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> tuple[int, int]:
+    """Words wanted in some steps, and of those the words that are held already."""
+    known = nest.counted.get((tensor.name, steps, group))
     if known is None:
-        known = nest.counted[tensor.name, steps, group, line] = _count_words_in(nest, tensor, steps, group, line)
+        known = nest.counted[tensor.name, steps, group] = _count_words_in(nest, tensor, steps, group)
     return known
 
 
-def _count_words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group, line: LineBox) -> tuple[int, int]:
+def _count_words_in(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> tuple[int, int]:
     wanted = held = 1
-    for rank, per_line in zip(tensor.ranks, line or (1,) * len(tensor.ranks), strict=True):
-        coefficients = tuple(c for _, c in rank)
-        kinds = kinds_along_rank(nest, rank, steps, group, per_line)
-        new, kept = words_along_rank(coefficients, kinds, nest.arch.footprint, per_line)
+    for rank in tensor.ranks:
+        kinds = kinds_along_rank(nest, rank, steps, group)
+        new, kept = words_along_rank(tuple(c for _, c in rank), kinds, nest.arch.footprint)
         wanted *= new
         held *= kept
     times = times_moved(nest, tensor, steps, group)
     return wanted * times, held * times
 
 
-def kinds_along_rank(nest: Nest, rank: Rank, steps: Steps, group: Group, per_line: int = 1) -> list[tuple[Kind, ...]]:
-    """The moves of every dimension of a rank; of lines, by where in a line they begin."""
-    return [_kinds(nest, dim, steps, group, per_line // math.gcd(per_line, c)) for dim, c in rank]
+def kinds_along_rank(nest: Nest, rank: Rank, steps: Steps, group: Group, period: int = 1) -> list[tuple[Kind, ...]]:
+    """The moves of every dimension of a rank; where they begin is told apart modulo a period of words."""
+    return [_kinds(nest, dim, steps, group, period // math.gcd(period, c)) for dim, c in rank]
 
 
 def times_moved(nest: Nest, tensor: Tensor, steps: Steps, group: Group) -> int:

@@ -3,7 +3,7 @@
 energy  = sum over memories of (bits read x pJ/bit read + bits written x pJ/bit written) + MACs x pJ/MAC
           + hops x pJ/bit on the way through arrays (hops.py) + leakage of all instances x latency
 latency = max(compute cycles, port cycles of every overlapping memory) + port cycles of the others
-cycles of a port = bits through it at the busiest instance / bits per cycle
+cycles of a port = bits through it at the busiest instance / bits per cycle, or those of the banks that it waits for
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class TensorTraffic:
     reads, writes words
     energy_pj     of these reads and writes
     lines         that they touch, where the memory has lines
+    bank_cycles   for which the busiest bank of the busiest instance has something to do, where the memory has banks
     """
 
     memory: str
@@ -44,6 +45,7 @@ class TensorTraffic:
     writes: int
     energy_pj: float
     lines: Lines | None = None
+    bank_cycles: Lines | None = None
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,7 @@ def cost_of(
             writes=accesses.writes,
             energy_pj=_energy_pj(arch, memory, tensor, accesses, counts.in_use[memory.name, tensor.name], lines.total),
             lines=lines.total.get((memory.name, tensor.name)),
+            bank_cycles=lines.banks.get((memory.name, tensor.name)),
         )
         for memory in arch.memories
         for tensor in mapping.problem.tensors
@@ -264,7 +267,11 @@ def _memory_use(
 ) -> MemoryUse:
     busiest = _bits_through(arch, memory, tensors, counts.busiest, lines.busiest)
     every = _bits_through(arch, memory, tensors, counts.total, lines.total)
-    reading, writing = direction_cycles(memory, busiest.read, busiest.write)
+    reading, writing = map(
+        max,
+        direction_cycles(memory, busiest.read, busiest.write),
+        bank_cycles(memory, [cycles for (name, _), cycles in lines.banks.items() if name == memory.name]),
+    )
     copies = 2 if memory.double_buffered else 1
     return MemoryUse(
         name=memory.name,
@@ -284,6 +291,20 @@ def _memory_use(
         read_cycles=reading,
         write_cycles=writing,
     )
+
+
+def bank_cycles(memory: Memory, tensors: Sequence[Lines]) -> tuple[float, float]:
+    """Cycles for which reads and writes of a memory wait for its banks; as much each where they share a port.
+
+    tensors  cycles for which each tensor keeps its busiest bank busy; they take turns only where banks do, since
+             other tensors may lie in other banks: `ports_of` bounds what all banks do together
+    """
+    reads = [lines.supplied + lines.drained for lines in tensors]
+    writes = [lines.collected + lines.filled for lines in tensors]
+    if memory.ports_are_apart:
+        return float(max(reads, default=0)), float(max(writes, default=0))
+    both = float(max(map(sum, zip(reads, writes, strict=True)), default=0))
+    return both, both
 
 
 def _bits_through(

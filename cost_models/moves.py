@@ -7,6 +7,7 @@ sums of dimensions, take all combinations of their dimensions' kinds.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..arch import Footprint
 from ..ir import Digit
-from .sets import IntArray, Move, lines_along_rank, moved_along_rank
+from .sets import IntArray, Move, lines_along_rank, lines_by_bank, moved_along_rank
 
 
 class Steps(NamedTuple):
@@ -65,6 +66,17 @@ def most_lines_along_rank(
         lines_along_rank(coefficients, moves, footprint, per_line, phase % per_line)[0]
         for _, moves, phase in _combinations(kinds, coefficients)
     )
+
+
+def banks_along_rank(
+    coefficients: tuple[int, ...], kinds: list[tuple[Kind, ...]], footprint: Footprint, per_line: int, banks: int
+) -> Counter[tuple[tuple[int, int], ...]]:
+    """How often lines along one rank lie in banks alike (`lines_by_bank`), over all combinations of its dimensions'
+    moves."""
+    found: Counter[tuple[tuple[int, int], ...]] = Counter()
+    for count, moves, phase in _combinations(kinds, coefficients):
+        found[lines_by_bank(coefficients, moves, footprint, per_line, banks, phase % (per_line * banks))] += count
+    return found
 
 
 def rank_words(

@@ -1,17 +1,30 @@
-"""The best layouts for a mapping, where a machine leaves some open."""
+"""The best layouts for a mapping, where a machine leaves some open.
+
+What passes a memory, and what it holds, depends on the layouts that it has alone. So of the layouts of one tensor those
+are left aside that another one beats in energy, in the cycles of every port and in room; of the choices for the tensors
+of one memory the same, whatever the others; and then of those for all memories.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-from dataclasses import astuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from ..arch import Architecture, Memory
-from ..ir import Mapping, MappingError, Tensor
-from .cost import Cost, evaluate, held_width_bits
-from .layouts import count_lines
+from ..ir import Mapping, Tensor
+from .boundaries import boundaries_of
+from .closed_form import Nest
+from .cost import Cost, capacity_parts, evaluate, held_width_bits
 from .layouts.choices import has_open_layouts, is_open, possible_layouts, with_layouts
+from .layouts.lines import LayoutCounts, PortFigures, count_layouts
 from .objective import EDP, ObjectiveLike
+from .ports import direction_cycles, ports_of
+
+Figures = npt.NDArray[np.float64]
+Chosen = dict[str, str]
 
 
 def evaluate_open(mapping: Mapping, arch: Architecture, objective: ObjectiveLike = EDP) -> tuple[Cost, Architecture]:
@@ -22,61 +35,112 @@ def evaluate_open(mapping: Mapping, arch: Architecture, objective: ObjectiveLike
     if not has_open_layouts(arch, mapping.problem):
         return evaluate(mapping, arch), arch
     best: tuple[float, Cost, Architecture] | None = None
-    refused: MappingError | None = None
-    for closed in _closed(mapping, arch):
-        try:
-            cost = evaluate(mapping, closed)
-        except MappingError as error:
-            refused = error
-            continue
+    for chosen in _worth_trying(mapping, arch):
+        closed = with_layouts(arch, mapping.problem, chosen)
+        cost = evaluate(mapping, closed)
         value = cost.objective(objective)
         if best is None or value < best[0]:
             best = value, cost, closed
-    if best is None:
-        assert refused is not None
-        raise refused
+    assert best is not None
     return best[1:]
 
 
-def _closed(mapping: Mapping, arch: Architecture) -> Iterator[Architecture]:
-    """The machine with one layout in every place; of those of a tensor in a memory, the ones that no other beats in
-    every kind of line: costs only grow with each."""
-    problem = mapping.problem
-    options: list[list[tuple[str, str]]] = []
+@dataclass(frozen=True)
+class _LayoutChoices:
+    """Ways to choose layouts, and (choices, figures) of each; less is better in all figures."""
+
+    chosen: list[Chosen]
+    figures: Figures
+
+    def best(self) -> _LayoutChoices:
+        """Without those that another one beats, or equals."""
+        order = np.lexsort(self.figures.T[::-1])
+        kept: list[int] = []
+        for i in order.tolist():
+            if not (kept and (self.figures[kept] <= self.figures[i]).all(axis=1).any()):
+                kept.append(i)
+        return self.take(kept)
+
+    def take(self, rows: Sequence[int]) -> _LayoutChoices:
+        return _LayoutChoices([self.chosen[i] for i in rows], self.figures[list(rows)])
+
+    def with_other(self, other: _LayoutChoices, is_largest: npt.NDArray[np.bool_]) -> _LayoutChoices:
+        """All pairs of two ways: figures add up, but for those of which the largest counts."""
+        pairs = [{**one, **another} for one in self.chosen for another in other.chosen]
+        one, another = self.figures[:, None, :], other.figures[None, :, :]
+        figures: Figures = np.where(is_largest, np.maximum(one, another), one + another)
+        return _LayoutChoices(pairs, figures.reshape(len(pairs), -1)).best()
+
+
+def _worth_trying(mapping: Mapping, arch: Architecture) -> list[Chosen]:
+    """Layouts for all that is open, among them the best; some that do not fit, where none do."""
+    nest, boundaries = Nest.of(mapping, arch), boundaries_of(mapping, arch)
+    # Energy; cycles that add to the others; cycles of the slowest of those that overlap; whether all fits.
+    every = _LayoutChoices([{}], np.zeros((1, 4)))
     for memory in arch.memories:
-        for tensor in problem.tensors:
-            if is_open(memory, tensor):
-                texts = _undominated(mapping, arch, memory, tensor)
-                options.append([(f"{memory.name}.{tensor.name}", text) for text in texts])
-    for chosen in itertools.product(*options):
-        yield with_layouts(arch, problem, dict(chosen))
+        if memory.line_bits is not None:
+            tensors = []
+            for tensor in mapping.problem.tensors:
+                ways = possible_layouts(arch, memory, mapping.problem, tensor, held_width_bits(arch, memory, tensor))
+                counts = count_layouts(nest, boundaries, memory, tensor, list(ways))
+                texts = list(ways.values()) if is_open(memory, tensor) else [""]
+                if counts is None:
+                    tensors.append(_LayoutChoices([_stated(memory, tensor, texts[0])], np.zeros((1, _FIGURES))))
+                else:
+                    chosen = [_stated(memory, tensor, text) for text in texts]
+                    tensors.append(_LayoutChoices(chosen, _figures(memory, tensor, counts, len(chosen))).best())
+            every = every.with_other(_of_memory(memory, tensors), np.array([False, False, True, True]))
+    return every.chosen
 
 
-def _undominated(mapping: Mapping, arch: Architecture, memory: Memory, tensor: Tensor) -> list[str]:
-    possible = possible_layouts(memory, mapping.problem, tensor, held_width_bits(arch, memory, tensor))
-    counted: dict[str, tuple[int, ...]] = {}
-    for text in possible.values():
-        key = memory.name, tensor.name
-        only = with_layouts(_without_lines(arch, memory), mapping.problem, {f"{memory.name}.{tensor.name}": text})
-        lines = count_lines(mapping, only, held_width_bits, {tensor.name})
-        if key not in lines.total:
-            return [text]
-        counted[text] = (*astuple(lines.total[key]), *astuple(lines.busiest[key]), lines.held.get(key, 0))
-    kept: list[str] = []
-    for text, lines_of in counted.items():
-        beaten = any(
-            other != lines_of and all(a <= b for a, b in zip(other, lines_of, strict=True))
-            for other in counted.values()
-        )
-        if not beaten and all(counted[other] != lines_of for other in kept):
-            kept.append(text)
-    return kept
+def _stated(memory: Memory, tensor: Tensor, text: str) -> Chosen:
+    return {f"{memory.name}.{tensor.name}": text} if text else {}
 
 
-def _without_lines(arch: Architecture, but: Memory) -> Architecture:
-    """The machine with the lines of one memory alone."""
-    levels = tuple(
-        level.model_copy(update={"line_bits": None}) if isinstance(level, Memory) and level.name != but.name else level
-        for level in arch.levels
-    )
-    return arch.model_copy(update={"levels": levels})
+_FIGURES = 8
+"""Of one tensor in one memory: energy; cycles of reading and writing, at the ports and in banks; room by role."""
+_IN_BANKS = np.array([False, False, False, True, True, False, False, False])
+_ROLES = "input", "weight", "output"
+
+
+def _figures(memory: Memory, tensor: Tensor, counts: LayoutCounts, layouts: int) -> Figures:
+    """(layouts, figures)"""
+    assert memory.line_bits is not None
+    found = np.zeros((_FIGURES, layouts))
+    reads, writes = _both_ways(counts.total, layouts)
+    energy = reads * memory.read_energy_pj + writes * memory.write_energy_pj
+    found[0] = energy * (memory.line_bits / memory.access_bits)
+    for read_at, passing in ((1, counts.busiest), (3, counts.banks)):
+        if passing is not None and any(ports_of(memory)):
+            reads, writes = _both_ways(passing, layouts)
+            scale = memory.line_bits if read_at == 1 else 1
+            if not memory.ports_are_apart:
+                reads, writes = reads + writes, np.zeros(layouts)
+            found[read_at : read_at + 2] = scale * reads, scale * writes
+    if counts.held is not None and capacity_parts(memory):
+        found[5 + _ROLES.index(tensor.role)] = counts.held * memory.line_bits
+    return found.T
+
+
+def _both_ways(passing: PortFigures, layouts: int) -> tuple[Figures, Figures]:
+    supplied, drained, collected, filled = (np.broadcast_to(each, layouts) for each in passing)
+    return (supplied + drained).astype(np.float64), (collected + filled).astype(np.float64)
+
+
+def _of_memory(memory: Memory, tensors: Iterable[_LayoutChoices]) -> _LayoutChoices:
+    """Layouts for all tensors of a memory: (choices, 4) as in `_worth_trying`."""
+    together = _LayoutChoices([{}], np.zeros((1, _FIGURES)))
+    for each in tensors:
+        together = together.with_other(each, _IN_BANKS)
+    figures = together.figures
+    found = np.zeros((len(figures), 4))
+    found[:, 0] = figures[:, 0]
+    for row, (_, read, write, *in_banks) in enumerate(figures[:, :5].tolist()):
+        found[row, 2 if memory.overlaps else 1] = max(*direction_cycles(memory, read, write), *in_banks)
+    copies = 2 if memory.double_buffered else 1
+    for part in capacity_parts(memory):
+        roles = [5 + _ROLES.index(role) for role in part.roles]
+        found[:, 3] = np.maximum(found[:, 3], copies * figures[:, roles].sum(axis=1) > part.bits)
+    choices = _LayoutChoices(together.chosen, found)
+    fits = np.flatnonzero(found[:, 3] == 0)
+    return choices.take(fits.tolist() or [0]).best()

@@ -23,12 +23,16 @@ Figures = TypeVar("Figures", float, npt.NDArray[np.float64])
 
 @dataclass(frozen=True)
 class Port:
-    """One bounded port of a memory: which directions it carries."""
+    """One bounded port of a memory: which directions it carries.
+
+    waits_for  the tensor, as a number, whose banks it waits for: what it carries are cycles then; None: bits
+    """
 
     memory: Memory
     reads: bool
     writes: bool
     bits_per_cycle: float
+    waits_for: int | None = None
 
     def cycles(self, read_bits: Figures, write_bits: Figures, instances: Figures | float = 1) -> Figures:
         """Cycles for the bits of so many instances, if each moves as many."""
@@ -37,13 +41,14 @@ class Port:
 
 
 def ports_of(memory: Memory) -> Iterator[Port]:
-    """The bounded ports of a memory."""
-    if memory.shared_bits_per_cycle:
-        yield Port(memory, True, True, memory.shared_bits_per_cycle)
-    if memory.read_bits_per_cycle:
-        yield Port(memory, True, False, memory.read_bits_per_cycle)
-    if memory.write_bits_per_cycle:
-        yield Port(memory, False, True, memory.write_bits_per_cycle)
+    """The bounded ports of a memory; all its banks together bound them as well."""
+    bounds = memory.without_lines() if memory.banks else memory
+    if bounds.shared_bits_per_cycle:
+        yield Port(memory, True, True, bounds.shared_bits_per_cycle)
+    if bounds.read_bits_per_cycle:
+        yield Port(memory, True, False, bounds.read_bits_per_cycle)
+    if bounds.write_bits_per_cycle:
+        yield Port(memory, False, True, bounds.write_bits_per_cycle)
 
 
 def port_cycles(memory: Memory, read_bits: float, write_bits: float) -> float:

@@ -141,6 +141,36 @@ def lines_along_rank(
     return count, count - len(np.unique((given + phase) // per_line))
 
 
+@lru_cache(maxsize=1 << 16)
+def lines_by_bank(
+    coefficients: tuple[int, ...],
+    instances: tuple[tuple[Move, ...], ...],
+    footprint: Footprint,
+    per_line: int,
+    banks: int,
+    phase: int,
+) -> tuple[tuple[int, int], ...]:
+    """Lines along a rank that hold what a group of instances wants, and those of which no instance has to be given
+    anything, as `lines_along_rank` has them, in every bank: the next line lies in the next of so many.
+
+    returns  (wanted, held) in some bank, for all but those that no other bank could be less busy than, whatever the
+             other ranks: one that wants no more and holds no less
+    """
+    wanting, holding = _wanting_and_holding(coefficients, instances, footprint)
+    wanted = np.unique((np.flatnonzero(wanting) + phase) // per_line)
+    given = np.unique((np.flatnonzero(wanting > holding) + phase) // per_line)
+    lines = np.bincount(wanted % banks, minlength=banks)
+    held = lines - np.bincount(given % banks, minlength=banks)
+    found = set(zip(lines.tolist(), held.tolist(), strict=True))
+    return tuple(
+        sorted(
+            (want, hold)
+            for want, hold in found
+            if not any(other != (want, hold) and other[0] >= want and other[1] <= hold for other in found)
+        )
+    )
+
+
 def _wanting_and_holding(
     coefficients: tuple[int, ...], instances: tuple[tuple[Move, ...], ...], footprint: Footprint
 ) -> tuple[IntArray, IntArray]:

@@ -104,7 +104,7 @@ SECTIONS = (
     Section("", "", "report.cascade_documents", ("LoadedFused", "RecordedFused")),
     Section("Machines", "", "", ("Architecture",)),
     Section("", "", "arch", ("Memory", "Fanout", "ArrayAxis", "Keeps", "Mac")),
-    Section("Whole networks", "", "", ("compile", "CompiledNetwork", "load_network_plan")),
+    Section("Whole networks", "", "", ("compile", "CompiledNetwork", "load_network_plan", "plan_layouts")),
     Section(
         "",
         "",

@@ -19,6 +19,8 @@ tilings.py       trip counts worth trying: perfect and ragged
 constraints/     which part of the space is asked for; dataflows
 diagnosis.py     why nothing fits
 ski_slope.py     the least traffic to one buffer, against its size
+layout_plan/     where the tensors of a network lie, and what is converted
+lowering.py      convolutions as products (im2col)
 segmentation/    which operations of a network are mapped as one
 memory_plan/     addresses for buffers with lifetimes, the least height proven
 legality.py      that a mapping is a legal schedule, proven by integer sets

@@ -15,7 +15,7 @@ from ..workloads import Network
 from .cascade_page import cascade_document, cascade_page
 from .network import network_document, network_page
 from .text import architecture_rows, columns, layer_rows, pairs, section
-from .units import clock, count, energy, significant, size, watts
+from .units import clock, count, energy, plural, significant, size, watts
 
 
 def page_of(found: Architecture | Network | Problem | Cascade) -> Group:
@@ -101,7 +101,13 @@ def memory_extras(memory: Memory) -> list[str]:
     extras += [] if memory.overlaps else ["does not overlap compute"]
     extras += [f"blocks of {size(memory.block_bits)}"] if memory.block_bits else []
     extras += [f"lines of {size(memory.line_bits)}"] if memory.line_bits else []
+    extras += [_banks(memory)] if memory.banks else []
     return extras + _idle(memory)
+
+
+def _banks(memory: Memory) -> str:
+    ports = f" of {memory.bank_ports} ports" if memory.bank_ports > 1 else ""
+    return f"{plural(memory.banks or 0, 'bank')}{ports}"
 
 
 def _fanout_line(fanout: Fanout) -> str:

@@ -119,13 +119,14 @@ def problem_part(problem: Problem) -> ProblemPart:
 
 
 def plain(document: BaseModel) -> Any:
-    """A document in Python's lists and dicts; without lines, where a memory has none."""
+    """A document in Python's lists and dicts; without lines and banks, where a memory has none."""
     return _without_lines(document.model_dump(mode="json"))
 
 
 def _without_lines(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_lines(part) for key, part in value.items() if key != "lines" or part is not None}
+        kept = {key: part for key, part in value.items() if key not in ("lines", "bank_cycles") or part is not None}
+        return {key: _without_lines(part) for key, part in kept.items()}
     return [_without_lines(part) for part in value] if isinstance(value, list) else value
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 
 from ..cost_models.gpu import Advice, Gemm, GemmCost, Gpu, ModelAccuracy, SweepPoint
@@ -24,6 +25,7 @@ _FINEST = 64  # powers of two from here on share a colour: rows of 64 two-byte e
 _COLORS = "viridis"  # dark to light in even steps, also for colour-blind readers and in grey
 _MANY = 500  # points; more of them are drawn smaller, and as one image in an SVG file
 _WORST = 5
+_PAYS = 1.001  # a layout must save more than a thousandth of the time to be advised
 
 
 def gpu_rows(gpu: Gpu, dtype: str) -> list[tuple[str, str]]:
@@ -49,17 +51,43 @@ def advice_page(gpu: Gpu, gemm: Gemm, advice: Advice) -> Group:
     if best is not None and all(entry.sizes != best.sizes for entry in advice.alone.values()):
         table.add_row("together", *_sizes(best.cost.gemm), *_cells(best.cost, best.speedup, best.growth))
     rows = [*gpu_rows(gpu, gemm.dtype), ("Product", product_text(gemm)), ("Advice", advice_text(gemm, advice))]
-    return Group(pairs(rows), section("Paddings that pay", table))
+    return Group(
+        pairs(rows),
+        section("Paddings that pay", table),
+        section("Layouts, and the sectors of 32 B that a warp's load touches", _layout_table(advice)),
+    )
+
+
+def _layout_table(advice: Advice) -> Table:
+    """A and B by rows or by columns; the part of the sectors that is wanted, along a row and across."""
+    table = columns(["A", "B"], ["time", "speedup", "A along", "A across", "B along", "B across", "bound by"])
+    for each in advice.layouts:
+        loads = (
+            percent(part, 1.0)
+            for load in (each.a_loads, each.b_loads)
+            for part in (load.wanted_along, load.wanted_across)
+        )
+        table.add_row(each.a, each.b, seconds(each.cost.seconds), f"{each.speedup:.3f}", *loads, each.cost.bound)
+    return table
 
 
 def advice_text(gemm: Gemm, advice: Advice) -> str:
     """The advice in a sentence."""
     best = advice.best
     if best is None:
-        return "no padding of M, N or K to a multiple of 2 to 256 pays"
+        return f"no padding of M, N or K to a multiple of 2 to 256 pays{_layout_advice(advice)}"
     changed = [(name, size, best.sizes[name]) for name, size in gemm.sizes().items() if best.sizes[name] != size]
     parts = ", ".join(f"{name} from {size:,} to {padded:,}" for name, size, padded in changed)
-    return f"pad {parts}: {100 * (best.speedup - 1):.1f}% faster with {100 * (best.growth - 1):.1f}% more bytes"
+    pays = f"{100 * (best.speedup - 1):.1f}% faster with {100 * (best.growth - 1):.1f}% more bytes"
+    return f"pad {parts}: {pays}{_layout_advice(advice)}"
+
+
+def _layout_advice(advice: Advice) -> str:
+    """Which layouts would be faster than those that the operands have."""
+    fastest = max(advice.layouts, key=lambda each: each.speedup, default=None)
+    if fastest is None or fastest.speedup <= _PAYS:
+        return ""
+    return f"; A {fastest.a}-major and B {fastest.b}-major: {100 * (fastest.speedup - 1):.1f}% faster"
 
 
 def product_text(gemm: Gemm) -> str:

@@ -85,15 +85,19 @@ def result_page(
 def _line_parts(mapping: Mapping, arch: Architecture, cost: Cost) -> list[RenderableType]:
     """Of a machine with lines: which of them pass, and what the same mapping costs with other layouts."""
     from ..cost_models.layouts import has_lines
-    from .lines import LINE_COLUMNS, line_rows, other_layout_rows
+    from .lines import BANK_COLUMNS, LINE_COLUMNS, bank_rows, line_rows, other_layout_rows
 
     if not has_lines(arch):
         return []
     table = columns(*LINE_COLUMNS)
     for row in line_rows(mapping, arch, cost):
         table.add_row(*row)
+    banks = columns(*BANK_COLUMNS)
+    for row in (of_banks := bank_rows(mapping, arch)):
+        banks.add_row(*row)
     return [
         section("Lines, by layout", table),
+        *([section("Banks, at the busiest instance", banks)] if of_banks else []),
         section("The same mapping with other layouts", pairs(other_layout_rows(mapping, arch, cost))),
     ]
 

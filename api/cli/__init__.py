@@ -18,6 +18,8 @@
     roofline.py             roofline
     gpu.py                  gpu sweep, gpu advise, gpu compare
     network.py              network
+    lowered.py              search --im2col
+    layouts.py              layouts
     plan.py                 plan
     machines.py             --arch
     cascades.py             --op, CASCADE; trees that are evaluated, verified, emitted

@@ -15,6 +15,7 @@ COMMANDS = {
     "space": ("space", "space_size", "Count the mappings of a layer."),
     "compare": ("compare", "compare", "Compare dataflows across architectures for networks."),
     "compile": ("compile", "compile_network", "Map a whole network, operations fused where it pays."),
+    "layouts": ("layouts", "layouts", "Find the best layouts of a network's tensors."),
     "explore": ("explore", "explore", "Explore a space of architectures for a network."),
     "bound": ("bound", "bound", "Find the least traffic to one buffer, by its size."),
     "evaluate": ("mappings", "evaluate", "Compute what a mapping costs."),

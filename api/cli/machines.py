@@ -34,8 +34,8 @@ def laid_out(arch: Architecture, problem: Problem, texts: Iterable[str] | None) 
         key, equals, layout = (part.strip() for part in text.partition("="))
         if (layout and not equals) or not key:
             raise TilewrightError(f"found {text!r}, expected TENSOR=LAYOUT", where="--layout", hint="write O=NHWC")
-        if key == "any" and not equals:
-            key, layout = "all", "any"
+        if key in ("any", "row-major", "column-major") and not equals:
+            key, layout = "all", key
         if not layout:
             raise TilewrightError(f"found {text!r}, expected TENSOR=LAYOUT", where="--layout", hint="write O=NHWC")
         if key in given:

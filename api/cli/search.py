@@ -13,6 +13,7 @@ from . import completions
 from .cascade_search import CascadeOptions, search_cascade_named
 from .cascades import cascade_named, is_cascade
 from .constraint_options import constraint_sources
+from .lowered import search_both_forms
 from .machines import architecture_named, laid_out
 from .mappings import show_result, verify_mapping
 from .options import (
@@ -113,6 +114,10 @@ def search(
         ),
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Run the numpy program of the mapping and compare.")] = False,
+    im2col: Annotated[
+        bool,
+        typer.Option("--im2col", help="Of a convolution: also as a product with a lowered operand; the better one."),
+    ] = False,
     store: StoreOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
@@ -131,6 +136,7 @@ def search(
     tilewright search resnet50:conv1 --arch eyeriss --pareto energy,latency
     tilewright search --gemm M=512,N=512,K=512 --arch sparse_tensor_core --density W=2:4
     tilewright search resnet50:layer1.0.conv2 --arch eyeriss --set "DRAM.line=64 B" --layout any
+    tilewright search resnet50:layer1.0.conv2 --arch eyeriss --im2col
     tilewright search resnet50:conv1 --arch eyeriss --dataflow row-stationary --constraint "utilization>=0.5"
     tilewright search --op "T[m,n] += A[m,k] * B[k,n]" --op "O[m,p] += T[m,n] * C[n,p]" m=64,k=64,n=64,p=64
       --arch my_chip.yaml --objective edp
@@ -139,7 +145,7 @@ def search(
     if op or (einsum is None and is_cascade(layer, op, dim)):
         refuse_given(context, "a cascade is given already", "conv", "gemm", "einsum")
         refuse_given(context, "cascades know no densities yet", "density")
-        refuse_given(context, "cascades know no layouts yet", "layout")
+        refuse_given(context, "cascades know no layouts yet", "layout", "im2col")
         _check_kind(top, pareto, strategy, _form(json, to))
         _refuse_ignored(context, top, pareto, strategy, no_cache)
         limits_given = (
@@ -157,16 +163,31 @@ def search(
             context, cascade_named(layer, op, dim, widths), architecture_named(arch, set_fields), options
         )
         return
+    from ..arguments import limits_of, question_of, tiling_or_default
+
     refuse_given(context, "one layer has nothing to fuse", "fuse")
     problem = problem_named(layer, conv, gemm, einsum, dim, widths)
     machine = laid_out(architecture_named(arch, set_fields), problem, layout)
+    if im2col:
+        unknown_to_forms = ("strategy", "seed", "top", "pareto", "density", "to", "verify", "store", "no_cache")
+        refuse_given(context, "it is not known to --im2col; leave it out", *unknown_to_forms)
+        limited = (_space(space), constraint_sources(dataflow, constraints, constraint or ()))
+        asked = question_of(
+            problem,
+            machine,
+            objective,
+            tiling_or_default(cast("Tiling | None", tiling)),
+            *limited,
+            limits_of(time_limit, memory_limit),
+        )
+        search_both_forms(asked, out, json)
+        return
     if density:
         unknown = ("strategy", "seed", "top", "pareto", "out", "to", "verify", "store")
         refuse_given(context, "it knows no densities yet; leave it out", *unknown)
         limited = (objective, _space(space), constraint_sources(dataflow, constraints, constraint or ()))
         search_densities(problem, machine, density, limited, (tiling, time_limit, memory_limit), json)
         return
-    from ..arguments import limits_of, question_of
     from ..mapper.strategies import strategy_named
     from ..results import prepare_folder
 

@@ -7,6 +7,7 @@
     alignment.py      lines of memory that the rows of a tile touch
     timing.py         seconds of one way to run a product, and the roofs
     best.py           the fastest way, by exact search of the catalogue
+    layouts.py        A and B by rows or by columns: time, and sectors of 32 bytes that 32 lanes touch
     padding.py        which dimension to pad, and what that is worth
     sweep.py          many sizes
     comparison.py     the model beside measured times
@@ -17,6 +18,7 @@ NVIDIA, "Matrix Multiplication Background User's Guide", is the source of tile a
 from .best import Choice, best_plan
 from .comparison import Measurement, ModelAccuracy, compare, read_measurements
 from .gemm import DTYPES, Gemm
+from .layouts import Coalescing, LayoutChoice, coalescing, layout_choices
 from .machine import Gpu, list_gpus, load_gpu
 from .padding import Advice, Padding, advise
 from .quantization import grid, wave_count
@@ -30,9 +32,11 @@ __all__ = [
     "Advice",
     "BlockTile",
     "Choice",
+    "Coalescing",
     "Gemm",
     "GemmCost",
     "Gpu",
+    "LayoutChoice",
     "Measurement",
     "ModelAccuracy",
     "Padding",
@@ -40,9 +44,11 @@ __all__ = [
     "SweepPoint",
     "advise",
     "best_plan",
+    "coalescing",
     "compare",
     "evaluate_gemm",
     "grid",
+    "layout_choices",
     "list_gpus",
     "load_gpu",
     "memory_roof",

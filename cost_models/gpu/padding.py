@@ -1,4 +1,4 @@
-"""Which dimension of a product to pad with zeros, and what that is worth."""
+"""Which dimension of a product to pad with zeros, and what that is worth; and what other layouts are."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import product
 
 from .best import Choice, best_plan
 from .gemm import DIMENSIONS, Gemm
+from .layouts import LayoutChoice, layout_choices
 from .machine import Gpu
 from .quantization import ceil_div
 from .timing import GemmCost
@@ -34,16 +35,18 @@ class Padding:
 
 @dataclass(frozen=True)
 class Advice:
-    """What padding is worth.
+    """What padding is worth, and what layouts are.
 
     cost   of the product as it is, run in its best way
     alone  the best padding of each dimension by itself, where one pays
     best   the best padding of all three, where one pays
+    layouts  the product with A and B by rows or by columns: first as it is
     """
 
     cost: GemmCost
     alone: dict[str, Padding]
     best: Padding | None
+    layouts: tuple[LayoutChoice, ...] = ()
 
 
 def advise(gpu: Gpu, gemm: Gemm, choice: Choice | None = None, multiples: Iterable[int] = MULTIPLES) -> Advice:
@@ -71,7 +74,7 @@ def advise(gpu: Gpu, gemm: Gemm, choice: Choice | None = None, multiples: Iterab
         others = [entry for entry in every if all(entry.sizes[d] == sizes[d] for d in DIMENSIONS if d != name)]
         if found := _best(others):
             alone[name] = found
-    return Advice(cost, alone, _best(every))
+    return Advice(cost, alone, _best(every), layout_choices(gpu, gemm, choice))
 
 
 def padded_sizes(size: int, multiples: Iterable[int] = MULTIPLES) -> tuple[int, ...]:

@@ -1,19 +1,24 @@
 """Layouts that are open, and those that are stated: which ones a tensor can have in a memory at all.
 
-Of a layout only what a line holds of it counts. So of all orders of a tensor's ranks, those are tried that fill lines
-differently; `any` as a layout leaves the choice to whoever looks for the best.
+`any` as a layout leaves the choice to whoever looks for the best: among all orders of the ranks, and all blocks inside
+of them that fill a line: one along each rank at most, together as many words as a line has room for, or so many that it
+has no room for twice as many.
+
+No other blocks would be better in lines. What a line holds is a box of words, b_1 x b_2 x ... <= room, and every such
+box is that of some blocks. Where twice as many words have room, the box of twice as many along any rank is made of two
+such boxes side by side, so no transfer touches more lines of it.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from ...arch import Architecture, Memory
 from ...ir import Problem, Tensor, TilewrightError
-from ..closed_form import LineBox
 from .layout import ANY, Layout, parse_layout, tensor_extents
-from .lines import line_box
+from .lines import LaidOut, arranged, laid_out, room_of
 
 
 def is_open(memory: Memory, tensor: Tensor) -> bool:
@@ -26,21 +31,57 @@ def has_open_layouts(arch: Architecture, problem: Problem) -> bool:
     return any(is_open(memory, tensor) for memory in arch.memories for tensor in problem.tensors)
 
 
-def possible_layouts(memory: Memory, problem: Problem, tensor: Tensor, word_bits: int) -> dict[LineBox, str]:
-    """What a line of a memory may hold of a tensor, and the first order of ranks that makes it so."""
-    if memory.line_bits is None:
-        return {}
+def possible_layouts(
+    arch: Architecture, memory: Memory, problem: Problem, tensor: Tensor, word_bits: int
+) -> dict[LaidOut, str]:
+    """How a tensor may lie in a memory with lines, and the first layout that makes it so, without blocks if there is
+    one."""
     if not is_open(memory, tensor):
         layout = parse_layout(tensor, _stated(memory, tensor))
-        return {line_box(memory, problem, tensor, layout, word_bits): layout.text(tensor)}
-    found: dict[LineBox, str] = {}
+        return {laid_out(arch, memory, problem, tensor, layout, word_bits): layout.text(tensor)}
+    wide = tensor.is_output and memory is arch.memories[0]
+    sums_bits = arch.partial_width_bits(tensor) if wide else word_bits
+    room, sums_room = room_of(memory, tensor, word_bits), room_of(memory, tensor, sums_bits)
+    return dict(_open_layouts(tensor, tensor_extents(problem, tensor), room, sums_room, memory.banks or 1))
+
+
+@lru_cache(maxsize=256)
+def _open_layouts(
+    tensor: Tensor, extents: tuple[int, ...], room: int, sums_room: int, banks: int
+) -> tuple[tuple[LaidOut, str], ...]:
+    """How a tensor may lie in lines with room for so many words, and unfinished sums, in so many banks; and the first
+    layout that makes it so."""
+    found: dict[LaidOut, Layout] = {}
+    for layout in _orders_and_blocks(extents, room, sums_room != room, banks > 1):
+        words = arranged(tensor, extents, layout, room, banks)
+        sums = arranged(tensor, extents, layout, sums_room, banks) if sums_room != room else words
+        found.setdefault(LaidOut(words, sums), layout)
+    return tuple((way, layout.text(tensor)) for way, layout in found.items())
+
+
+def _orders_and_blocks(extents: tuple[int, ...], room: int, wide: bool, banks: bool) -> Iterator[Layout]:
+    """All orders; and then blocks, in such orders as make a difference: that of the blocks where words that are wider
+    until they are finished lie in lines of fewer, that of the ranks where lines lie in banks."""
     # Ranks of one index can stand anywhere.
-    long = [rank for rank, extent in enumerate(tensor_extents(problem, tensor)) if extent > 1]
-    short = [rank for rank in range(len(tensor.ranks)) if rank not in long]
-    for order in itertools.permutations(long):
-        layout = Layout((*short, *order))
-        found.setdefault(line_box(memory, problem, tensor, layout, word_bits), layout.text(tensor))
-    return found
+    long = [rank for rank, extent in enumerate(extents) if extent > 1]
+    short = [rank for rank in range(len(extents)) if rank not in long]
+    orders = [(*short, *order) for order in itertools.permutations(long)]
+    yield from map(Layout, orders)
+    for words in _full_lines([extents[rank] for rank in long], room):
+        blocks = [(rank, count) for rank, count in zip(long, words, strict=True) if count > 1]
+        for inner in itertools.permutations(blocks) if wide else (tuple(blocks),):
+            for order in orders if banks else (None,):
+                yield Layout(order, tuple(inner))
+
+
+def _full_lines(extents: Sequence[int], room: int) -> Iterator[tuple[int, ...]]:
+    """Words along each rank of which a line has room for one box, and not for two."""
+    if not extents:
+        if room == 1:
+            yield ()
+        return
+    for words in range(1, min(extents[0], room) + 1):
+        yield from ((words, *rest) for rest in _full_lines(extents[1:], room // words))
 
 
 def with_layouts(arch: Architecture, problem: Problem, given: Mapping[str, str]) -> Architecture:

@@ -1,38 +1,34 @@
-"""How many lines of a memory every transfer touches: closed forms, equal to a walk over all of them (`walk.py`).
+"""How many lines of a memory every transfer touches, and how long they keep its banks busy: closed forms, equal to a
+walk over all of them (`walk.py`).
 
 A line holds neighbouring words: of the innermost ranks of the layout whole ones, as far as they fit, and of the next
 one as many indices as still do. The rest of a line is padding, so no line begins in the middle of one of them. So a
 line is a box of words, at a place that is a multiple of the box along every rank, and a transfer of a box of words
 touches, along each rank on its own, the lines from its first index to its last. Sums over all transfers are products
 over ranks, as those of words are (`closed_form.py`).
+
+Lines lie in banks as words lie in lines: neighbours in different ones, as far as there are banks.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
-from dataclasses import astuple, dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, field
+from typing import NamedTuple
+
+import numpy as np
 
 from ...arch import Architecture, Memory
-from ...ir import Mapping, Node, Problem, Tensor, TilewrightError
+from ...ir import Mapping, Problem, Rank, Tensor, TilewrightError
 from ..boundaries import Boundary, boundaries_of
-from ..closed_form import (
-    NOTHING,
-    Group,
-    LineBox,
-    Nest,
-    candidates,
-    kinds_along_rank,
-    may_finish,
-    moved_words,
-    times_moved,
-    words_in,
-)
-from ..moves import ALL, EVERY, FIRST, Place, most_lines_along_rank, words_along_rank
+from ..closed_form import NOTHING, Group, LineBox, Nest, candidates, kinds_along_rank, may_finish
+from ..moves import ALL, EVERY, Place, most_lines_along_rank
 from ..passing import sums_drained, sums_inwards
 from ..ports import AccessBits
+from ..sets import IntArray
 from .layout import Layout, layout_in, tensor_extents
+from .transfers import Arrangement, BankCycles, LinesTouched, Transfers, moved, once_each, periods
 
 
 @dataclass(frozen=True)
@@ -68,12 +64,26 @@ class LineCounts:
 
     total    over all instances
     busiest  of the busiest instance
+    banks    of the busiest instance, the cycles for which its busiest bank has something to do, transfer by transfer,
+             where the memory has banks
     held     by (memory, tensor), that the tile of one instance lies in, at most
     """
 
     total: LineTable = field(default_factory=dict)
     busiest: LineTable = field(default_factory=dict)
+    banks: LineTable = field(default_factory=dict)
     held: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+class LaidOut(NamedTuple):
+    """A tensor in a memory.
+
+    words  as it is held
+    sums   as it is held until it is finished: the outermost memory lays outputs out in their own width once they are
+    """
+
+    words: Arrangement
+    sums: Arrangement
 
 
 def line_box(memory: Memory, problem: Problem, tensor: Tensor, layout: Layout, word_bits: int) -> LineBox:
@@ -83,6 +93,22 @@ def line_box(memory: Memory, problem: Problem, tensor: Tensor, layout: Layout, w
 
     Raises TilewrightError where a line is smaller than a word.
     """
+    return arrangement(memory, problem, tensor, layout, word_bits).line
+
+
+def arrangement(memory: Memory, problem: Problem, tensor: Tensor, layout: Layout, word_bits: int) -> Arrangement:
+    """What a line of a memory holds of a layout, and which lines lie in different banks.
+
+    word_bits  width of a word
+
+    Raises TilewrightError where a line is smaller than a word.
+    """
+    room = room_of(memory, tensor, word_bits)
+    return arranged(tensor, tensor_extents(problem, tensor), layout, room, memory.banks or 1)
+
+
+def room_of(memory: Memory, tensor: Tensor, word_bits: int) -> int:
+    """Words of a tensor that a line of a memory has room for. Raises TilewrightError where it has none."""
     assert memory.line_bits is not None
     room = memory.line_bits // word_bits
     if room < 1:
@@ -90,21 +116,58 @@ def line_box(memory: Memory, problem: Problem, tensor: Tensor, layout: Layout, w
             f"a word of {tensor.name} has {word_bits} bit, a line {memory.line_bits}; expected lines of whole words",
             where=f"{memory.name}.line",
         )
-    extents, box = tensor_extents(problem, tensor), [1] * len(tensor.ranks)
-    for rank, block in reversed(layout.digits(tensor)):
-        words = block or math.ceil(extents[rank] / box[rank])
-        # Of a block, lines hold equal parts.
-        taken = min(words, room) if block is None else max(part for part in range(1, room + 1) if words % part == 0)
+    return room
+
+
+def arranged(tensor: Tensor, extents: tuple[int, ...], layout: Layout, room: int, banks: int) -> Arrangement:
+    """The arrangement of a tensor in lines with room for so many words, in so many banks."""
+    line, rest = _filled(layout.digits(tensor)[::-1], extents, room)
+    spread, _ = _filled(rest, tuple(math.ceil(n / b) for n, b in zip(extents, line, strict=True)), banks)
+    return Arrangement(line, spread)
+
+
+Digits = list[tuple[int, int | None]]
+
+
+def _filled(digits: Digits, extents: tuple[int, ...], room: int) -> tuple[LineBox, Digits]:
+    """What fits into a room of the digits of a layout, the innermost first: whole ones, and of the next as much as
+    there is room for, of a block equal parts. And the digits that are left, less what fits of the first of them."""
+    box = [1] * len(extents)
+    for position, (rank, block) in enumerate(digits):
+        count = block or math.ceil(extents[rank] / box[rank])
+        taken = min(count, room) if block is None else max(part for part in range(1, room + 1) if count % part == 0)
         box[rank] *= taken
         room //= taken
-        if taken < words:
-            break
-    return tuple(box)
+        if taken < count:
+            left = (rank, None if block is None else count // taken)
+            return tuple(box), [left, *digits[position + 1 :]]
+    return tuple(box), []
+
+
+def laid_out(
+    arch: Architecture, memory: Memory, problem: Problem, tensor: Tensor, layout: Layout, width: int
+) -> LaidOut:
+    """How a tensor lies in a memory that holds its words in such a layout, and width."""
+    words = arrangement(memory, problem, tensor, layout, width)
+    if not tensor.is_output or memory is not arch.memories[0]:
+        return LaidOut(words, words)
+    return LaidOut(words, arrangement(memory, problem, tensor, layout, arch.partial_width_bits(tensor)))
 
 
 def has_lines(arch: Architecture) -> bool:
     """Whether any memory of a machine has lines."""
     return any(memory.line_bits is not None for memory in arch.memories)
+
+
+def packed(arch: Architecture, but: str | None = None) -> Architecture:
+    """The machine without lines, but those of one memory, on which no mapping costs more: all lines are full, and no
+    bank waits for another one."""
+    if not has_lines(arch):
+        return arch
+    levels = tuple(
+        level.without_lines() if isinstance(level, Memory) and level.name != but else level for level in arch.levels
+    )
+    return arch.model_copy(update={"levels": levels})
 
 
 def refuse_lines(arch: Architecture, what: str, error: type[TilewrightError] = TilewrightError) -> None:
@@ -115,122 +178,145 @@ def refuse_lines(arch: Architecture, what: str, error: type[TilewrightError] = T
             raise error(f"{what} know no lines of memories yet", where=f"{arch.name}: {memory.name}.line", hint=hint)
 
 
-def count_lines(
-    mapping: Mapping, arch: Architecture, width: Callable[..., int], only: Collection[str] | None = None
-) -> LineCounts:
-    """Lines that pass the ports of every memory that has lines.
+Width = Callable[[Architecture, Memory, Tensor], int]
+"""Bits of a word of a tensor while a memory holds it."""
 
-    width  (arch, memory, tensor): bits of a word while a memory holds it
-    only   tensors that are counted; None: all of them
+
+def count_lines(mapping: Mapping, arch: Architecture, width: Width) -> LineCounts:
+    """Lines that pass the ports of every memory that has lines.
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, and TilewrightError where
     a line is smaller than a word.
     """
-    nest, counts = Nest.of(mapping, arch), LineCounts()
-    for boundary in boundaries_of(mapping, arch):
-        if only is None or boundary.tensor.name in only:
-            _count_boundary(counts, nest, boundary, width)
-    for position, item in enumerate(mapping.nest.items):
-        if isinstance(item, Node) and (only is None or item.tensor in only):
-            tensor, memory = mapping.problem.tensor(item.tensor), arch.level(item.memory)
-            if isinstance(memory, Memory) and memory.line_bits is not None:
-                line = _box(nest, memory, tensor, width(arch, memory, tensor))
-                counts.held[item.memory, item.tensor] = _most_held(nest, tensor, position, line)
+    nest, counts, boundaries = Nest.of(mapping, arch), LineCounts(), boundaries_of(mapping, arch)
+    for memory in arch.memories:
+        for tensor in mapping.problem.tensors if memory.line_bits is not None else ():
+            layout = layout_in(memory, tensor)
+            way = laid_out(arch, memory, mapping.problem, tensor, layout, width(arch, memory, tensor))
+            found = count_layouts(nest, boundaries, memory, tensor, [way])
+            if found is not None:
+                found.put(counts, (memory.name, tensor.name), 0)
     return counts
 
 
-Count = Callable[[Nest, Boundary, LineBox, Place], Lines]
+class PortFigures(NamedTuple):
+    """`Lines`, or cycles for which these keep banks busy, for several layouts: (layouts,) of each kind."""
+
+    supplied: IntArray | int = 0
+    drained: IntArray | int = 0
+    collected: IntArray | int = 0
+    filled: IntArray | int = 0
+
+    def added(self, other: PortFigures) -> PortFigures:
+        return PortFigures(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def most(self, other: PortFigures) -> PortFigures:
+        return PortFigures(*map(np.maximum, self, other))
+
+    def of(self, layout: int) -> Lines:
+        """With one of the layouts."""
+        return Lines(*(int(each[layout] if isinstance(each, np.ndarray) else each) for each in self))
 
 
-def _box(nest: Nest, memory: Memory, tensor: Tensor, word_bits: int) -> LineBox:
-    return line_box(memory, nest.problem, tensor, layout_in(memory, tensor), word_bits)
+@dataclass
+class LayoutCounts:
+    """Of one tensor in one memory, for several layouts: as `LineCounts`, and (layouts,) lines that its tile lies in."""
+
+    total: PortFigures = PortFigures()
+    busiest: PortFigures = PortFigures()
+    banks: PortFigures | None = None
+    held: IntArray | None = None
+
+    def put(self, counts: LineCounts, key: tuple[str, str], layout: int) -> None:
+        """Enter one of the layouts among the counts of a mapping."""
+        counts.total[key], counts.busiest[key] = self.total.of(layout), self.busiest.of(layout)
+        if self.banks is not None:
+            counts.banks[key] = self.banks.of(layout)
+        if self.held is not None:
+            counts.held[key] = int(self.held[layout])
 
 
-def _count_boundary(counts: LineCounts, nest: Nest, boundary: Boundary, width: Callable[..., int]) -> None:
-    """Add the lines of both ends of a boundary, where its memories have lines."""
-    arch, tensor, outer, inner = nest.arch, boundary.tensor, boundary.outer, boundary.inner
-    count_outer, count_inner = (_sums_outside, _sums_inside) if tensor.is_output else (_reads, _fills)
-    if outer.line_bits is not None:
-        line = _box(nest, outer, tensor, width(arch, outer, tensor))
-        if tensor.is_output and outer is arch.memories[0]:
-            count_outer = partial(_sums_outermost, line)
-            line = _box(nest, outer, tensor, arch.partial_width_bits(tensor))
-        _add(counts, nest, boundary, outer, boundary.outer_position, line, count_outer)
-    if inner is not None and inner.line_bits is not None:
-        line = _box(nest, inner, tensor, width(arch, inner, tensor))
-        _add(counts, nest, boundary, inner, boundary.inner_position, line, count_inner)
+def count_layouts(
+    nest: Nest, boundaries: Sequence[Boundary], memory: Memory, tensor: Tensor, ways: Sequence[LaidOut]
+) -> LayoutCounts | None:
+    """What passes the ports of one memory for one tensor, in several layouts; None: the memory does not have it."""
+    found, (words, sums) = LayoutCounts(), zip(*ways, strict=True)
+    ends = [(b, memory is b.outer) for b in boundaries if b.tensor is tensor and memory in (b.outer, b.inner)]
+    for boundary, outer in ends:
+        position = boundary.outer_position if outer else boundary.inner_position
+        places = candidates(nest, tensor, position, periods({each for way in ways for each in way}))
+        lines = _End(boundary, outer, LinesTouched(nest, tensor, words), LinesTouched(nest, tensor, sums))
+        found.total = found.total.added(lines.passing(ALL))
+        found.busiest = found.busiest.added(lines.busiest(places))
+        if memory.banks is not None:
+            ports = memory.bank_ports
+            apart = (BankCycles(nest, tensor, each, ports) for each in (words, sums))
+            banks = _End(boundary, outer, *apart)
+            found.banks = (found.banks or PortFigures()).added(banks.busiest(places))
+        found.held = _most_held(nest, tensor, position, words)
+    return found if ends else None
 
 
-def _add(
-    counts: LineCounts, nest: Nest, boundary: Boundary, memory: Memory, position: int, line: LineBox, count: Count
-) -> None:
-    """Add the lines of one end of a boundary; `position` is that of the memory's node."""
-    key = memory.name, boundary.tensor.name
-    counts.total[key] = counts.total.get(key, Lines()) + count(nest, boundary, line, ALL)
-    places = candidates(nest, boundary.tensor, position, line)
-    each = [count(nest, boundary, line, place) for place in places]
-    busiest = Lines(*(max(lines) for lines in zip(*map(astuple, each), strict=True)))
-    counts.busiest[key] = counts.busiest.get(key, Lines()) + busiest
+@dataclass(frozen=True)
+class _End:
+    """What passes at one end of a boundary, as words are held and as sums are."""
+
+    boundary: Boundary
+    outer: bool
+    words: Transfers
+    sums: Transfers
+
+    def busiest(self, places: Sequence[Place]) -> PortFigures:
+        """At the busiest instance of each kind, which is one of these."""
+        first, *others = (self.passing(place) for place in places)
+        for other in others:
+            first = first.most(other)
+        return first
+
+    def passing(self, only: Place) -> PortFigures:
+        """At all instances, or one of them."""
+        boundary = self.boundary
+        if not self.outer:
+            group = Group(boundary.inner_position, NOTHING, only)
+            if boundary.tensor.is_output:
+                return self._sums_inside(group)
+            return PortFigures(filled=self._moved(self.words, group))
+        if boundary.tensor.is_output:
+            return self._sums_outside(Group(boundary.inner_position, boundary.reduced, only))
+        group = Group(boundary.inner_position, boundary.multicast, only)
+        return PortFigures(supplied=self._moved(self.words, group))
+
+    def _moved(self, transfers: Transfers, group: Group) -> IntArray:
+        inner = self.boundary.inner
+        if inner is None:
+            return transfers.passing(EVERY, group)
+        return moved(transfers, "none" if self.boundary.tensor.is_output else inner.halo, group)
+
+    def _sums_outside(self, group: Group) -> PortFigures:
+        """Every arrival is written; and read first, but the first arrival of its tile. Finished words, which arrive
+        last, are held in their own width."""
+        arch, position = self.sums.nest.arch, self.boundary.outer_position
+        arrivals, first = self._moved(self.sums, group), self.sums.first(group, position)
+        supplied = sums_inwards(arch, arrivals, first)
+        if self.words != self.sums and may_finish(self.sums.nest, position):
+            arrivals = arrivals - first + self.words.first(group, position)
+        return PortFigures(supplied=supplied, collected=arrivals)
+
+    def _sums_inside(self, group: Group) -> PortFigures:
+        """Every visit leaves; and comes, but the first one of its tile."""
+        arch = self.sums.nest.arch
+        visits, first = self._moved(self.sums, group), self.sums.first(group, self.boundary.inner_position)
+        return PortFigures(drained=sums_drained(arch, visits), filled=sums_inwards(arch, visits, first))
 
 
-def _reads(nest: Nest, boundary: Boundary, line: LineBox, only: Place) -> Lines:
-    group = Group(boundary.inner_position, boundary.multicast, only)
-    if boundary.inner is None:
-        return Lines(supplied=words_in(nest, boundary.tensor, EVERY, group, line)[0])
-    return Lines(supplied=moved_words(nest, boundary.tensor, boundary.inner.halo, group, line))
+def _most_held(nest: Nest, tensor: Tensor, position: int, ways: Sequence[Arrangement]) -> IntArray:
+    """(layouts,) lines that a tile lies in, at most."""
+    found = np.ones(len(ways), dtype=np.int64)
+    for r, rank in enumerate(tensor.ranks):
 
+        def most(per_line: int, rank: Rank = rank) -> int:
+            kinds = kinds_along_rank(nest, rank, EVERY, Group(position), per_line)
+            return most_lines_along_rank(tuple(c for _, c in rank), kinds, nest.arch.footprint, per_line)
 
-def _fills(nest: Nest, boundary: Boundary, line: LineBox, only: Place) -> Lines:
-    assert boundary.inner is not None
-    group = Group(boundary.inner_position, NOTHING, only)
-    return Lines(filled=moved_words(nest, boundary.tensor, boundary.inner.halo, group, line))
-
-
-def _sums_outside(nest: Nest, boundary: Boundary, line: LineBox, only: Place) -> Lines:
-    """Every arrival is written; and read first, but the first arrival of its tile."""
-    group = Group(boundary.inner_position, boundary.reduced, only)
-    arrivals = _visits(nest, boundary, group, line)
-    first = _first(nest, boundary.tensor, group, boundary.outer_position, line)
-    return Lines(supplied=sums_inwards(nest.arch, arrivals, first), collected=arrivals)
-
-
-def _sums_outermost(finished: LineBox, nest: Nest, boundary: Boundary, line: LineBox, only: Place) -> Lines:
-    """Finished words, which arrive last, lie there in their own width; all others are as wide as partial sums."""
-    lines = _sums_outside(nest, boundary, line, only)
-    if not may_finish(nest, boundary.outer_position):
-        return lines
-    group = Group(boundary.inner_position, boundary.reduced, only)
-    wide, narrow = (_first(nest, boundary.tensor, group, boundary.outer_position, box) for box in (line, finished))
-    return replace(lines, collected=lines.collected - wide + narrow)
-
-
-def _sums_inside(nest: Nest, boundary: Boundary, line: LineBox, only: Place) -> Lines:
-    """Every visit leaves; and comes, but the first one of its tile."""
-    group = Group(boundary.inner_position, NOTHING, only)
-    visits = _visits(nest, boundary, group, line)
-    first = _first(nest, boundary.tensor, group, boundary.inner_position, line)
-    return Lines(drained=sums_drained(nest.arch, visits), filled=sums_inwards(nest.arch, visits, first))
-
-
-def _visits(nest: Nest, boundary: Boundary, group: Group, line: LineBox) -> int:
-    if boundary.inner is None:
-        return words_in(nest, boundary.tensor, EVERY, group, line)[0]
-    return moved_words(nest, boundary.tensor, "none", group, line)
-
-
-def _first(nest: Nest, tensor: Tensor, group: Group, position: int, line: LineBox) -> int:
-    """Lines of the tiles that a group brings, each tile once for every instance above `position`."""
-    found = times_moved(nest, tensor, FIRST, Group(position, only=group.only))
-    for rank, per_line in zip(tensor.ranks, line, strict=True):
-        kinds = kinds_along_rank(nest, rank, EVERY, group, per_line)
-        found *= words_along_rank(tuple(c for _, c in rank), kinds, nest.arch.footprint, per_line)[0]
-    return found
-
-
-def _most_held(nest: Nest, tensor: Tensor, position: int, line: LineBox) -> int:
-    """Lines that a tile lies in, at most."""
-    found = 1
-    for rank, per_line in zip(tensor.ranks, line, strict=True):
-        kinds = kinds_along_rank(nest, rank, EVERY, Group(position), per_line)
-        found *= most_lines_along_rank(tuple(c for _, c in rank), kinds, nest.arch.footprint, per_line)
+        found = found * np.array(once_each([way.line[r] for way in ways], most))
     return found

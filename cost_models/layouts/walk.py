@@ -2,62 +2,70 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Set
+from collections import Counter, defaultdict
 from collections.abc import Mapping as MappingABC
+from collections.abc import Set
 from dataclasses import astuple
 
 from ...arch import Architecture, Memory
 from ...ir import Mapping, Tensor
-from ..closed_form import LineBox
 from ..simulator import Coordinates, Element, Walk
 from .layout import layout_in
-from .lines import LineCounts, Lines, line_box
+from .lines import LaidOut, LineCounts, Lines, LineTable, Width, laid_out
+
+Passed = dict[tuple[str, str, Coordinates], dict[str, int]]
+"""By memory, tensor, instance; and kind."""
 
 
 class LineWalk(Walk):
-    """One walk over one mapping, that counts lines as well."""
+    """One walk over one mapping, that counts lines as well, and the cycles for which they keep banks busy."""
 
-    def __init__(self, mapping: Mapping, arch: Architecture, width: Callable[..., int]) -> None:
+    def __init__(self, mapping: Mapping, arch: Architecture, width: Width) -> None:
         super().__init__(mapping, arch)
-        self.boxes: MappingABC[tuple[str, str], LineBox] = {
-            (memory.name, tensor.name): line_box(
-                memory, mapping.problem, tensor, layout_in(memory, tensor), width(arch, memory, tensor)
+        self.ways: MappingABC[tuple[str, str], LaidOut] = {
+            (memory.name, tensor.name): laid_out(
+                arch, memory, mapping.problem, tensor, layout_in(memory, tensor), width(arch, memory, tensor)
             )
             for memory in arch.memories
             if memory.line_bits is not None
             for tensor in mapping.problem.tensors
         }
-        outermost, output = arch.memories[0], mapping.problem.output
-        self.unfinished: LineBox | None = None
-        if outermost.line_bits is not None:
-            wide = arch.partial_width_bits(output)
-            self.unfinished = line_box(outermost, mapping.problem, output, layout_in(outermost, output), wide)
-        self.lines: dict[tuple[str, str, Coordinates], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self.lines: Passed = defaultdict(lambda: defaultdict(int))
+        self.bank_cycles: Passed = defaultdict(lambda: defaultdict(int))
 
     def transfer(
         self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]
     ) -> None:
         """Some words pass a port of a memory's instance together."""
-        box = self.boxes.get((memory.name, tensor.name)) if memory is not None else None
-        if memory is not None and box is not None:
-            if tensor.is_output and memory is self.arch.memories[0] and kind != "finished" and self.unfinished:
-                box = self.unfinished
-            touched = {tuple(x // b for x, b in zip(word, box, strict=True)) for word in words}
-            self.lines[memory.name, tensor.name, instance]["collected" if kind == "finished" else kind] += len(touched)
+        if memory is None or (memory.name, tensor.name) not in self.ways:
+            return
+        way = self.ways[memory.name, tensor.name]
+        held = way.sums if tensor.is_output and kind != "finished" else way.words
+        touched = {tuple(x // b for x, b in zip(word, held.line, strict=True)) for word in words}
+        place, name = (memory.name, tensor.name, instance), "collected" if kind == "finished" else kind
+        self.lines[place][name] += len(touched)
+        if memory.banks is not None:
+            lines_of = Counter(tuple(x % n for x, n in zip(line, held.banks, strict=True)) for line in touched)
+            self.bank_cycles[place][name] += -(-max(lines_of.values(), default=0) // memory.bank_ports)
 
     def line_counts(self) -> LineCounts:
         """Lines of the whole walk; what tiles lie in is not counted."""
         counts = LineCounts()
         for (memory, tensor, _), kinds in self.lines.items():
-            key, lines = (memory, tensor), Lines(**kinds)
-            counts.total[key] = counts.total.get(key, Lines()) + lines
-            both = zip(astuple(counts.busiest.get(key, Lines())), astuple(lines), strict=True)
-            counts.busiest[key] = Lines(*map(max, both))
+            counts.total[memory, tensor] = counts.total.get((memory, tensor), Lines()) + Lines(**kinds)
+        _busiest(counts.busiest, self.lines)
+        _busiest(counts.banks, self.bank_cycles)
         return counts
 
 
-def walk_lines(mapping: Mapping, arch: Architecture, width: Callable[..., int]) -> LineCounts:
+def _busiest(table: LineTable, passed: Passed) -> None:
+    """Enter what passes at the busiest instance, of each kind."""
+    for (memory, tensor, _), kinds in passed.items():
+        both = zip(astuple(table.get((memory, tensor), Lines())), astuple(Lines(**kinds)), strict=True)
+        table[memory, tensor] = Lines(*map(max, both))
+
+
+def walk_lines(mapping: Mapping, arch: Architecture, width: Width) -> LineCounts:
     """Walk a mapping, and count the lines that pass the ports of memories that have lines; as `count_lines` does."""
     walk = LineWalk(mapping, arch, width)
     walk.run()

@@ -33,7 +33,7 @@ def emit_c(
     something else than memories, or when sums are too long to be checked in this kind of element.
     """
     check_element(element)
-    program = lower(mapping, arch, copied)
+    program = lower(mapping, arch, copied, laid_out=True)
     schedule = CSchedule(program)
     ragged = any(loop.count for loop in program.loops())
     parts = [
@@ -44,7 +44,7 @@ def emit_c(
         schedule.function_lines(),
         [CHECK],
         c_comment("The same operation without a schedule: what the output of run() is compared with."),
-        _direct_lines(mapping.problem),
+        _direct_lines(program),
         [""],
         _constant_lines(program, element),
         [CLOCKS, MAIN],
@@ -60,6 +60,15 @@ def _header_lines(mapping: Mapping, arch: Architecture, copied: Collection[str] 
     yield from c_comment(f"Architecture  {arch.name}")
     if arch.description:
         yield from c_comment(f"              {arch.description}")
+    orders = {
+        t: memory.layouts[t.name]
+        for memory in arch.memories[:1]
+        for t in mapping.problem.tensors
+        if t.name in memory.layouts
+    }
+    if orders:
+        shown = ", ".join(f"{tensor.name} {text}" for tensor, text in orders.items())
+        yield from c_comment(f"Layouts       {shown}, the arrays of run(); a rank with a block stands last")
     if copied is not None:
         yield from c_comment(f"Copied        {', '.join(copied) or 'nothing'}")
     yield from c_comment("Mapping")
@@ -67,9 +76,10 @@ def _header_lines(mapping: Mapping, arch: Architecture, copied: Collection[str] 
         yield from c_comment(f"    {line}")
 
 
-def _direct_lines(problem: Problem) -> Iterator[str]:
+def _direct_lines(program: LoopProgram) -> Iterator[str]:
     """Loops over the output around loops over all else."""
-    names = c_names()
+    problem, names = program.problem, c_names()
+    order = {array.tensor.name: array.order for array in program.arrays}
     data = {t.name: names.unique(t.name) for t in problem.tensors}
     loop = {dim: names.unique(dim) for dim in problem.dim_names}
     parameters = [f"const element *restrict {data[t.name]}" for t in problem.operands]
@@ -87,18 +97,19 @@ def _direct_lines(problem: Problem) -> Iterator[str]:
         if dim not in problem.output.dims:
             yield f"{inner}for (int64_t {loop[dim]} = 0; {loop[dim]} < {problem.sizes[dim]}; {loop[dim]}++)"
             inner += "    "
-    product = " * ".join(f"{data[t.name]}[{_flat(problem, t, loop)}]" for t in problem.operands)
+    product = " * ".join(f"{data[t.name]}[{_flat(problem, t, order[t.name], loop)}]" for t in problem.operands)
     yield f"{inner}total += {product};"
-    yield f"{indent}    {data[problem.output.name]}[{_flat(problem, problem.output, loop)}] = total;"
+    output = problem.output
+    yield f"{indent}    {data[output.name]}[{_flat(problem, output, order[output.name], loop)}] = total;"
     yield f"{indent}}}"
     yield "}"
 
 
-def _flat(problem: Problem, tensor: Tensor, loop: dict[str, str]) -> str:
-    """The place of an element in the memory of a tensor."""
+def _flat(problem: Problem, tensor: Tensor, order: tuple[int, ...], loop: dict[str, str]) -> str:
+    """The place of an element in the memory of a tensor, whose axes lie there in some order, the slowest first."""
     sizes = problem.sizes
     found, stride = Affine(), 1
-    for rank in reversed(tensor.ranks):
+    for rank in (tensor.ranks[axis] for axis in reversed(order)):
         for dim, coefficient in rank:
             found += Affine.of(Variable(dim, 0)).times(coefficient * stride)
         stride *= 1 + sum(c * (sizes[dim] - 1) for dim, c in rank)

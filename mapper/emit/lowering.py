@@ -18,11 +18,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from ...arch import Architecture
+from ...cost_models.layouts import layout_in
+from ...cost_models.layouts.layout import ANY
 from ...ir import Loop, Mapping, MappingError, Node, Problem, Rank, Tensor, did_you_mean
 from .loop_program import (
     Access,
@@ -42,16 +46,36 @@ from .loop_program import (
 from .numpy_program.plan import NestPlan, Step, span
 
 
-def lower(mapping: Mapping, arch: Architecture, copied: Collection[str] | None = None) -> LoopProgram:
-    """The scalar program of a mapping.
+def lower(
+    mapping: Mapping, arch: Architecture, copied: Collection[str] | None = None, laid_out: bool = False
+) -> LoopProgram:
+    """The scalar program of a mapping. Buffers of memories that state a layout of what they keep are packed so.
 
     copied  what is copied into local buffers: "GLB", all tensors that this memory keeps, or "GLB.W", one of them; None:
             everything. What is left out is read and written where the next copy outwards has it, as caches do
+    laid_out  whether the arrays of the caller lie as the outermost memory states it, too; else as tensors are written
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, or `copied` names
     something else than memories.
     """
-    return Lowering(mapping, arch, _nodes_named(mapping, arch, copied)).program()
+    orders = _stated_orders(mapping, arch)
+    if not laid_out:
+        orders = {node: order for node, order in orders.items() if node.memory != arch.memories[0].name}
+    return Lowering(mapping, arch, _nodes_named(mapping, arch, copied), orders).program()
+
+
+def _stated_orders(mapping: Mapping, arch: Architecture) -> dict[Node, tuple[int, ...]]:
+    """The order of a tensor's ranks, slowest first, where a memory states its layout; ranks that have a block inside of
+    the others last, as tiles have them that are no larger than a block."""
+    found = {}
+    for memory in arch.memories:
+        for tensor in mapping.problem.tensors:
+            stated = memory.layouts.get(tensor.name, memory.layouts.get(tensor.role))
+            if stated is not None and stated != ANY:
+                digits = layout_in(memory, tensor).digits(tensor)
+                last = {rank: position for position, (rank, _) in enumerate(digits)}
+                found[Node(memory.name, tensor.name)] = tuple(sorted(last, key=last.__getitem__))
+    return found
 
 
 def _nodes_named(mapping: Mapping, arch: Architecture, copied: Collection[str] | None) -> frozenset[Node]:
@@ -67,6 +91,10 @@ def _nodes_named(mapping: Mapping, arch: Architecture, copied: Collection[str] |
     return frozenset(n for n in pairs if n.memory in copied or f"{n.memory}.{n.tensor}" in copied)
 
 
+Orders = MappingABC[Node, tuple[int, ...]]
+"""By storage node, axes of a tensor from the slowest to the fastest."""
+
+
 @dataclass(frozen=True)
 class Home:
     """A buffer, and the position in the nest just before which its tile is exchanged."""
@@ -76,13 +104,20 @@ class Home:
 
 
 class Lowering:
-    """Loops, arrays and copies of one mapping; `copied`: the nodes that are."""
+    """Loops, arrays and copies of one mapping; `copied`: the nodes that are; `orders`: of their axes, where stated."""
 
-    def __init__(self, mapping: Mapping, arch: Architecture, copied: frozenset[Node]) -> None:
+    def __init__(
+        self,
+        mapping: Mapping,
+        arch: Architecture,
+        copied: frozenset[Node],
+        orders: Orders = MappingProxyType({}),
+    ) -> None:
         self.problem: Problem = mapping.problem
         self.steps = NestPlan.of(mapping, arch).steps
         self.nest = mapping.nest
         self.copied = copied
+        self.orders = orders
 
     # ---- loops ---------------------------------------------------------------------------------------------
 
@@ -160,7 +195,11 @@ class Lowering:
         most = self.most(place or 0)
         steps = tuple(1 if place is None else _step(rank, most) for rank in tensor.ranks)
         shape = tuple(1 + (span(rank, most) - 1) // step for rank, step in zip(tensor.ranks, steps, strict=True))
-        order = range(len(shape)) if place is None else sorted(range(len(shape)), key=self._last_moved(tensor, place))
+        order: Iterable[int] = range(len(shape))
+        if node in self.orders:
+            order = self.orders[node]
+        elif place is not None:
+            order = sorted(order, key=self._last_moved(tensor, place))
         return Array(tensor, node.memory, shape, steps, position, place is not None, tuple(order))
 
     def _last_moved(self, tensor: Tensor, place: int) -> Callable[[int], int]:

@@ -36,12 +36,16 @@ def all_ports(arch: Architecture) -> tuple[Port, ...]:
 
 @dataclass(frozen=True)
 class CostColumns:
-    """Turns the words of boundaries into cost columns."""
+    """Turns the words of boundaries into cost columns.
+
+    lines  what lines of memories take more than the words in them; None: no memory has lines
+    """
 
     arch: Architecture
     ports: tuple[Port, ...]
     exchange_rate: float | None = None
     surroundings: Surroundings = ALONE
+    lines: LineBounds | None = None
 
     @classmethod
     def of(
@@ -50,11 +54,13 @@ class CostColumns:
         exchange_rate: float | None = None,
         objective: Objective | None = None,
         surroundings: Surroundings = ALONE,
+        lines: LineBounds | None = None,
     ) -> CostColumns:
         """Columns for an architecture; `exchange_rate` in pJ per cycle. Where only energy is minimized, and none of it
         leaks, no port has a column."""
         timeless = objective == ENERGY and not arch.total_leakage_pj_per_cycle
-        return cls(arch, () if timeless else all_ports(arch), exchange_rate, surroundings)
+        banks = () if lines is None else lines.bank_ports()
+        return cls(arch, () if timeless else (*all_ports(arch), *banks), exchange_rate, surroundings, lines)
 
     @cached_property
     def once_of(self) -> float:
@@ -102,9 +108,20 @@ class CostColumns:
         energy = reads * (memory.read_energy_pj / memory.access_bits)
         energy = energy + writes * (memory.write_energy_pj / memory.access_bits)
         self.book_energy(costs, energy)
+        self._book_cycles(costs, memory, None, read_bits, write_bits, instances)
+
+    def book_banks(
+        self, costs: Floats, memory: Memory, tensor: int, reading: Floats, writing: Floats, instances: Floats
+    ) -> None:
+        """Add cycles for which a tensor keeps banks of one memory busy, summed over its instances."""
+        self._book_cycles(costs, memory, tensor, reading, writing, instances)
+
+    def _book_cycles(
+        self, costs: Floats, memory: Memory, waits_for: int | None, reads: Floats, writes: Floats, instances: Floats
+    ) -> None:
         for column, port in enumerate(self.ports, 1):
-            if port.memory is memory:
-                cycles = port.cycles(read_bits, write_bits, instances)
+            if port.memory is memory and port.waits_for == waits_for:
+                cycles = port.cycles(reads, writes, instances)
                 costs[column] += cycles
                 if self.exchange_rate is not None:
                     costs[column + len(self.ports)] += self.exchange_rate * cycles
@@ -168,13 +185,16 @@ class BoundaryCosts:
     """Cost columns of single boundaries.
 
     counts_blocks  round up to whole blocks: with perfect tilings, every instance of a memory moves as many words
-    lines          what lines of memories take more than the words in them; None: no memory has lines
     """
 
     hierarchy: Hierarchy
     cost_columns: CostColumns
     counts_blocks: bool = True
-    lines: LineBounds | None = None
+
+    @property
+    def lines(self) -> LineBounds | None:
+        """What lines take more than words."""
+        return self.cost_columns.lines
 
     def words(
         self,
@@ -210,7 +230,7 @@ class BoundaryCosts:
     ) -> Floats:
         """(columns, rows) of a boundary, charged as given."""
         filled, served = self.words(model, rows, boundary, fill_point, exactly)
-        costs = self.book(model, rows, boundary, filled, served)
+        costs = self.book(model, rows, boundary, filled, served, fill_point)
         self._book_hops(costs, model, rows, boundary, fill_point, exactly)
         return costs
 
@@ -242,8 +262,16 @@ class BoundaryCosts:
         tensor = self.hierarchy.problem.tensors[boundary.tensor]
         return not tensor.is_output and self.hierarchy.memories[boundary.inner].halo == "exact"
 
-    def book(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, filled: Floats, served: Floats) -> Floats:
-        """Cost columns of the words of one boundary."""
+    def book(
+        self,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        filled: Floats,
+        served: Floats,
+        fill_point: FillPoint | None,
+    ) -> Floats:
+        """Cost columns of the words of one boundary, charged as given."""
         costs = np.zeros((self.cost_columns.count, len(rows)))
         tensor, none = self.hierarchy.problem.tensors[boundary.tensor], np.zeros(1)
         for memory, outer in ((boundary.outer, True), (boundary.inner, False)):
@@ -257,11 +285,16 @@ class BoundaryCosts:
                 first = np.minimum(model.first_words(rows, tensor, memory) * self.cost_columns.once_of, words)
                 bits_at = sum_bits_at_outer if outer else sum_bits_at_inner
                 read, written = bits_at(self.cost_columns.arch, tensor, words, first, finished)
-            if self.lines is not None:
-                more = self.lines.words_per_word(model, rows, boundary, memory)
-                read, written = read * more, written * more
             level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
             in_blocks = instances if self.counts_blocks else None
+            if self.lines is not None:
+                more = self.lines.words_per_word(model, rows, boundary, memory, fill_point)
+                waiting = self.lines.cycles_per_word(model, rows, boundary, memory)
+                if waiting is not None:
+                    waiting = waiting / self.cost_columns.arch.partial_width_bits(tensor)
+                    reading, writing = read * waiting, written * waiting
+                    self.cost_columns.book_banks(costs, level, boundary.tensor, reading, writing, instances)
+                read, written = read * more, written * more
             self.cost_columns.book(costs, level, read, written, instances, in_blocks)
         return costs
 

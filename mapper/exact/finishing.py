@@ -54,13 +54,13 @@ class Finishing:
 
     def _columns_tell_all(self, batch: Batch) -> bool:
         """Whether complete rows with equal columns cost the same: these are exact, unless something is pending as at
-        the end of a dive, and nothing else counts. Fill times depend on the tiles too, and for energy alone there are
-        no columns of ports."""
+        the end of a dive, and nothing else counts. Fill times depend on the tiles too, and lines on where they begin;
+        and for energy alone there are no columns of ports."""
         arch = self.context.hierarchy.arch
         every_port = len(self.context.costs.cost_columns.ports) == len(all_ports(arch))
         steady = arch.latency == "steady"
         exact = self.context.tiling == "perfect" and not batch.pending and not self._has_exact_halo(batch)
-        return exact and every_port and steady
+        return exact and every_port and steady and self.context.costs.lines is None
 
     def mappings(self, batch: Batch, row: int) -> Iterator[Mapping]:
         """The mapping of a complete row; all its loop orders, where an exact halo makes every order count."""

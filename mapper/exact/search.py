@@ -40,7 +40,7 @@ from functools import cached_property
 
 from ...arch import Architecture
 from ...cost_models import EDP, Capped, Cost, Objective, ObjectiveLike, parse_objective
-from ...cost_models.layouts import has_lines
+from ...cost_models.layouts import has_lines, packed
 from ...cost_models.ports import Port
 from ...ir import InfeasibleError, Mapping, Problem, TilewrightError, UndecidedError
 from ..certificate import RELATIVE_TOLERANCE, Certificate
@@ -69,7 +69,7 @@ from .found import BestFound, FoundMapping
 from .frontier import Frontier
 from .hierarchy import Hierarchy
 from .limits import SearchLimits, missing_dims, named_dims, wants_more
-from .lines import LineBounds, packed
+from .lines import LineBounds
 from .placements import Placements
 from .simplest import simplest_mapping
 from .single_axes import on_single_axes, with_single_axes
@@ -248,7 +248,8 @@ class ExactSearch:
         every_trip = every or self._has_lines or has_few_tiles(self.problem)
         fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
-        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings)
+        lines = LineBounds.of(self.original, self.machine, hierarchy) if self._has_lines else None
+        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings, lines)
         footprints = Footprints(hierarchy)
         room = self.effort.tables_share * self.means.memory_limit
         moves = LoopCharges(hierarchy)
@@ -256,8 +257,7 @@ class ExactSearch:
         most_cells = cells_for(moves, columns.tables.count, room, self.effort)
         lattice = lattice_of(hierarchy, tiling, even, min(self.effort.first_cells, most_cells), self.effort)
         bounds = Bounds(hierarchy, footprints, lattice, columns, budget=TableBudget(self.means, room), moves=moves)
-        lines = LineBounds.of(self.original, self.machine, hierarchy) if self._has_lines else None
-        costs = BoundaryCosts(hierarchy, cost_columns, not rounds_unequally(self.arch, tiling), lines)
+        costs = BoundaryCosts(hierarchy, cost_columns, not rounds_unequally(self.arch, tiling))
         limits = SearchLimits(hierarchy, on_single_axes(self.constraints, self.machine))
         return SearchContext(
             hierarchy,
@@ -290,7 +290,9 @@ class ExactSearch:
         return self.constraints.is_free and self.surroundings is ALONE and not self._has_lines
 
     def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
-        """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none."""
+        """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none. What
+        is still to wait for banks has no bound."""
+        ports = [port for port in ports if port.waits_for is None]
         if not self.found:
             return ports
         uses = {use.name: use for use in self.found[0].cost.memories}

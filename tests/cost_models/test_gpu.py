@@ -21,8 +21,10 @@ from tilewright.cost_models.gpu import (
     Plan,
     advise,
     best_plan,
+    coalescing,
     evaluate_gemm,
     grid,
+    layout_choices,
     list_gpus,
     load_gpu,
     memory_roof,
@@ -430,3 +432,34 @@ def test_the_figures_of_the_architecture_are_those_of_the_gpu() -> None:
 def test_a_wrong_file_is_refused(old: str, new: str, message: str) -> None:
     with pytest.raises(TilewrightError, match=message):
         parse_gpu(GPU_FILE.replace(old, new), "mine.yaml")
+
+
+def test_lanes_across_rows_take_a_sector_each() -> None:
+    """32 lanes and sectors of 32 bytes: neighbours share them, rows that are far apart do not."""
+    aligned, odd = coalescing(4096, 4096, 2), coalescing(4095, 4095, 2)
+    assert (aligned.load_bytes, aligned.sectors_along, aligned.wanted_along) == (16, 16.0, 1.0)
+    assert (aligned.sectors_across, aligned.wanted_across) == (32.0, 0.5)
+    # 64 bytes that begin at any even byte touch 2 sectors, or 3 at 15 of 16 places.
+    assert (odd.load_bytes, odd.sectors_along) == (2, 2 + 15 / 16)
+    assert (odd.sectors_across, odd.wanted_across) == (32.0, 2 / 32)
+
+
+def test_sectors_are_those_of_a_walk() -> None:
+    for row, leading in ((64, 64), (24, 40), (100, 100), (33, 35)):
+        width = gcd(2 * leading, 16)
+        piece = min(32 * width, 2 * row)
+        starts = [2 * leading * r for r in range(16)]
+        along = [len({b // 32 for b in range(start, start + piece)}) for start in starts]
+        found = coalescing(row, leading, 2)
+        assert found.sectors_along == pytest.approx(sum(along) / len(along)) or piece % 32
+        assert found.sectors_across == 32
+
+
+def test_the_layouts_of_a_product() -> None:
+    choices = layout_choices(A100, Gemm(8192, 50257, 768))
+    assert [(c.a, c.b) for c in choices[:1]] == [("row", "row")]
+    assert len(choices) == 4
+    best = max(choices, key=lambda c: c.speedup)
+    assert best.b == "column"  # N is odd
+    assert best.speedup == pytest.approx(choices[0].cost.seconds / best.cost.seconds)
+    assert best.cost == best_plan(A100, Gemm(8192, 50257, 768, a=best.a, b=best.b))

@@ -27,6 +27,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "space": (*LAYER, *MACHINE),
     "compare": ("--networks", "tiny.yaml", "--archs", "three_level", "--dataflows", "free", "--no-cache"),
     "compile": ("tiny.yaml", *MACHINE, "--no-cache"),
+    "layouts": ("tiny.yaml", *MACHINE, "--set", "DRAM.line=64 B"),
     "explore": ("--network", "tiny.yaml", *MACHINE, "--sweep", "GLB.size=32KiB", "--no-cache"),
     "bound": (*LAYER, "--sizes", "4"),
     "evaluate": ("mapping.json",),
@@ -100,6 +101,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "SYMBOL=SIZE": NO_SIZES,
     "SPEC": ("nonsense", "->", "mk,kn->mq", "m1,kn->mn", "mk;kn->mn"),
     "FIELD=VALUE": ("x", "x=1", "=1", "GLB.size", "GLB.size=", "GLB.size=-1 KiB", "GLB.size=1e400 KiB", "GLB=3"),
+    "LAYOUT": ("x", "ZZ", "NHCW", "any", "O=NHWC", ""),
     "TENSOR=LAYOUT": ("x", "=NHWC", "O=", "O=NHWC", "X=NHWC", "O=ZZ", "O=K0", "O=any", "GLB.O=any", "O=NHWC=NCHW"),
     "TENSOR=DENSITY": (
         *(

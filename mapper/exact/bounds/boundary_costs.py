@@ -23,6 +23,9 @@ from .array_groups import ArrayGroup, Limit
 from .lattice import Lattice
 from .table_memo import TableBudget, TableMemo
 
+Gaps = tuple[Floats | float, Floats | float]
+"""What lines take more than the words in them, in the outer and the inner memory of a boundary."""
+
 
 class BoundaryBounds:
     """Costs over one lattice, for the arrays of one group.
@@ -55,7 +58,8 @@ class BoundaryBounds:
         return self._memo.of(("cost", boundary, passed), lambda: self._cost(boundary, passed))
 
     def _cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
-        costs = self.book(boundary, passed, np.ascontiguousarray(self.words_at_tiles(boundary)).ravel())
+        words = np.ascontiguousarray(self.words_at_tiles(boundary)).ravel()
+        costs = self.book(boundary, passed, words, gaps=self._gaps_at_tiles(boundary))
         return costs.reshape(*costs.shape[:2], *self.lattice.shape)
 
     def words_at_tiles(self, boundary: MemoryBoundary) -> Floats:
@@ -75,11 +79,36 @@ class BoundaryBounds:
             self._once[boundary] = self.book(boundary, len(self.hierarchy.fanouts), words).reshape(-1)
         return self._once[boundary]
 
-    def book(self, boundary: MemoryBoundary, passed: int, words: Floats, shared_by: Floats | float = np.inf) -> Floats:
+    def _gaps_at_tiles(self, boundary: MemoryBoundary) -> Gaps | None:
+        """Per end of a boundary, (cells,) words of the lines that pass over the words in them, charged at each tile."""
+        lines = self.cost_columns.lines
+        if lines is None:
+            return None
+        ends = (lines.gaps_at_tiles(boundary, memory, self.lattice) for memory in (boundary.outer, boundary.inner))
+        outer, inner = (np.broadcast_to(end, self.lattice.shape).ravel() for end in ends)
+        return outer, inner
+
+    def _gaps(self, boundary: MemoryBoundary) -> Gaps:
+        """The same, wherever it is charged."""
+        lines = self.cost_columns.lines
+        if lines is None:
+            return 1.0, 1.0
+        return lines.least_gaps(boundary, boundary.outer), lines.least_gaps(boundary, boundary.inner)
+
+    def book(
+        self,
+        boundary: MemoryBoundary,
+        passed: int,
+        words: Floats,
+        shared_by: Floats | float = np.inf,
+        gaps: Gaps | None = None,
+    ) -> Floats:
         """(groups, columns, n) least cost of a boundary whose charge moves so many different words, inside fanout
         `passed`.
 
         shared_by  (n,) instances that may share a serving, at most, where more is known than of the arrays of a group
+        gaps       (n,) what lines take more than words in the outer and the inner memory, where more is known than for
+                   any tile
         """
         tensor = self.tensors[boundary.tensor]
         found = np.zeros((self.arrays.stacked, self.cost_columns.count, len(words)))
@@ -93,11 +122,12 @@ class BoundaryBounds:
         # However many instances share a serving, every word of the tensor is served once.
         distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
         filled, served = words * copies, np.maximum(words * apart / shared, distinct)
+        outer_gaps, inner_gaps = gaps or self._gaps(boundary)
         if not tensor.is_output:
             bits = self.cost_columns.arch.width_bits(tensor)
-            self.cost_columns.book(costs, outer, served * bits, nothing, outer_instances)
+            self.cost_columns.book(costs, outer, served * bits * outer_gaps, nothing, outer_instances)
             if inner:
-                self.cost_columns.book(costs, inner, nothing, filled * bits, inner_instances)
+                self.cost_columns.book(costs, inner, nothing, filled * bits * inner_gaps, inner_instances)
             return found
         arch, once = self.cost_columns.arch, distinct * self.cost_columns.once_of
         # Instances outside both holders that the charge has waited for hold parts of the same sums, too.
@@ -105,7 +135,7 @@ class BoundaryBounds:
         first = np.minimum(once * parts_outside * self._parts(boundary.outer, passed), served)
         finished = self._finished(boundary.tensor, boundary.outer, once) if inner else nothing
         read, written = sum_bits_at_outer(arch, tensor, served, first, finished)
-        self.cost_columns.book(costs, outer, read, written, outer_instances)
+        self.cost_columns.book(costs, outer, read * outer_gaps, written * outer_gaps, outer_instances)
         if inner:
             # A word's first visit brings no sum, once per instance that holds a part of its sum. Instances inside the
             # charge repeat visits alike, so the visits after the first are at least those at one of them, and those at
@@ -117,7 +147,7 @@ class BoundaryBounds:
             first = np.minimum(at_all, filled - np.maximum(later, 0.0))
             finished = self._finished(boundary.tensor, boundary.inner, once)
             read, written = sum_bits_at_inner(arch, tensor, filled, first, finished)
-            self.cost_columns.book(costs, inner, read, written, inner_instances)
+            self.cost_columns.book(costs, inner, read * inner_gaps, written * inner_gaps, inner_instances)
         return found
 
     def _finished(self, tensor: int, memory: int, once: float) -> Floats:

@@ -116,8 +116,8 @@ def test_layouts_are_stated_by_tensor_and_by_memory() -> None:
     assert not spad.layouts
     assert layout_in(glb, CONV.tensor("I")) == Layout((0, 2, 3, 1))
     (opened, *_) = with_layouts(arch, CONV, {"all": "any"}).memories
-    assert len(possible_layouts(dram, CONV, CONV.tensor("I"), 16)) == 1
-    assert len(possible_layouts(opened, CONV, CONV.tensor("I"), 16)) > 3
+    assert len(possible_layouts(arch, dram, CONV, CONV.tensor("I"), 16)) == 1
+    assert len(possible_layouts(arch, opened, CONV, CONV.tensor("I"), 16)) > 3
 
 
 @pytest.mark.parametrize(

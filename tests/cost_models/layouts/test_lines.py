@@ -23,12 +23,17 @@ def with_lines(
 ) -> Architecture:
     """The machine with lines of a few words in most of its memories."""
     levels = [
-        level.model_copy(update={"line_bits": arch.word_bits * rng.choice(words)})
+        level.model_copy(update={"line_bits": arch.word_bits * rng.choice(words), **random_banks(rng)})
         if isinstance(level, Memory) and rng.random() < share
         else level
         for level in arch.levels
     ]
     return arch.model_copy(update={"levels": tuple(levels)})
+
+
+def random_banks(rng: random.Random) -> dict[str, int]:
+    """Banks of a memory with lines, or none."""
+    return {"banks": rng.choice([1, 2, 3, 4, 8]), "bank_ports": rng.choice([1, 1, 2])} if rng.random() < 0.7 else {}
 
 
 def random_layout(rng: random.Random, tensor: Tensor) -> str:
@@ -72,6 +77,7 @@ def test_closed_form_equals_walk(block: int) -> None:
         found = count_lines(mapping, arch, held_width_bits)
         assert found.total == expected.total, f"seed {seed}\n{mapping}"
         assert found.busiest == expected.busiest, f"seed {seed}\n{mapping}"
+        assert found.banks == expected.banks, f"seed {seed}\n{mapping}"
 
 
 def test_lines_of_one_word_are_words() -> None:

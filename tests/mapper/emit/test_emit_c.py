@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
 import subprocess
@@ -12,8 +13,8 @@ import pytest
 from emitted import random_case
 from generators import memory, tensor
 from tilewright import search
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac
-from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
+from tilewright.ir import Axis, Loop, LoopNest, Mapping, MappingError, Node, Problem, Tensor
 from tilewright.mapper.emit import emit_c
 from tilewright.workloads import conv2d, gemm
 
@@ -247,3 +248,45 @@ def test_emission_is_deterministic() -> None:
     case = random_case(5)
     mapping, arch = case.mapping, case.arch
     assert emit_c(mapping, arch) == emit_c(mapping, arch)
+
+
+@needs_gcc
+def test_arrays_lie_in_the_layouts_that_a_machine_states(tmp_path: Path) -> None:
+    """Those of the caller and packed tiles, in random orders of their ranks, blocks last."""
+    programs = []
+    for seed in range(16):
+        case, rng = random_case(seed), random.Random(seed)
+        problem = case.mapping.problem
+        levels = [
+            level.model_copy(
+                update={"line_bits": 64 * 8, "layouts": {t.name: random_layout(rng, t) for t in problem.tensors}}
+            )
+            if isinstance(level, Memory) and not level.block_bits
+            else level
+            for level in case.arch.levels
+        ]
+        arch = case.arch.model_copy(update={"levels": tuple(levels)})
+        programs.append(emit_c(case.mapping, arch, "int32", case.copied))
+    assert any("Layouts" in text for text in programs)
+    program = compiled(write(tmp_path, joined(programs)), "-O1", "-fsanitize=address,undefined")
+    done = run(program, "3", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("OK: all") == 16
+
+
+def random_layout(rng: random.Random, of: Tensor) -> str:
+    names = [rank[0][0] for rank in of.ranks]
+    rng.shuffle(names)
+    blocks = [f"{rng.choice(names)}{rng.choice([2, 3])}" for _ in range(rng.choice([0, 1]))]
+    return ",".join([*names, *blocks]) if len(names) + len(blocks) > 1 else names[0]
+
+
+def test_the_caller_packs_by_layout(tmp_path: Path) -> None:
+    """The output of run() lies channels last where the outermost memory says so."""
+    arch = load_arch("three_level", {"DRAM.line": "64 B"})
+    problem = conv2d(K=4, C=2, P=3, Q=5, R=1, S=1)
+    found = search(problem, arch, tiling="perfect", layout={"O": "NHWC"})
+    text = emit_c(found.mapping, found.arch)
+    assert "DRAM keeps O[n, k, p, q]: 1 x 3 x 5 x 4" in text
+    assert "DRAM keeps I[n, c, p+r, q+s]: 1 x 2 x 3 x 5" in text
+    assert "Layouts       O NHWC" in text

@@ -1,0 +1,10 @@
+"""The layouts of a network's tensors in the outermost memory: one for each, and conversions where layers disagree.
+
+stored.py       which tensors are one, and which layouts each may have
+elimination.py  the least sum of terms that have a few variables each
+planning.py     what each layer costs with which layouts, and the best choice for all
+"""
+
+from .planning import Conversion, LayerLayouts, LayoutPlan, plan_layouts
+
+__all__ = ["Conversion", "LayerLayouts", "LayoutPlan", "plan_layouts"]

@@ -1,0 +1,310 @@
+"""The best layouts for the tensors of a network, with the conversions that they take.
+
+A stored tensor lies in the outermost memory in one layout, and in copies in others where that pays. A layer reads one
+of them, and writes in any layout; if that is not the one in which the tensor is stored, it is converted. A conversion
+reads every line once and writes every line of the other layout once.
+
+What a layer costs depends on the layouts of what it reads and writes; its weights, and what inner memories hold, have
+the best ones (`any`). Those costs take a search each, so they are asked for only where it matters: no layout makes a
+layer cheaper than full lines do, so the best choice by what is known, and else by full lines, is looked at, and its
+unknown costs are searched, until all of the best choice are known. Then no other choice costs less.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...arch import Architecture
+from ...cost_models import Objective
+from ...cost_models.cost import held_width_bits
+from ...cost_models.layouts import line_box, packed, parse_layout, tensor_extents
+from ...cost_models.layouts.choices import with_layouts
+from ...cost_models.ports import port_cycles
+from ...ir import Problem, TilewrightError, ceil_div
+from ...workloads.graph import NetworkGraph, Occurrence
+from ..cascades.weights import Weights, weights_of
+from ..certificate import RELATIVE_TOLERANCE, Certificate
+from .elimination import CostTerm, least_sum
+from .stored import StoredTensor, Use, stored_tensors
+
+Search = Callable[[Problem, Architecture], tuple[float, Certificate]]
+"""The value of a layer's best mapping, and what is proven of it."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A tensor is written anew in another layout.
+
+    before   the layer that has written it in the old layout; none: it is stored so, and a copy is made for readers
+    value    what it costs
+    """
+
+    tensor: str
+    old: str
+    new: str
+    before: str
+    lines_read: int
+    lines_written: int
+    value: float
+
+
+@dataclass(frozen=True)
+class LayerLayouts:
+    """A layer of the plan.
+
+    reads, writes  (tensor, layout)
+    value          of its best mapping with these; `bound`: no mapping with them costs less
+    """
+
+    name: str
+    reads: tuple[tuple[str, str], ...]
+    writes: tuple[str, str]
+    value: float
+    bound: float
+
+
+@dataclass(frozen=True)
+class LayoutPlan:
+    """The layouts of a network's tensors.
+
+    stored      by tensor, its layout
+    choices     by tensor, the layouts that it may have
+    value       of all layers and conversions
+    bound       no choice of layouts and mappings costs less
+    agreed      the least without any conversion
+    as_written  with the first layout of every tensor, which is the one that it is written in
+    full_lines  if all lines were full: no layouts cost less
+    searched    layers and layouts that a search was made for
+    """
+
+    layers: tuple[LayerLayouts, ...]
+    conversions: tuple[Conversion, ...]
+    stored: Mapping[str, str]
+    choices: Mapping[str, tuple[str, ...]]
+    value: float
+    bound: float
+    agreed: float
+    as_written: float
+    full_lines: float
+    searched: int
+
+    @property
+    def proven(self) -> bool:
+        """Whether no other choice costs less."""
+        return self.bound >= self.value * (1 - RELATIVE_TOLERANCE)
+
+
+State = tuple[str, frozenset[str]]
+"""The layout in which a tensor is stored, and all in which it can be read."""
+
+
+def plan_layouts(
+    graph: NetworkGraph, arch: Architecture, objective: Objective, search: Search, only: Sequence[str] = ()
+) -> LayoutPlan:
+    """The best layouts in the outermost memory of all tensors of a network.
+
+    search  finds the best mapping of a layer on a machine with stated layouts, or open ones
+    only    layouts that tensors may have, such as NCHW and NHWC; none: all that are known for them
+
+    Raises TilewrightError where the outermost memory has no lines, and for objectives that do not add up over layers.
+    """
+    weights = weights_of(objective)
+    if weights is None:
+        raise TilewrightError(
+            f"objective {objective.name} does not add up over layers",
+            where="layouts of a network",
+            hint="use energy, latency, or a weighted sum such as 'energy + 100 * latency'",
+        )
+    if arch.memories[0].line_bits is None:
+        raise TilewrightError(
+            f"{arch.memories[0].name} has no lines, so where words lie makes no difference",
+            where=arch.name,
+            hint=f'give it lines: line: 64 B in its file, or --set "{arch.memories[0].name}.line=64 B"',
+        )
+    return _Planning(graph, arch, weights, search, only).plan()
+
+
+Texts = tuple[str, ...]
+"""The layouts of what a layer reads, and last of what it writes."""
+
+
+class _Planning:
+    def __init__(
+        self, graph: NetworkGraph, arch: Architecture, weights: Weights, search: Search, only: Sequence[str]
+    ) -> None:
+        self.arch, self.weights, self.search = arch, weights, search
+        self.outer = arch.memories[0]
+        assert self.outer.line_bits is not None
+        line_bits = self.outer.line_bits
+
+        self.tensors = stored_tensors(graph, lambda t: line_bits // held_width_bits(arch, self.outer, t), only)
+        self.layers = [occurrence for occurrence in graph if occurrence.multiplies and occurrence.problem is not None]
+        self.uses: dict[str, list[tuple[Use, StoredTensor]]] = {layer.name: [] for layer in self.layers}
+        for tensor in self.tensors:
+            for use in tensor.uses:
+                self.uses[use.occurrence.name].append((use, tensor))
+        for pairs in self.uses.values():
+            pairs.sort(key=lambda pair: pair[0].tensor.is_output)
+        self.known: dict[tuple[Problem, Texts], tuple[float, float]] = {}
+        self.least: dict[Problem, float] = {}
+
+    # ---- what things cost ----------------------------------------------------------------------------------
+
+    def cost(self, layer: Occurrence, layouts: Texts) -> tuple[float, float, bool]:
+        """The value and bound of a layer with such layouts; and whether a search has told them."""
+        problem = _unnamed(layer)
+        found = self.known.get((problem, self.texts(layer, layouts)))
+        if found is not None:
+            return (*found, True)
+        if problem not in self.least:
+            self.least[problem] = self.search(problem, packed(self.arch))[1].lower_bound
+        return math.inf, self.least[problem], False
+
+    def texts(self, layer: Occurrence, layouts: Texts) -> Texts:
+        return tuple(use.text(text) for (use, _), text in zip(self.uses[layer.name], layouts, strict=True))
+
+    def find_out(self, layer: Occurrence, layouts: Texts) -> None:
+        """Search a layer with such layouts."""
+        problem, texts = _unnamed(layer), self.texts(layer, layouts)
+        stated = {
+            f"{self.outer.name}.{use.tensor.name}": t for (use, _), t in zip(self.uses[layer.name], texts, strict=True)
+        }
+        value, certificate = self.search(problem, with_layouts(self.arch, problem, {"all": "any", **stated}))
+        self.known[problem, texts] = value, certificate.lower_bound
+
+    def conversion(self, tensor: StoredTensor, old: str, new: str, before: str = "") -> Conversion:
+        """Of one layout into another."""
+        read, written = self.lines(tensor, old), self.lines(tensor, new)
+        memory, arch = self.outer, self.arch
+        assert memory.line_bits is not None
+        bits = read * memory.line_bits, written * memory.line_bits
+        cycles = port_cycles(memory, *bits)
+        energy = (bits[0] * memory.read_energy_pj + bits[1] * memory.write_energy_pj) / memory.access_bits
+        value = self.weights.of(energy + cycles * arch.total_leakage_pj_per_cycle, cycles)
+        return Conversion(tensor.name, old, new, before, read, written, value)
+
+    def lines(self, tensor: StoredTensor, layout: str) -> int:
+        """Of the whole tensor."""
+        use = tensor.writers[0]
+        width = held_width_bits(self.arch, self.outer, use.tensor)
+        box = line_box(self.outer, use.problem, use.tensor, parse_layout(use.tensor, use.text(layout)), width)
+        return math.prod(map(ceil_div, tensor_extents(use.problem, use.tensor), box))
+
+    # ---- the choice ----------------------------------------------------------------------------------------
+
+    def plan(self) -> LayoutPlan:
+        bound, _ = self.settle(convert=True)
+        agreed, _ = self.settle(convert=False)
+        as_written = self.as_written()
+        value, chosen = self.best(convert=True, known=True)
+        layers, conversions = [], []
+        for layer in self.layers:
+            layouts = self.choice(layer, chosen, convert=True, known=True)[1]
+            layers.append(self._layer(layer, layouts))
+            _, written = self.uses[layer.name][-1]
+            if layouts[-1] != chosen[written.name][0]:
+                conversions.append(self.conversion(written, layouts[-1], chosen[written.name][0], layer.name))
+        for tensor in self.tensors:
+            stored, copies = chosen[tensor.name]
+            conversions += [self.conversion(tensor, stored, other) for other in sorted(copies - {stored})]
+        return LayoutPlan(
+            layers=tuple(layers),
+            conversions=tuple(conversions),
+            stored={tensor.name: chosen[tensor.name][0] for tensor in self.tensors},
+            choices={tensor.name: tensor.layouts for tensor in self.tensors},
+            value=value,
+            bound=min(bound, value),
+            agreed=self.best(convert=False, known=True)[0] if agreed else math.inf,
+            as_written=as_written,
+            full_lines=sum(self.least[_unnamed(layer)] for layer in self.layers),
+            searched=len(self.known),
+        )
+
+    def _layer(self, layer: Occurrence, layouts: Texts) -> LayerLayouts:
+        names = [tensor.name for _, tensor in self.uses[layer.name]]
+        value, bound, _ = self.cost(layer, layouts)
+        *reads, writes = zip(names, layouts, strict=True)
+        return LayerLayouts(layer.name, tuple(reads), writes, value, bound)
+
+    def as_written(self) -> float:
+        """With the first layout that every tensor may have, which is the one that it is written in."""
+        total = 0.0
+        for layer in self.layers:
+            layouts = tuple(tensor.layouts[0] for _, tensor in self.uses[layer.name])
+            if not self.cost(layer, layouts)[2]:
+                self.find_out(layer, layouts)
+            total += self.cost(layer, layouts)[0]
+        return total
+
+    def settle(self, convert: bool) -> tuple[float, dict[str, State]]:
+        """The best choice, of which all costs are known; and what no other one costs less than."""
+        while True:
+            bound, chosen = self.best(convert, known=False)
+            unknown = {}
+            for layer in self.layers:
+                layouts = self.choice(layer, chosen, convert, known=False)[1]
+                if not self.cost(layer, layouts)[2]:
+                    unknown[_unnamed(layer), self.texts(layer, layouts)] = layer, layouts
+            if not unknown:
+                return bound, chosen
+            for layer, layouts in unknown.values():
+                self.find_out(layer, layouts)
+
+    def best(self, convert: bool, known: bool) -> tuple[float, dict[str, State]]:
+        """The least sum of all layers and conversions, and the state of every tensor.
+
+        known  of costs that are known; else of what nothing costs less than
+        """
+        states = {tensor.name: list(_states(tensor, convert)) for tensor in self.tensors}
+        terms = []
+        for tensor in self.tensors:
+            costs = [
+                sum(self.conversion(tensor, stored, other).value for other in copies if other != stored)
+                for stored, copies in states[tensor.name]
+            ]
+            terms.append(CostTerm((tensor.name,), np.array(costs)))
+        for layer in self.layers:
+            names = list(dict.fromkeys(tensor.name for _, tensor in self.uses[layer.name]))
+            costs = [
+                self.choice(layer, dict(zip(names, chosen, strict=True)), convert, known)[0]
+                for chosen in itertools.product(*(states[name] for name in names))
+            ]
+            terms.append(CostTerm(tuple(names), np.array(costs).reshape([len(states[name]) for name in names])))
+        value, found = least_sum(terms, {name: len(each) for name, each in states.items()})
+        return value, {name: states[name][i] for name, i in found.items()}
+
+    def choice(self, layer: Occurrence, chosen: Mapping[str, State], convert: bool, known: bool) -> tuple[float, Texts]:
+        """The least that a layer costs where tensors are stored so, with what it converts of what it writes; and its
+        layouts."""
+        *reads, (_, written) = self.uses[layer.name]
+        readable = [sorted(chosen[tensor.name][1]) for _, tensor in reads]
+        stored = chosen[written.name][0]
+        best: tuple[float, Texts] | None = None
+        for layouts in itertools.product(*readable, written.layouts if convert else [stored]):
+            value, bound, _ = self.cost(layer, layouts)
+            total = value if known else bound
+            if layouts[-1] != stored:
+                total += self.conversion(written, layouts[-1], stored).value
+            if best is None or total < best[0]:
+                best = total, layouts
+        assert best is not None
+        return best
+
+
+def _states(tensor: StoredTensor, convert: bool) -> Iterator[State]:
+    """Ways to store a tensor: a layout, and copies in others."""
+    for stored in tensor.layouts:
+        others = [layout for layout in tensor.layouts if layout != stored] if convert else []
+        for count in range(len(others) + 1):
+            for copies in itertools.combinations(others, count):
+                yield stored, frozenset((stored, *copies))
+
+
+def _unnamed(layer: Occurrence) -> Problem:
+    assert layer.problem is not None
+    return replace(layer.problem, name="")

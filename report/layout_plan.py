@@ -1,0 +1,102 @@
+"""The page of a layout plan: where each tensor of a network lies, what is converted, and what that is worth."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ..arch import Architecture
+from ..mapper.layout_plan import LayoutPlan
+from .text import columns, pairs, section
+from .units import count, energy, plural, significant
+
+UNITS = {"energy": energy, "latency": lambda value: f"{count(value)} cycles"}
+
+
+def layout_plan_page(plan: LayoutPlan, network: str, arch: Architecture, objective: str) -> RenderableType:
+    """The plan as a page for people."""
+    tensors = columns(("tensor", "layout", "of"), ())
+    for name, layout in plan.stored.items():
+        tensors.add_row(name, layout, ", ".join(plan.choices[name]))
+    converted = columns(("tensor", "from", "to", "for"), ("lines read", "lines written", "cost"))
+    for each in plan.conversions:
+        texts = each.tensor, each.old, each.new, f"{each.before} writes it" if each.before else "a copy to read"
+        converted.add_row(*texts, f"{each.lines_read:,}", f"{each.lines_written:,}", _shown(each.value, objective))
+    used = ", ".join(f"{layout} {times}" for layout, times in Counter(plan.stored.values()).most_common())
+    return Group(
+        Text(f"Layouts of {network} on {arch.name}, {objective}", style="bold"),
+        section("Tensors in " + arch.memories[0].name, tensors),
+        section(
+            "Conversions", converted if plan.conversions else Text("none: what a layer writes is what others read")
+        ),
+        section("What layouts are worth", pairs(worth_rows(plan, objective))),
+        section(
+            "Certificate",
+            pairs(
+                [
+                    ("Objective", f"{objective}, {_proven(plan)}"),
+                    ("Tensors", f"{len(plan.stored)}: {used}"),
+                    ("Searched", f"{plural(plan.searched, 'choice')} of layouts of a layer"),
+                ]
+            ),
+        ),
+    )
+
+
+def worth_rows(plan: LayoutPlan, objective: str) -> list[tuple[str, str]]:
+    """What the plan costs, and what others do."""
+    spent = sum(each.value for each in plan.conversions)
+    saved = plan.agreed - plan.value
+    return [
+        ("This plan", f"{_shown(plan.value, objective)}, of which conversions {_shown(spent, objective)}"),
+        ("Without conversions", f"{_times(plan.agreed, plan, objective)}: they save {_shown(saved, objective)}"),
+        ("As tensors are written", _times(plan.as_written, plan, objective)),
+        ("If all lines were full", f"{_times(plan.full_lines, plan, objective)}: no layouts cost less"),
+    ]
+
+
+def layout_plan_document(plan: LayoutPlan, network: str, arch: Architecture, objective: str) -> dict[str, object]:
+    """The plan for programs."""
+    return {
+        "network": network,
+        "architecture": arch.name,
+        "objective": objective,
+        "value": plan.value,
+        "lower_bound": plan.bound,
+        "without_conversions": plan.agreed,
+        "as_written": plan.as_written,
+        "full_lines": plan.full_lines,
+        "stored": dict(plan.stored),
+        "layers": [
+            {"name": each.name, "reads": dict(each.reads), "writes": dict([each.writes]), "value": each.value}
+            for each in plan.layers
+        ],
+        "conversions": [
+            {
+                "tensor": each.tensor,
+                "from": each.old,
+                "to": each.new,
+                "written_by": each.before or None,
+                "lines_read": each.lines_read,
+                "lines_written": each.lines_written,
+                "value": each.value,
+            }
+            for each in plan.conversions
+        ],
+    }
+
+
+def _shown(value: float, objective: str) -> str:
+    return UNITS.get(objective, significant)(value)
+
+
+def _times(value: float, plan: LayoutPlan, objective: str) -> str:
+    return f"{_shown(value, objective)}, {significant(value / plan.value)} times as much"
+
+
+def _proven(plan: LayoutPlan) -> str:
+    if plan.proven:
+        return "proven: no layouts, conversions and mappings of single layers cost less"
+    return f"not proven: others may cost {(1 - plan.bound / plan.value):.2%} less"
