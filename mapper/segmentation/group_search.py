@@ -184,10 +184,10 @@ class GroupSearch:
         return Means.from_now(PLAN_SECONDS, self.question.limits.memory_bytes)
 
     def _bound_groups(self) -> None:
-        """A bound for every kind that has not been searched."""
+        """A bound for every kind that has not been searched to its end."""
         nearest: Nearest = {}
         for kind in self.steps.kinds:
-            if not kind.findings:
+            if all(one.bound < one.value * (1 - RELATIVE_TOLERANCE) for one in kind.findings):
                 asked = self.question.of_group(kind.cascade)
                 kind.least = bound_cascade(replace(asked, stays=kind.stays), nearest)
 
