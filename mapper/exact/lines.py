@@ -90,11 +90,11 @@ class _Rank:
         least: Floats = 1.0 / np.minimum(most, per_line[:, None])
         if self.is_plain:
             tiles = np.array([lines_of_tiles(self.sizes[0], self.steps[0], int(b))[code] for b in per_line])
-            return np.maximum(least, tiles)
-        if self.is_window:
+            least = np.maximum(least, tiles)
+        elif self.is_window:
             known, which = np.unique(code, return_inverse=True)
             windows = np.array([self._of_windows(int(one), per_line) for one in known])
-            return np.maximum(least, windows.T[:, which])
+            least = np.maximum(least, windows.T[:, which])
         return least
 
     def sliding(self, code: Ints, i: int, end: Ints) -> Ints:
