@@ -225,6 +225,16 @@ class LineBounds:
             },
         )
 
+    def are_words(self, dim: int) -> bool:
+        """Whether no line holds two neighbours along a dimension, and no others lie in different banks: then lines are
+        counted along its ranks as words are, and what holds of words as its loops grow holds of lines."""
+        return all(
+            (lies.spread[:, r] == 1).all()
+            for lies in self.lies.values()
+            for r, rank in enumerate(lies.ranks)
+            if dim in rank.dims
+        )
+
     def bank_ports(self) -> tuple[Port, ...]:
         """Ports for what waits for the banks of a memory, tensor by tensor: in both directions together, if these share
         one."""
