@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from .arch import Architecture
 from .arguments import (
@@ -131,6 +131,9 @@ class CompiledNetwork(Shown):
         chip between groups: programs load them again.
         """
         check_writes_networks(form, "form")
+        from .mapper.emit.network import WEIGHTS_FILE, NetworkElement, emit_c_network, emit_numpy_network
+
+        check_choice("element", element, get_args(NetworkElement))
         if form == "numpy" and element != "double":
             raise MappingError(f"numpy computes in doubles, not in {element}s", where="element")
         if form == "numpy" and any(segment.stays for segment in self.segments):
@@ -139,8 +142,6 @@ class CompiledNetwork(Shown):
                 where=self.network,
                 hint="compile with stays=False (--no-stays), or write c",
             )
-        from .mapper.emit.network import WEIGHTS_FILE, emit_c_network, emit_numpy_network
-
         return (
             emit_c_network(self._program, element) if form == "c" else emit_numpy_network(self._program, WEIGHTS_FILE)
         )
