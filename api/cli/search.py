@@ -172,13 +172,13 @@ def search(
     if im2col:
         unknown_to_forms = ("strategy", "seed", "top", "pareto", "density", "to", "verify", "store", "no_cache")
         refuse_given(context, "it is not known to --im2col; leave it out", *unknown_to_forms)
-        limited = (_space(space), constraint_sources(dataflow, constraints, constraint or ()))
+        chosen_space = (_space(space), constraint_sources(dataflow, constraints, constraint or ()))
         asked = question_of(
             problem,
             machine,
             objective,
             tiling_or_default(cast("Tiling | None", tiling)),
-            *limited,
+            *chosen_space,
             limits_of(time_limit, memory_limit),
         )
         search_both_forms(asked, out, json)

@@ -17,6 +17,7 @@ from .distance import distance_sentences
 from .energy import energy_sentences
 from .facts import Facts, Improvement
 from .latency import latency_sentences
+from .lines import line_sentences
 from .loops import loop_sentence
 from .ranking import Tried, best_changes, change_sentence, useless_sentences
 from .reuse import reuse_rows, reuse_sentences
@@ -42,6 +43,8 @@ def explanation_page(e: Facts) -> Group:
     ]
     if e.cost.zeros is None:  # the bounds are those of dense layers
         parts.append(section("How far from the bounds", _sentences(distance_sentences(e.distance))))
+    if lying := line_sentences(e.mapping, e.arch, e.cost):
+        parts.append(section("Where words lie", _sentences(lying)))
     if e.improvement is not None:
         parts.append(section("What would help", _improvement(e.improvement)))
     return Group(*parts)
