@@ -132,9 +132,11 @@ def as_problem(problem: Problem | str) -> Problem:
 
 def check_layer(layer: Problem | str | None, problem: Problem | None) -> None:
     """TilewrightError for a layer beside a mapping that is of another one, `problem`; None: of a cascade."""
-    if layer is not None and problem is None:
+    if layer is None:
+        return
+    if problem is None:
         raise TilewrightError("a cascade has its own operations", where="layer", hint="leave it out")
-    if layer is not None and as_problem(layer) != problem:
+    if as_problem(layer).dense != problem.dense:  # a mapping is one of a layer with zeros and without
         raise TilewrightError(f"the mapping is of {problem.name}, and not of the layer that is given")
 
 
