@@ -117,7 +117,7 @@ def constrained(question: CascadeQuestion, constraints: object) -> CascadeQuesti
     return replace(question, constraints=found)
 
 
-def as_problem(problem: Problem | str) -> Problem:
+def as_problem(problem: object) -> Problem:
     """The problem itself, or the layer of that name; not larger than can be counted."""
     if isinstance(problem, str):
         layer = load_layer(problem)
@@ -130,7 +130,7 @@ def as_problem(problem: Problem | str) -> Problem:
     return layer
 
 
-def check_layer(layer: Problem | str | None, problem: Problem | None) -> None:
+def check_layer(layer: object, problem: Problem | None) -> None:
     """TilewrightError for a layer beside a mapping that is of another one, `problem`; None: of a cascade."""
     if layer is None:
         return
