@@ -25,6 +25,7 @@ from .mapper.tilings import TILINGS, Tiling, tiling_for
 from .workloads import load_layer
 
 if TYPE_CHECKING:
+    from .cost_models.sparse import DensityLike
     from .mapper.cascades import CascadeQuestion, Fuse
 
 ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
@@ -87,6 +88,22 @@ def laid_out(arch: Architecture, problem: Problem, layout: LayoutLike) -> Archit
         for key, text in given.items()
     }
     return with_layouts(arch, problem, texts)
+
+
+def with_zeros(problem: Problem | str, density: Mapping[str, DensityLike] | None) -> Problem:
+    """The problem, checked, with the densities of some operands in place of those that it has."""
+    layer = as_problem(problem)
+    if density is None:
+        return layer
+    from .cost_models.sparse import with_densities
+
+    return with_densities(layer, density)
+
+
+def tilings_of(problem: Problem, known: Sequence[Tiling] = TILINGS) -> Sequence[Tiling]:
+    """The tilings of which a search takes one where none is asked for: where operands have zeros, perfect ones, since
+    what zeros save in ragged tiles takes long to bound."""
+    return ("perfect",) if problem.has_zeros else known
 
 
 def constrained(question: CascadeQuestion, constraints: object) -> CascadeQuestion:

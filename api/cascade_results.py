@@ -13,6 +13,7 @@ from .forms import Format, emit_fused
 from .inputs import checks
 from .ir import Cascade, FusedMapping, MappingError
 from .ir.display import Shown
+from .mapper.cascades import TriedForm
 from .mapper.certificate import Certificate
 from .mapper.fusing import FusedAnswer, Unfused
 from .report.units import count, energy, percent
@@ -35,6 +36,7 @@ class CascadeResult(Shown):
     certificate  what is proven of it
     unfused      the best with every intermediate in the outermost memory, to compare with: energy, latency and what is
                  proven; None where that was what was asked for, or nothing was found
+    forms        of a cascade that can be computed in several ways, what is known of each
     """
 
     cascade: Cascade
@@ -43,16 +45,17 @@ class CascadeResult(Shown):
     cost: FusedCost
     certificate: Certificate
     unfused: Unfused | None = None
+    forms: tuple[TriedForm, ...] = ()
 
     @classmethod
     def of(cls, cascade: Cascade, arch: Architecture, answer: FusedAnswer) -> CascadeResult:
         """The result that an answer makes."""
-        return cls(cascade, arch, answer.mapping, answer.cost, answer.certificate, answer.unfused)
+        return cls(cascade, arch, answer.mapping, answer.cost, answer.certificate, answer.unfused, answer.forms)
 
     @property
     def answer(self) -> FusedAnswer:
         """Mapping, cost and certificates alone."""
-        return FusedAnswer(self.mapping, self.cost, self.certificate, self.unfused)
+        return FusedAnswer(self.mapping, self.cost, self.certificate, self.unfused, self.forms)
 
     @property
     def saves(self) -> float | None:

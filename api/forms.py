@@ -18,6 +18,7 @@ from .mapper.tilings import TILINGS, Tiling
 if TYPE_CHECKING:
     from .cost_models import Cost
     from .cost_models.cascades import FusedCost
+    from .mapper.cascades import TriedForm
     from .mapper.certificate import Certificate
     from .mapper.fusing import Unfused
 
@@ -50,6 +51,8 @@ class EmittableTree(Protocol):
     def certificate(self) -> Certificate | None: ...
     @property
     def unfused(self) -> Unfused | None: ...
+    @property
+    def forms(self) -> tuple[TriedForm, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ def _tree_nest(of: EmittableTree) -> str:
 def _tree_json(of: EmittableTree) -> str:
     from .report.cascade_documents import dump_fused
 
-    return dump_fused(of.mapping, of.arch, of.cost, of.certificate, of.unfused)
+    return dump_fused(of.mapping, of.arch, of.cost, of.certificate, of.unfused, of.forms)
 
 
 _OF_PROGRAMS = ("element", "copied")

@@ -8,7 +8,7 @@ rank of a tensor, which both index, each by dimensions of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from .display import Shown
@@ -23,6 +23,8 @@ class Cascade(Shown):
 
     name        of the whole
     operations  two or more; every tensor that one of them reads is an input of the cascade, or written by one before it
+    form        which way to compute it this is, where there are several: "i=8, j=32"
+    others      other ways to compute the same, of which a search takes the best
 
     Raises ProblemError for equal names, two producers of one tensor, a cycle that is no iteration, operations that do
     not connect, ranks or sizes that disagree.
@@ -30,6 +32,8 @@ class Cascade(Shown):
 
     name: str
     operations: tuple[Operation, ...]
+    form: str = ""
+    others: tuple[Cascade, ...] = ()
 
     def __post_init__(self) -> None:
         checked(self.name, str, "the name of a cascade", "a text", ProblemError)
@@ -37,6 +41,8 @@ class Cascade(Shown):
             raise ProblemError("no operations", where=self.name)
         for operation in self.operations:
             checked(operation, Operation, "an operation of a cascade", "an Operation", ProblemError)
+            if operation.problem.has_zeros:
+                raise ProblemError("cascades know no densities yet", where=operation.name, hint="leave them out")
         _check_names(self)
         check_generations(self.operations, self.name)
         _check_order(self)
@@ -51,6 +57,11 @@ class Cascade(Shown):
     def operation(self, name: str) -> Operation:
         """The operation of that name; ProblemError names the nearest one otherwise."""
         return entry(self._by_name, name, "operation", ProblemError, self.name)
+
+    @property
+    def forms(self) -> tuple[Cascade, ...]:
+        """All ways to compute it, this one first, each alone."""
+        return (replace(self, others=()), *self.others) if self.others else (self,)
 
     @cached_property
     def _by_name(self) -> dict[str, Operation]:

@@ -81,10 +81,18 @@ class FusedMapping(Shown):
     def parse(cls, cascade: Cascade, text: str) -> FusedMapping:
         """The fused mapping whose tree is written in a text (docs/cascades.md).
 
+        Of a cascade with several forms it is that one of them which the tree executes.
+
         Raises MappingError for a line that is not understood, and for a tree that breaks a rule.
         """
         checked(cascade, Cascade, "the cascade of a fused mapping", "a Cascade", MappingError)
-        return cls(cascade, Tree.parse(text, cascade.operations[0].name if len(cascade.operations) == 1 else ""))
+        tree = Tree.parse(text, cascade.operations[0].name if len(cascade.operations) == 1 else "")
+        for form in cascade.others:
+            try:
+                return cls(form, tree)
+            except MappingError:
+                continue
+        return cls(cascade.forms[0], tree)
 
     @cached_property
     def leaves(self) -> dict[str, Address]:

@@ -18,12 +18,13 @@ from ..arch.units import size_text
 from ..cost_models import ENERGY, Capped
 from ..cost_models.cascades import FusedCost
 from ..cost_models.cost import capacity_parts
-from ..ir import Cascade, FusedMapping, InfeasibleError, UndecidedError
+from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
 from .cascades import (
     CascadeAnswer,
     CascadeQuestion,
     Fuse,
     NothingBelow,
+    TriedForm,
     search_cascade,
     search_cascade_below,
     search_cascade_front,
@@ -69,18 +70,22 @@ class FusedAnswer:
     certificate  what is proven of it
     unfused      the same for the same question with nothing fused; None where that was the question, where nothing fits
                  without fusing, and where it was not searched for
+    forms        of a cascade that can be computed in several ways, what is known of each
     """
 
     mapping: FusedMapping
     cost: FusedCost
     certificate: Certificate
     unfused: Unfused | None = None
+    forms: tuple[TriedForm, ...] = ()
 
     def of(self, cascade: Cascade) -> FusedAnswer:
         """The same for a cascade that differs in its name alone."""
-        if cascade.name == self.mapping.cascade.name:
+        mine = self.mapping.cascade
+        if cascade.name == mine.name:
             return self
-        return replace(self, mapping=FusedMapping(cascade, self.mapping.tree))
+        form = next(form for form in cascade.forms if form.operations == mine.operations)
+        return replace(self, mapping=FusedMapping(form, self.mapping.tree))
 
     @property
     def is_fused(self) -> bool:
@@ -125,7 +130,7 @@ def outer_words(cost: FusedCost) -> int:
     """Words that the outermost memory reads and writes."""
     outermost = cost.memories[0].name
     traffic = (one for part in cost.operations.values() for one in part.traffic if one.memory == outermost)
-    return sum(one.reads + one.writes for one in traffic)
+    return int(sum([one.reads + one.writes for one in traffic]))  # whole numbers: cascades have no zeros
 
 
 def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
@@ -137,13 +142,14 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     Raises InfeasibleError when nothing fits, with the memory that is too small or the limit that cannot be kept;
     UndecidedError when time or memory run out before anything is found; TilewrightError for what cannot be searched.
     """
-    if question.fuse == "none" or not question.cascade.intermediates:
+    plain = [form for form in question.cascade.forms if not any(operation.iterates for operation in form)]
+    if question.fuse == "none" or not question.cascade.intermediates or not plain:
         return answer_alone(question)
     started = time.perf_counter()
     limit = question.limits.time_s
     limits = replace(question.limits, time_s=None if limit is None else limit / 2)
     try:
-        apart = answer_alone(replace(question, fuse="none", limits=limits, constraints=ANY_TREE))
+        apart = answer_alone(replace(question, cascade=plain[0], fuse="none", limits=limits, constraints=ANY_TREE))
     except (InfeasibleError, UndecidedError):
         return answer_alone(with_time_left(question, started))
     if apart.certificate.interrupted:
@@ -159,7 +165,7 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     proof = answer.certificate
     if apart.certificate.value < proof.value and question.constraints == ANY_TREE:
         proof = replace(proof, value=apart.certificate.value)
-        answer = replace(apart, certificate=proof)
+        answer = replace(apart, certificate=proof, forms=answer.forms)
     figures = apart.cost.energy_pj, apart.cost.latency_cycles, outer_words(apart.cost)
     return replace(answer, unfused=Unfused(*figures, apart.certificate))
 
@@ -188,11 +194,20 @@ def answer_front(question: CascadeQuestion) -> list[FusedAnswer]:
 
     Raises TilewrightError as `answer_cascade` does.
     """
+    refuse_forms(question, "fronts")
     try:
         return [_of(question, answer) for answer in search_cascade_front(question)]
     except InfeasibleError:
         _diagnose(question)
         raise
+
+
+def refuse_forms(question: CascadeQuestion, what: str) -> None:
+    """TilewrightError for what is not known of cascades with several forms."""
+    if question.cascade.others:
+        hint = "choose one of its forms: state the sizes of blocks, as in i=8,j=32"
+        message = f"{what} of a cascade with {len(question.cascade.forms)} forms are not searched yet"
+        raise TilewrightError(message, where=question.cascade.name, hint=hint)
 
 
 def answer_alone(question: CascadeQuestion) -> FusedAnswer:
@@ -274,7 +289,7 @@ def _diagnose(question: CascadeQuestion) -> None:
 def _of(question: CascadeQuestion, answer: CascadeAnswer) -> FusedAnswer:
     told = (*_CONSTRAINTS[question.fuse], *answer.certificate.constraints, *question.constraints.lines)
     certificate = replace(answer.certificate, constraints=told)
-    return FusedAnswer(answer.mapping, answer.cost, certificate)
+    return FusedAnswer(answer.mapping, answer.cost, certificate, forms=answer.forms)
 
 
 def cascade_key(question: CascadeQuestion) -> str:
@@ -298,7 +313,9 @@ def cascade_key(question: CascadeQuestion) -> str:
 
 
 def plain_cascade(cascade: Cascade) -> Any:
-    """The operations of a cascade as lists, in a fixed order."""
+    """The operations of a cascade as lists, in a fixed order; of several forms, those of each."""
+    if cascade.others:
+        return [[form.form, plain_cascade(form)] for form in cascade.forms]
     plain = [[o.name, plain_problem(o.problem), str(o.expression), o.reduction, o.pads] for o in cascade]
     return [
         [*one, [astuple(made) for made in o.generations], repr(o.start)] if o.generations else one

@@ -21,7 +21,7 @@ from ..ir import FusedMapping, InfeasibleError, Loop, UndecidedError, loop_of
 from .cascades import CascadeQuestion
 from .cascades.tree_constraints import read_tree_constraints
 from .certificate import RELATIVE_TOLERANCE
-from .fusing import FusedAnswer, answer_alone, answer_undiagnosed
+from .fusing import FusedAnswer, answer_alone, answer_undiagnosed, refuse_forms
 from .several import with_time_left
 
 
@@ -56,6 +56,7 @@ def answer_fusings(question: CascadeQuestion, count: int) -> list[FusedAnswer]:
 
     Raises TilewrightError as `answer_cascade` does.
     """
+    refuse_forms(question, "the best few trees")
     return _Fusings(question).best(count)
 
 

@@ -51,6 +51,7 @@ from ..ir import (
 )
 from ..ir.expression import unbracketed
 from ..ir.limits import check_countable
+from ..mapper.cascades import TriedForm
 from ..mapper.certificate import Certificate
 from ..mapper.fusing import FusedAnswer, Unfused
 from ..workloads import read_expression
@@ -90,11 +91,13 @@ class RecordedFused:
     cost         what the mapping costs
     certificate  what is proven of it; None for a mapping that was not searched for
     unfused      the best with nothing fused; None where it was not searched for
+    forms        of a cascade that can be computed in several ways, what is known of each
     """
 
     cost: FusedCost
     certificate: Certificate | None
     unfused: Unfused | None
+    forms: tuple[TriedForm, ...] = ()
 
 
 class LoadedFused(NamedTuple):
@@ -170,10 +173,12 @@ class CascadePart(Strict):
 
     name        of the whole
     operations  in order
+    form        which way to compute it this is, where there are several
     """
 
     name: str
     operations: tuple[OperationPart, ...]
+    form: str = ""
 
 
 class SharedLoopPart(LoopPart):
@@ -225,6 +230,7 @@ class FusedMappingDocument(Strict):
     cost            what the mapping costs, by operation, memory and tensor
     certificate     what the search proved; null for a mapping that was not searched for
     unfused         the best mapping with nothing fused; null where it was not searched for
+    forms           of a cascade that can be computed in several ways, what is known of each
     """
 
     schema_version: Literal[3] = CASCADE_SCHEMA_VERSION
@@ -236,6 +242,7 @@ class FusedMappingDocument(Strict):
     cost: FusedCost
     certificate: Certificate | None
     unfused: Unfused | None = None
+    forms: tuple[TriedForm, ...] = ()
 
 
 def dump_fused(
@@ -244,9 +251,10 @@ def dump_fused(
     cost: FusedCost,
     certificate: Certificate | None = None,
     unfused: Unfused | None = None,
+    forms: tuple[TriedForm, ...] = (),
 ) -> str:
     """The mapping.json text of a fused mapping and its cost; without certificate where it was not searched for."""
-    return spread(plain(fused_document_of(mapping, arch, cost, certificate, unfused)), 0) + "\n"
+    return spread(plain(fused_document_of(mapping, arch, cost, certificate, unfused, forms)), 0) + "\n"
 
 
 def fused_document_of(
@@ -255,6 +263,7 @@ def fused_document_of(
     cost: FusedCost,
     certificate: Certificate | None = None,
     unfused: Unfused | None = None,
+    forms: tuple[TriedForm, ...] = (),
 ) -> FusedMappingDocument:
     """The document of a fused mapping and its cost."""
     saves = FusedAnswer(mapping, cost, certificate, unfused).saves if certificate else None
@@ -277,6 +286,7 @@ def fused_document_of(
         cost=cost,
         certificate=certificate,
         unfused=unfused,
+        forms=forms,
     )
 
 
@@ -314,7 +324,7 @@ def parse_fused(text: str, where: str) -> LoadedFused:
         check_objective(document.certificate, f"{where}: certificate")
     if document.unfused is not None:
         check_objective(document.unfused.certificate, f"{where}: unfused.certificate")
-    recorded = RecordedFused(document.cost, document.certificate, document.unfused)
+    recorded = RecordedFused(document.cost, document.certificate, document.unfused, document.forms)
     return LoadedFused(mapping, architecture_of(document.architecture), recorded)
 
 
@@ -330,7 +340,7 @@ def _cascade_part(cascade: Cascade) -> CascadePart:
         )
         for operation in cascade
     )
-    return CascadePart(name=cascade.name, operations=operations)
+    return CascadePart(name=cascade.name, operations=operations, form=cascade.form)
 
 
 def _start_part(start: StartValue | None) -> StartValue | Literal["inf", "-inf"] | None:
@@ -359,7 +369,7 @@ def _cascade_of(part: CascadePart, where: str) -> Cascade:
                 )
             )
         place = f"{where}: cascade"
-        return Cascade(part.name, tuple(operations))
+        return Cascade(part.name, tuple(operations), part.form)
     except ProblemError as error:
         inner = error.where or ""
         at = inner if inner.startswith(place) else f"{place}: {inner}" if inner else place
@@ -409,5 +419,5 @@ def _known_keys() -> Iterator[str]:
     )
     for model in (*models, *PART_MODELS, Architecture, Memory, Fanout):
         yield from model.model_fields
-    for record in (FusedCost, Held, Unfused, Cost, MemoryUse, NetworkUse, TensorTraffic, Lines, Certificate):
+    for record in (FusedCost, Held, Unfused, TriedForm, Cost, MemoryUse, NetworkUse, TensorTraffic, Lines, Certificate):
         yield from (field.name for field in fields(record))

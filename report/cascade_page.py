@@ -38,5 +38,11 @@ def cascade_document(cascade: Cascade) -> dict[str, Any]:
 def cascade_rows(cascade: Cascade) -> list[tuple[str, str]]:
     """The cascade: its name, its operations, its sizes."""
     *operations, sizes = str(cascade).splitlines()
+    form = [("Form", cascade.form)] if cascade.form else []
+    if cascade.others:
+        form = [
+            ("Forms", f"{len(cascade.forms)}: {'; '.join(one.form for one in cascade.forms)}"),
+            ("First", cascade.form),
+        ]
     rows = [("", line) for line in (*operations, sizes, plural(cascade.macs, "point"))]
-    return [("Cascade", cascade.name), *rows]
+    return [("Cascade", cascade.name), *form, *rows]

@@ -46,6 +46,8 @@ def fused_result_page(
     """
     fused, cost = answer.mapping, answer.cost
     parts = [*_sections(fused, arch, cost), section("Fusing", _fusing(answer, reason))]
+    if answer.forms:
+        parts.append(section("Forms", _forms(answer)))
     parts.append(section("Certificate", pairs(tree_certificate_rows(answer.certificate, origin))))
     written = [str(path) for path in files]
     if written:
@@ -139,11 +141,25 @@ def tree_certificate_rows(certificate: Certificate, origin: str = "") -> list[tu
     ]
 
 
+def _forms(answer: FusedAnswer) -> Group:
+    """What is known of each way to compute the cascade, and which of them is the best."""
+    table = columns(("form",), ("best found", "at least"))
+    unit = parse_objective(answer.certificate.objective).unit
+    for one in answer.forms:
+        found = "-" if one.value is None else f"{significant(one.value, 6)} {unit}"
+        least = "does not fit" if one.lower_bound is None else f"{significant(one.lower_bound, 6)} {unit}"
+        table.add_row(one.form, found, least)
+    told = f"The best is {answer.mapping.cascade.form}. Of the others, what is no better than that is not looked for."
+    return Group(table, Text(""), Text("\n".join(wrapped(told)), no_wrap=True))
+
+
 def _fusing(answer: FusedAnswer, reason: Reason | None) -> Group:
     """The best mapping beside the best one without fusing, and what that means."""
     if answer.unfused is None:
         if not answer.mapping.cascade.intermediates:
             told = "There is nothing to fuse: no operation reads what another one writes."
+        elif any(operation.iterates for operation in answer.mapping.cascade):
+            told = "An iteration is fused: its operations share the loop from one generation to the next."
         elif answer.certificate.constraints and not answer.is_fused:
             told = "Nothing was to be fused."
         else:

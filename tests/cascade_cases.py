@@ -36,6 +36,21 @@ KINDS: dict[str, tuple[str, ...]] = {
 """Kinds of cascades; letters that two tensors of one operation share have one size."""
 
 MAY = Keeps(input="may", weight="may", output="may")
+ITERATED: dict[str, tuple[str, ...]] = {
+    "running maximum": (
+        "L[m,i] max= S[m,i]",
+        "R[m,i+1] = max(R[m,i], L[m,i]) start 0",
+        "P[m,i] = S[m,i] - R[m,i+1]",
+    ),
+    "corrected": (
+        "C[m,i] = R[m,i] - S[m,i]",
+        "R[m,i+1] = max(R[m,i], S[m,i]) start 0",
+        "O[m] = exp(R[m,-1])",
+    ),
+    "fed back": ("Y[k,i] += W[k,n] * X[n,i]", "X[k,i+1] = X[k,i] + Y[k,i] start 1"),
+}
+"""Kinds whose operations go from one generation to the next."""
+
 CHEAP, DEAR = 50, 200
 """Mappings of its largest branch that a case may have, in a short run and in a long one."""
 
@@ -95,23 +110,23 @@ def is_ragged(whole: Cascade, skeleton: Skeleton) -> bool:
     )
 
 
-def random_case(seed: int, most: int = CHEAP) -> Case:
-    """A case whose branches have at most so many mappings."""
+def random_case(seed: int, most: int = CHEAP, *, iterates: bool = False) -> Case:
+    """A case whose branches have at most so many mappings; of operations that iterate, or of others."""
     rng = random.Random(seed)
     while True:
-        kind = rng.choice([k for k in KINDS if k != "gated" or rng.random() < 0.3])
+        kind = rng.choice(list(ITERATED) if iterates else [k for k in KINDS if k != "gated" or rng.random() < 0.3])
         sizes = _sizes(rng, kind)
         arch = _machine(rng)
         tiling: Tiling = rng.choice(["perfect", "ragged"])
         space: Space = rng.choice(["even", "uneven"])
-        fuse: Fuse = rng.choice(["all", "all", "all", "all", "whole", "none"])
-        case = Case(kind, cascade(KINDS[kind], sizes, name=kind), arch, tiling, space, fuse)
+        fuse: Fuse = "all" if iterates else rng.choice(["all", "all", "all", "all", "whole", "none"])
+        case = Case(kind, cascade((KINDS | ITERATED)[kind], sizes, name=kind), arch, tiling, space, fuse)
         if _is_small(case, most):
             return case
 
 
 def _sizes(rng: random.Random, kind: str) -> dict[str, int]:
-    letters = dict.fromkeys(letter for line in KINDS[kind] for letter in read_statement(line).indices())
+    letters = dict.fromkeys(letter for line in (KINDS | ITERATED)[kind] for letter in read_statement(line).indices())
     return _joined(kind, {letter: rng.choice([1, 2, 2, 2, 3, 4]) for letter in letters})
 
 
@@ -121,6 +136,10 @@ def _joined(kind: str, sizes: dict[str, int]) -> dict[str, int]:
         sizes |= {"i": sizes["m"], "j": sizes["n"]}
     if kind == "scores":
         sizes["n"] = sizes["m"]
+    if kind in ITERATED:
+        sizes["i"] = max(2, sizes["i"])
+    if kind == "fed back":
+        sizes["n"] = sizes["k"]
     return sizes
 
 

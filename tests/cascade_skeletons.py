@@ -8,10 +8,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from tilewright.ir import Address, Cascade, FusedMapping, Loop, MappingError, Node, SharedLoop, Tree
+from tilewright.ir import (
+    Address,
+    Cascade,
+    FusedMapping,
+    Loop,
+    MappingError,
+    Node,
+    Problem,
+    SharedLoop,
+    TilewrightError,
+    Tree,
+)
 from tilewright.mapper.tilings import Tiling
 
 Fuse = Literal["all", "whole", "none"]
@@ -104,11 +115,13 @@ class Skeleton:
 
 
 def orders(cascade: Cascade) -> Iterator[tuple[str, ...]]:
-    """All orders in which nothing is read before it is written."""
+    """All orders in which nothing is read before it is written, and of generations the one before while it is there."""
     for names in itertools.permutations(op.name for op in cascade):
         done = set(cascade.tensors) - set(cascade.producers)
         for name in names:
-            if not {t.name for t in cascade.operation(name).problem.operands} <= done:
+            operation = cascade.operation(name)
+            read = {t.name: operation.reads_before(t.name) for t in operation.problem.operands}
+            if any((tensor in done) == before for tensor, before in read.items()):
                 break
             done.add(cascade.operation(name).output.name)
         else:
@@ -171,6 +184,8 @@ class Skeletons:
             for tile in range(1, size):
                 if size % tile and not self._may_be_ragged(own, size):
                     continue
+                if tile > 1 and self._steps(own):
+                    continue  # from generation to generation
                 left = {name: dict(tiles[name]) for name in names}
                 for name, dim in own.items():
                     left[name][dim] = tile if self.wider.repeated else 1
@@ -195,8 +210,14 @@ class Skeletons:
             ]
         return self._sharable[names]
 
+    def _steps(self, own: Own) -> bool:
+        """Whether a loop goes from generation to generation."""
+        return any(one.dim == dim for name, dim in own.items() for one in self.cascade.operation(name).generations)
+
     def _is_sharable(self, own: Own, trips: int) -> bool:
         """Whether there is a tree in which these dimensions, and no others, are shared, none of them by windows."""
+        if any(operation.iterates for operation in self.cascade):
+            return self._is_sharable_alone(own, trips)
         order = next(o for o in orders(self.cascade) if _stand_together(o, own))
         leaves = {name: Skeleton((name,)) for name in order}
         group = Skeleton(tuple(own), (Shared(tuple(own.items()), trips, 1),), tuple(leaves[name] for name in own))
@@ -211,6 +232,30 @@ class Skeletons:
         except MappingError:
             return False
         return not any(fused.windows(name) for name in order)
+
+    def _is_sharable_alone(self, own: Own, trips: int) -> bool:
+        """The same, of these operations as a cascade of their own: others may have steps that it does not make."""
+        written = {self.cascade.operation(name).output.name for name in own}
+        steps = {one.dim for op in self.cascade for one in op.generations} - set(own.values())
+        operations = []
+        for name in own:
+            operation = self.cascade.operation(name)
+            kept = tuple(one for one in operation.generations if one.tensor in written)
+            if any(one.dim is not None for one in set(operation.generations) - set(kept)):
+                return False
+            problem = operation.problem
+            dims = tuple((dim, 1 if dim in steps else size) for dim, size in problem.dims)
+            problem = Problem(problem.name, dims, problem.tensors)
+            operations.append(replace(operation, problem=problem, generations=kept))
+        inside = {op.name: tuple(Loop(d, n) for d, n in op.problem.dims if own[op.name] != d) for op in operations}
+        group = Skeleton(tuple(own), (Shared(tuple(own.items()), trips, 1),), tuple(Skeleton((name,)) for name in own))
+        try:
+            alone = Cascade("alone", tuple(operations))
+            everything: dict[str, Sites] = dict.fromkeys(alone.tensors, (((), 0, self.outermost),))
+            fused = FusedMapping(alone, group.tree(everything, inside, {self.outermost: 0}))
+        except TilewrightError:
+            return False
+        return not any(map(fused.windows, own))
 
 
 def _stand_together(order: tuple[str, ...], own: Own) -> bool:

@@ -3,13 +3,15 @@
 operations:
   - T[m,n] += A[m,k] * B[k,n]
   - O[m,p] += T[m,n] * C[n,p]
-sizes: {m: 1024, k: 128, n: 1024, p: 128}
+sizes: {m: 1024, k: 128, n: 1024, p: 128}  # i:j: 1024, in the place of i and j: all ways to cut 1024 into i blocks of j
 bits: {T: 16}                              # optional: widths of tensors
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,7 +38,9 @@ def cascade(
 
     operations  lines such as these, in an order in which they can be done: `=` assigns, `+=` sums over the indices that
                 the left side has not, `max=` takes their maximum; an equal tensor name is one tensor
-    sizes       elements of every index, as a mapping or as keywords; equal letters have equal sizes
+    sizes       elements of every index, as a mapping or as keywords; equal letters have equal sizes. {"i:j": 256} says
+                that i blocks of j have 256 elements together: the cascade has a form for every such i and j, of which
+                a search takes the best
     name        of the whole; by default the operations' names, joined by +
     bits        widths of words by tensor; the others have the architecture's
     size_of_index  sizes as keywords
@@ -52,7 +56,7 @@ def cascade(
     statements = [read_statement(text) for text in given]
     widths = {} if bits is None else checks.mapping(bits, "bits", 'a dict such as {"T": 16}', ProblemError)
     title = title_of(name, "+".join(statement.name for statement in statements))
-    return _cascade(statements, merged_sizes(dict(counts), size_of_index, "cascade"), title, widths)
+    return _all_forms(statements, merged_sizes(dict(counts), size_of_index, "cascade"), title, widths)
 
 
 def _lines(operations: Iterable[str]) -> list[str]:
@@ -77,7 +81,7 @@ def load_cascade(path: str | Path) -> Cascade:
     sizes, bits = (_table(document.get(key) or {}, key, where) for key in ("sizes", "bits"))
     statements = [read_statement(line, f"{where}: operation {i}") for i, line in enumerate(lines, 1)]
     try:
-        return _cascade(statements, sizes, str(document.get("name") or Path(path).stem), bits)
+        return _all_forms(statements, sizes, str(document.get("name") or Path(path).stem), bits)
     except ProblemError as error:
         raise error.located(where) from None
 
@@ -93,6 +97,33 @@ def _table(value: Any, key: str, where: str) -> dict[str, int]:
     if not isinstance(value, dict):
         raise ProblemError(f"{key} is {value!r}, expected names and numbers", where=where)
     return {str(name): number for name, number in value.items()}
+
+
+def _all_forms(statements: list[Statement], sizes: Mapping[str, int], title: str, bits: Mapping[str, int]) -> Cascade:
+    """The cascade; with all its forms, where the sizes of blocks are to be chosen."""
+    chosen = [key for key in sizes if ":" in str(key)]
+    if not chosen:
+        return _cascade(statements, sizes, title, bits)
+    plain = {key: size for key, size in sizes.items() if key not in chosen}
+    options = [_blocks(key, whole(key, sizes[key], f"{title}: sizes"), plain, title) for key in chosen]
+    forms = []
+    for blocks in itertools.product(*options):
+        own = dict(pair for each in blocks for pair in each.items())
+        form = _cascade(statements, plain | own, title, bits)
+        forms.append(replace(form, form=", ".join(f"{index}={size}" for index, size in own.items())))
+    return replace(forms[0], others=tuple(forms[1:]))
+
+
+def _blocks(key: str, size: int, sizes: Mapping[str, int], title: str) -> list[dict[str, int]]:
+    """All ways to cut elements into two blocks or more of equally many, smaller blocks first."""
+    indices = [index.strip() for index in key.split(":")]
+    if len(indices) != 2 or not all(indices) or indices[0] == indices[1] or any(index in sizes for index in indices):
+        hint = "write 'i:j=256' for i blocks of j, and no sizes of i and j besides"
+        raise ProblemError(f"cannot read the size of {key!r}", where=f"{title}: sizes", hint=hint)
+    if size == 1:
+        raise ProblemError(f"{key} has 1 element, expected 2 or more", where=f"{title}: sizes")
+    outer, inner = indices
+    return [{outer: n, inner: size // n} for n in range(size, 1, -1) if size % n == 0]
 
 
 def _cascade(statements: list[Statement], sizes: Mapping[str, int], title: str, bits: Mapping[str, int]) -> Cascade:

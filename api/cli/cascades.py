@@ -18,6 +18,7 @@ from .terminal import say, show_document, show_page
 if TYPE_CHECKING:
     from ..arch import Architecture
     from ..cost_models.cascades import FusedCost
+    from ..mapper.cascades import TriedForm
     from ..mapper.certificate import Certificate
     from ..mapper.fusing import Unfused
 
@@ -69,6 +70,7 @@ class FusedToShow(NamedTuple):
     cost: FusedCost
     certificate: Certificate | None = None
     unfused: Unfused | None = None
+    forms: tuple[TriedForm, ...] = ()
 
 
 def fused_named(
@@ -120,7 +122,7 @@ def _loaded(source: MappingSource, arch: str | None, set_fields: list[str] | Non
         claimed = f"{recorded.cost.energy_pj:,.10g} pJ and {recorded.cost.latency_cycles:,.10g} cycles"
         found = f"{cost.energy_pj:,.10g} pJ and {cost.latency_cycles:,.10g} cycles"
         say(f"note: {source.place} records {claimed}, and the mapping in it costs {found}")
-    return FusedToShow(loaded.mapping, machine, cost, recorded.certificate, recorded.unfused)
+    return FusedToShow(loaded.mapping, machine, cost, recorded.certificate, recorded.unfused, recorded.forms)
 
 
 def evaluate_cascade(

@@ -2,8 +2,8 @@
 
 In the branch of an operation these take room: nodes above it that are not intermediates; intermediates that are live in
 it; its own nodes. An intermediate is live from the branch that writes it (of generations, the first that reads one) to
-the last that reads it; in all branches below a shared loop that stands between its node and the split, since the next
-step finds it in use; and in the whole of a sub-tree that reads it.
+the last that reads it; in the whole of a sub-tree that reads it; and in all branches below, if a shared loop stands
+between its node and the split, or the node carries generations from step to step, since the next step finds it in use.
 """
 
 from __future__ import annotations
@@ -99,14 +99,23 @@ def live_in(fused: FusedMapping, place: Place, *, keeps_rows: bool = False) -> l
     """
     address, position = place
     tree = fused.tree.at(address)
-    if keeps_rows or not is_exchanged(fused, place) or _steps(tree.items[position + 1 :]):
+    if keeps_rows or not is_exchanged(fused, place) or _steps(tree.items[position + 1 :]) or _carries(fused, place):
         return list(tree.leaves())
     tensor = _node(fused, place).tensor
     consumers = (consumer.name for consumer in fused.cascade.consumers[tensor])
-    readers = {name for name in consumers if fused.exchange(tensor, name) == place}
-    users = readers | {fused.cascade.producers[tensor].name}
+    users = {name for name in consumers if fused.exchange(tensor, name) == place}
+    users.add(fused.cascade.producers[tensor].name)
     first = next(name for name in fused.leaves if name in users)
-    return _lifetime(tree, first, readers, to_the_end=False)
+    return _lifetime(tree, first, users, to_the_end=False)
+
+
+def _carries(fused: FusedMapping, place: Place) -> bool:
+    """Whether a node carries generations from one step to the next: it stands below the loop that steps."""
+    path = fused.paths[fused.cascade.producers[_node(fused, place).tensor].name]
+    loops = (
+        (at, item) for at, item in zip(path.places, path.mapping.nest.items, strict=True) if isinstance(item, Loop)
+    )
+    return any(at < place and loop.trips > 1 and loop.dim == path.operation.iterates for at, loop in loops)
 
 
 def _keeps_rows(fused: FusedMapping, arch: Architecture, ways: dict[str, Way], place: Place) -> bool:

@@ -1,8 +1,10 @@
 """The search over trees: the best fused mapping of a cascade, proven.
 
 question.py       what is asked, and what is answered
+forms.py          cascades that can be computed in several ways: one search for each form
 answers.py        the search for the machine
 search.py         objectives, fronts, the certificate
+filled.py         latency with the time of first tiles
 overlapped.py     latency where operations overlap
 prices.py         energy on a machine where cycles of resources cost
 weighted_sums.py  the tree of least weight, over all orders of operations
@@ -20,6 +22,7 @@ parts.py          a part of a tree, and what it finds around it
 sharing.py        which dimensions may be one loop
 windowed.py       visits that are not alike: loops along what readers see through windows
 window_passing.py where such intermediates pass, and whether rows are kept
+generations.py    iterations: loops from one generation to the next, and where these stand
 placing.py        where nodes may stand among shared loops
 upper_nodes.py    what nodes above a split cost
 upper_memories.py the memories outside all arrays
@@ -41,9 +44,10 @@ weights.py        sums of energy and latency
 
 from __future__ import annotations
 
-from .answers import bound_cascade, search_cascade, search_cascade_below, search_cascade_front
+from .answers import bound_cascade, search_cascade_below, search_cascade_front
+from .forms import search_cascade
 from .part_bounds import Nearest
-from .question import CascadeAnswer, CascadeQuestion, NothingBelow
+from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm
 from .tree_search import Fuse
 
 __all__ = [
@@ -52,6 +56,7 @@ __all__ = [
     "Fuse",
     "Nearest",
     "NothingBelow",
+    "TriedForm",
     "bound_cascade",
     "search_cascade",
     "search_cascade_below",

@@ -10,7 +10,7 @@ from functools import partial
 from ...cost_models.cascades import reads_all, words_exchanged
 from ...ir import Cascade, Operation
 from .branch import Room
-from .parts import VisitedPart, less_room, stepped_dims
+from .parts import VisitedPart, less_room, less_rooms, stepped_dims
 from .placing import Placing
 from .tree_constraints import TreeConstraints
 from .upper_memories import UpperMemories
@@ -26,6 +26,7 @@ class Exchanges:
     fuses      whether intermediates pass anywhere but through the outermost memory
     wide_sums  whether they take the room of partial sums while they are written, as `TreeSearch` says
     constraints  that say where they may pass, and how much of them
+    nearest    whether of all memories the nearest that has room is looked at alone
     """
 
     cascade: Cascade
@@ -34,6 +35,7 @@ class Exchanges:
     fuses: bool
     wide_sums: bool
     constraints: TreeConstraints
+    nearest: bool = False
 
     def choices(self, inside: VisitedPart, start: int, end: int, live: Exchange) -> Iterator[Exchange]:
         """Choices of memories for the intermediates that a branch writes for others: with what is live already."""
@@ -54,8 +56,22 @@ class Exchanges:
             stepped = stepped_dims(operation, inside.sizes[place])
             allowed = partial(self.constraints.allow_exchange, tensor, stepped=stepped)
             options.append([(tensor, m, room) for m, room in rooms.items() if allowed(m, _most_bits(room))])
+            if self.nearest:
+                options[-1] = self._nearest_of(inside, live, options[-1])
         for chosen in itertools.product(*options):
             yield (*live, *chosen)
+
+    def _nearest_of(
+        self, inside: VisitedPart, live: Exchange, options: list[tuple[str, str, tuple[Room, ...]]]
+    ) -> list[tuple[str, str, tuple[Room, ...]]]:
+        """Of all choices for one intermediate that in the nearest memory that has room for it beside what is live."""
+        for option in reversed(options):
+            taken = tuple(
+                tuple(bits for _, _, held in (*live, option) for bits in held[i]) for i in range(len(inside.names))
+            )
+            if less_rooms(inside.room, taken) is not None:
+                return [option]
+        return options[:1]
 
     def together(self, inside: VisitedPart, start: int = 0, live: Exchange = ()) -> Iterator[Exchange]:
         """Choices of memories for all intermediates from one operation on that have room for them, where each operation
@@ -94,8 +110,10 @@ class Exchanges:
         words = words_exchanged(operation, readers, tile, frozenset(), footprint)
         words *= self.memories.copies(memory, inside.steps and self.memories.arch.overlap == "across_operations")
         users, found = self.placing.users(inside, tensor), []
+        iterates = operation.iterates is not None and tile[operation.iterates] > 1 and memory == self.memories.nearest
         for name in inside.names:
-            width = self.memories.width(operation, tensor, self.wide_sums and name == operation.name)
+            is_partial = (self.wide_sums or iterates) and name == operation.name
+            width = self.memories.width(operation, tensor, is_partial)
             found.append(((memory, self.memories.part_for(name, users, tensor, memory), words * width),))
         return tuple(found)
 

@@ -159,8 +159,10 @@ class LoopBounds:
         tile = words / np.prod(self.trips[:depth][moving], axis=0)
         moves = self.part.steps or any(self.memories.arch.loop_moves(d.of(user.name), one) for d in self.dims[:depth])
         copies = self.memories.copies(inner.name, moves and self._is_plain(one))
-        width = self.memories.width(user, tensor, is_partial=one.is_output)
-        self._hold(found, tensor, inner.name, copies * width * tile, self.part.names)
+        is_exchanged = one.is_output and tensor in self.cascade.intermediates  # it may be narrow, and not last
+        width = self.memories.width(user, tensor, is_partial=one.is_output and not is_exchanged)
+        copies = 1 if is_exchanged else copies
+        self._hold(found, tensor, inner.name, copies * width * tile, [user.name] if is_exchanged else self.part.names)
         return found
 
     def _of_tiles(self, user: Operation, tensor: Tensor, depth: int, last: int, slides: bool = False) -> Floats:
@@ -231,7 +233,8 @@ class LoopBounds:
         homes = dict(self.part.homes)
         if not self.placing.all_part_here(self.part):
             return []
-        outputs = [self.cascade.operation(name).output.name for name in self.part.names]
+        operations = map(self.cascade.operation, self.part.names)
+        outputs = [operation.output.name for operation in operations if not operation.iterates]
         return [output for output in outputs if output not in homes and len(self.placing.users(self.part, output)) > 1]
 
     def _exchanges(self, tensor: str) -> Iterator[Least]:

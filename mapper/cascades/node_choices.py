@@ -6,11 +6,13 @@ import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ...ir import Operation
 from .branch import Room, Sizes
+from .generations import Generations
 from .part_bounds import PartBounds
 from .parts import Busy, VisitedPart, less_rooms
 from .ragged_loops import below_loops, full_share
@@ -52,6 +54,20 @@ class NodeChoice:
         )
 
 
+class _HeldWords(NamedTuple):
+    """What a node above a split holds.
+
+    is_below  whether it stands below all loops, and carries nothing from step to step: then, where branches pass its
+              tensor to each other, it lasts from the first user to the last
+    is_wide   whether that takes the room of partial sums where they are made
+    """
+
+    memory: str
+    words: int
+    is_below: bool
+    is_wide: bool
+
+
 @dataclass
 class NodeChoices:
     """Choices of nodes above the splits of one cascade on one machine.
@@ -59,13 +75,17 @@ class NodeChoices:
     bounds  of what parts weigh
     windows  between operations
     fuses   whether there are nodes above splits at all
+    generations  of what is iterated
     pruned  counts choices that are left aside, by rule
+    beam    how many are kept at most, those of the lowest bounds; None: all
     """
 
     bounds: PartBounds
     windows: WindowPassing
     fuses: bool
+    generations: Generations
     pruned: Counter[str]
+    beam: int | None = None
     _known: dict[tuple[object, ...], list[list[NodeChoice]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -80,11 +100,21 @@ class NodeChoices:
             inner = dict(zip(part.names, below, strict=True))
             dims = tuple(loop.dim for loop in loops)
             found = []
-            for tensor, home in part.homes:
-                chains = self.placing.chains(part, dims, tensor, home) if self.fuses else [()]
+            stepped = [(tensor, home, i + 1) for i, loop in enumerate(loops) for tensor, home in loop.generations]
+            for tensor, home, first in (*((tensor, home, 0) for tensor, home in part.homes), *stepped):
+                chains = self.placing.chains(part, dims, tensor, home, first) if self.fuses else [()]
                 found.append([self._of_chain(part, loops, inner, tensor, home, chain) for chain in chains])
+                if first:
+                    found[-1] = [self._with_home(part, loops, first - 1, one) for one in found[-1]]
             self._known[key] = sorted(found, key=len)
         return self._known[key]
+
+    def _with_home(self, part: VisitedPart, loops: Loops, depth: int, nodes: NodeChoice) -> NodeChoice:
+        """Nodes of generations, with what these take directly above the loop that steps over them."""
+        ((tensor, chain),) = nodes.chains
+        is_wide = self.generations.are_wide(part, loops, tensor, chain, 0)
+        held = self.generations.held(part, loops, tensor, depth, is_wide)
+        return replace(nodes, taken=tuple((*own, *more) for own, more in zip(nodes.taken, held, strict=True)))
 
     def _of_chain(
         self, part: VisitedPart, loops: Loops, inner: dict[str, Sizes], tensor: str, home: str, chain: Chain
@@ -103,16 +133,24 @@ class NodeChoices:
             cost = self.upper.cost(payer.name, tensor, sizes, own, chain, around)
             energy, busy = cost.energy_pj, ((payer.name, cost.busy),)
             cycles[place] = self.memories.port_cycles(cost.busy)
-            is_partial = payer.output.name == tensor
-            width = self.memories.width(payer, tensor, is_partial)
-            held = [
-                (memory, self.memories.copies(memory, part.steps or not stays) * words * width)
-                for (memory, _), words, stays in zip(chain, cost.words, cost.stays, strict=True)
+            is_exchanged = payer.output.name == tensor and tensor in self.bounds.cascade.intermediates
+            moves = [part.steps or not stays for stays in cost.stays]
+            copies = [
+                self.memories.copies(memory, moving and (self._overlaps or not is_exchanged))
+                for (memory, _), moving in zip(chain, moves, strict=True)
             ]
-            taken = tuple(
-                tuple((memory, self.memories.part_for(name, users, tensor, memory), bits) for memory, bits in held)
-                for name in part.names
-            )
+            words = [n * number for n, number in zip(copies, cost.words, strict=True)]
+            carries = self.generations.are_stepped(payer, inner[payer.name])
+            held = [
+                _HeldWords(
+                    memory,
+                    n,
+                    depth == len(loops) and not carries,
+                    self.generations.are_wide(part, loops, tensor, chain, i) if is_exchanged else False,
+                )
+                for i, ((memory, depth), n) in enumerate(zip(chain, words, strict=True), 1)
+            ]
+            taken = self._taken(part, payer, tensor, held, is_exchanged)
         home = chain[-1][0] if chain else home
         visits = part.visits(loops)
         least = energy
@@ -122,6 +160,30 @@ class NodeChoices:
             least += at_least * more
             cycles[part.names.index(user.name)] += at_least * later
         return NodeChoice(((tensor, chain),), energy, least, cycles, taken, busy)
+
+    @property
+    def _overlaps(self) -> bool:
+        return self.memories.arch.overlap == "across_operations"
+
+    def _taken(
+        self, part: VisitedPart, payer: Operation, tensor: str, held: list[_HeldWords], is_exchanged: bool
+    ) -> tuple[Room, ...]:
+        """By operation, the bits that the nodes of a tensor take while it works.
+
+        is_exchanged  whether branches pass it to each other, or to others, there
+        """
+        users = self.placing.users(part, tensor)
+        places = [part.names.index(user.name) for user in users]
+        found: list[Room] = []
+        for place, name in enumerate(part.names):
+            is_live = not is_exchanged or min(places) <= place <= max(places)
+            room = []
+            for one in (one for one in held if is_live or not one.is_below):
+                is_partial = one.is_wide and name == payer.name if is_exchanged else payer.output.name == tensor
+                width = self.memories.width(payer, tensor, is_partial)
+                room.append((one.memory, self.memories.part_for(name, users, tensor, one.memory), one.words * width))
+            found.append(tuple(room))
+        return tuple(found)
 
     def _even_part(self, part: VisitedPart, loops: Loops, user: Operation) -> float:
         """What uneven visits cost at least, and shorter ones among the others, as a part of what even ones would."""
@@ -152,6 +214,9 @@ class NodeChoices:
         alone = sum(len(options) == 1 for options in nodes)  # these come first, and leave nothing to choose
         for options in nodes[:alone]:
             found = [found[0] + options[0]]
+        if less_rooms(part.room, found[0].taken) is None:
+            self.pruned["capacity"] += 1
+            return []
         if alone == len(nodes):
             return [replace(found[0], bound=self.bounds.with_more(own, found[0].least_pj, found[0].cycles))]
         for i, options in enumerate(nodes[alone:], alone):
@@ -166,5 +231,5 @@ class NodeChoices:
                     self.pruned["capacity"] += 1
                 else:
                     grown.append(replace(both, bound=bound))
-            found = grown
+            found = grown if self.beam is None else sorted(grown, key=lambda one: one.bound)[: self.beam]
         return found

@@ -18,6 +18,7 @@ from ..space import Space
 from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
 from .known_branches import KnownBranches
+from .upper_memories import UpperMemories
 from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
@@ -88,11 +89,12 @@ class ExactBranches:
         return self._known.part_of_larger(self._relevant(question, weights), weights)
 
     def fastest(self, operation: str, sizes: Sizes) -> float:
-        """Cycles of the fastest mapping of a tile if no port were bounded: by a search that ends when a part of the
-        time is over."""
+        """Cycles of the fastest mapping of a tile if no port were bounded, and no memory outside the arrays: what these
+        must keep may stand above splits. By a search that ends when a part of the time is over."""
         if (operation, sizes) not in self._fastest:
             homes = {t.name: self.arch.memories[0].name for t in self.cascade.operation(operation).problem.tensors}
-            question = BranchQuestion(operation, sizes, tuple(sorted(homes.items())), ())
+            room = UpperMemories(self.arch).endless_room
+            question = BranchQuestion(operation, sizes, tuple(sorted(homes.items())), room)
             means = self.means.share(LOWER_SHARE).at_most(LOWER_SECONDS)
             search = self._search(question, LATENCY, math.inf, means, _with_endless_ports(self.arch))
             self._solved(search)

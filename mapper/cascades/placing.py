@@ -39,11 +39,13 @@ class Placing:
     _known: dict[tuple[object, ...], list[Chain]] = field(default_factory=dict)
 
     def users(self, part: VisitedPart, tensor: str) -> list[Operation]:
-        """The operations of a part that read or write a tensor, in the order in which they are done."""
+        """The operations of a part that read or write a tensor: the one that writes it, then in the order in which they
+        are done."""
         key = part.names, tensor
         if key not in self._users:
             operations = (self.cascade.operation(name) for name in part.names)
-            self._users[key] = [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
+            found = [op for op in operations if any(t.name == tensor for t in op.problem.tensors)]
+            self._users[key] = sorted(found, key=lambda op: op.output.name != tensor)  # first reads of a step before
         return self._users[key]
 
     def payers(self, part: VisitedPart, tensor: str) -> list[Operation]:
@@ -56,17 +58,20 @@ class Placing:
         """Whether each operation of a part is for sure a branch of its split."""
         return self.flat or len(part.names) == 2
 
-    def chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str) -> list[Chain]:
-        """All choices of nodes for a tensor, none among them first."""
-        key = part.names, part.sizes, part.over, loops, tensor, home
+    def chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str, first: int = 0) -> list[Chain]:
+        """All choices of nodes for a tensor, none among them first.
+
+        first  loops that stand outside the home: of generations, with the loop that steps over them
+        """
+        key = part.names, part.sizes, part.over, loops, tensor, home, first
         if key not in self._known:
-            self._known[key] = self._chains(part, loops, tensor, home)
+            self._known[key] = self._chains(part, loops, tensor, home, first)
         return self._known[key]
 
-    def _chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str) -> list[Chain]:
+    def _chains(self, part: VisitedPart, loops: Dims, tensor: str, home: str, first: int) -> list[Chain]:
         users = self.users(part, tensor)
         memories = [memory for memory in self.memories.upper if self._may_keep(memory, users, tensor, home)]
-        depths = list(self._depths(part, loops, users, tensor))
+        depths = list(self._depths(part, loops, users, tensor, first))
         found: list[Chain] = [()]
         for count in range(1, len(memories) + 1):
             for chosen in itertools.combinations(memories, count):
@@ -90,16 +95,18 @@ class Placing:
         inside = self.memories.depth[memory.name] > self.memories.depth[home]
         return inside and all(memory.keeps[user.problem.tensor(tensor).role] != "never" for user in users)
 
-    def _depths(self, part: VisitedPart, loops: Dims, users: Sequence[Operation], tensor: str) -> Iterator[int]:
+    def _depths(
+        self, part: VisitedPart, loops: Dims, users: Sequence[Operation], tensor: str, outermost: int
+    ) -> Iterator[int]:
         first = users[0]
         moves = [loop.of(first.name) in first.problem.tensor(tensor).dims for loop in loops]
         innermost = len(loops)
         if len(users) > 1 and any(user.name in loop.uneven for user in users for loop in loops):
             return  # what uneven visits share with another operation is not counted yet
-        for depth in range(innermost + 1):
+        for depth in range(outermost, innermost + 1):
             if any(moves[i] and first.name in loops[i].uneven for i in range(depth)):
                 return  # nor is a node that moves with them
-            if depth and not moves[depth - 1]:
+            if depth > outermost and not moves[depth - 1]:
                 continue
             if depth < innermost and moves[depth]:
                 continue

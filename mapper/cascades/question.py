@@ -67,6 +67,21 @@ class NothingBelow:
 
 
 @dataclass(frozen=True)
+class TriedForm:
+    """What is known of one form of a cascade that can be computed in several ways.
+
+    form         as `Cascade.form`
+    value        of the best of its mappings that were found; None where none is better than those of other forms, or
+                 none was found
+    lower_bound  no mapping of it has less, or it has none that is better than the best of all; None: nothing fits
+    """
+
+    form: str
+    value: float | None
+    lower_bound: float | None
+
+
+@dataclass(frozen=True)
 class CascadeAnswer:
     """What a search over trees comes to.
 
@@ -74,23 +89,36 @@ class CascadeAnswer:
     cost         of the mapping
     certificate  what is proven of it; if of trees without shared loops along windows alone, it says so
     lower_bound  no tree of the space has a lower objective, with such loops or without
+    forms        of a cascade that can be computed in several ways, what is known of each, as they were searched
     """
 
     mapping: FusedMapping
     cost: FusedCost
     certificate: Certificate
     lower_bound: float
+    forms: tuple[TriedForm, ...] = ()
 
 
 def check_searchable(question: CascadeQuestion) -> None:
     """TilewrightError for what the search over trees does not know."""
     arch = question.arch
-    if arch.latency == "with_fill":
-        hint = "use 'latency: steady'"
-        raise TilewrightError("cascades are not counted with 'latency: with_fill' yet", where=arch.name, hint=hint)
+    if arch.latency == "with_fill" and arch.overlap == "across_operations" and len(question.cascade.operations) > 1:
+        message = "with 'overlap: across_operations' no operation waits for tiles: 'latency: with_fill' says otherwise"
+        raise TilewrightError(message, where=arch.name, hint="leave one of them out")
     refuse_lines(arch, "cascades")
-    iterating = [operation.name for operation in question.cascade if operation.iterates]
-    if iterating:
-        hint = "write the tree by hand, for `tilewright evaluate` (docs/cascades.md)"
-        message = f"{', '.join(iterating)} iterate: iterations are not searched yet"
-        raise TilewrightError(message, where=question.cascade.name, hint=hint)
+    _check_iterations(question)
+
+
+def _check_iterations(question: CascadeQuestion) -> None:
+    """TilewrightError for iterations that no tree of the question makes."""
+    several = len(question.cascade.operations) > 1
+    for operation in (one for one in question.cascade if one.iterates is not None):
+        shown, where = f"{operation.name} writes {operation.access(operation.output.name)}", question.cascade.name
+        if question.fuse in ("none", "whole") or not several:
+            asked = f"fuse '{question.fuse}' has none" if several else "there is one operation"
+            message = f"{shown}: a loop over {operation.iterates} is shared by several operations, and {asked}"
+            hint = "ask for fuse 'all'" if several else "give the cascade its readers"
+            raise TilewrightError(message, where=where, hint=hint)
+        if operation.problem.sizes[operation.iterates or ""] == 1:
+            hint = f"write {operation.output.name} without the index {(operation.iterates or '').lower()}"
+            raise TilewrightError(f"{shown}, and makes one step", where=where, hint=hint)

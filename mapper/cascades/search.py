@@ -279,7 +279,7 @@ class CascadeSearch(WeightedSums):
         """Whether no tree is better in which tiles below shared loops divide; and what is said of such loops along
         windows, if that is known of trees without them alone."""
         least = _or_value(self._bound(objective, value, self.bounds), value)
-        along = any(best.mapping.windows(operation.name) for operation in self.question.cascade)
+        along = any(best.mapping.windows(operation.name) for operation in best.mapping.cascade)
         if least == value or not self.plain_bounds or along:
             return least == value, ()
         plain = _or_value(self._bound(objective, value, [*self.bounds, *self.plain_bounds]), value)

@@ -13,6 +13,7 @@ import numpy as np
 from ...ir import Loop, SharedLoop
 from ..means import Means
 from ..tilings import factors
+from .generations import Generations
 from .loop_bounds import Least, LoopBounds
 from .part_bounds import OwnLeast, PartBounds
 from .parts import VisitedPart
@@ -44,30 +45,38 @@ class SharedLoops:
     pruned: Counter[str]
     constraints: TreeConstraints
     passing: WindowPassing
+    generations: Generations
     ragged: RaggedLoops
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
-    def choices(self, part: VisitedPart, cutoff: float) -> Iterator[tuple[float, Loops]]:
+    def choices(self, part: VisitedPart, cutoff: float, must_step: bool = False) -> Iterator[tuple[float, Loops]]:
         """All choices of shared loops whose bound lies below the cutoff, with their bounds: no dimension twice, each
-        with more than one trip."""
+        with more than one trip.
+
+        must_step  whether one of them has to step over generations, whatever branches could
+        """
         if part.names not in self._shared:
             every = shared_dims(self.bounds.cascade, part.names)
             allowed = (dim for dim in every if self.constraints.allow_loop(dim))
-            self._shared[part.names] = tuple(dim for dim in allowed if self.passing.allows(dim))
+            searched = (dim for dim in allowed if self.passing.allows(dim) and self.generations.allows(dim))
+            self._shared[part.names] = tuple(searched)
         shared = self._shared[part.names]
         sizes = {name: dict(own) for name, own in zip(part.names, part.sizes, strict=True)}
         shared = tuple(dim for dim in shared if not dim.uneven or self.passing.is_whole(dim, sizes))
         steps = {dim: self._steps(part, dim, sizes) for dim in shared}
-        own = self.bounds.own(part)
+        own, must_step = self.bounds.own(part), must_step or self.generations.must_step(part)
         for count in range(1, len(shared) + 1):
             for dims in itertools.permutations(shared, count):
+                if must_step and not any(map(self.generations.is_stepped, dims)):
+                    continue
                 if _apart(dims) and all(steps[dim] for dim in dims) and self.passing.may_stand_together(dims):
                     for chosen in _grids([steps[dim] for dim in dims]):
                         self.means.check()
                         yield from self._of_dims(part, dims, chosen, own, cutoff)
 
     def _steps(self, part: VisitedPart, dim: SharedDim, sizes: dict[str, dict[str, int]]) -> list[SharedTrips]:
-        """Trips of a shared loop, with tiles; none where operations disagree."""
+        """Trips of a shared loop, with tiles; none where operations disagree. From one generation to the next it takes
+        all steps."""
         over = {
             one.loop if one is not None else None
             for name, own in dim.dims
@@ -80,6 +89,8 @@ class SharedLoops:
             return []
         (elements,) = size
         found = [SharedTrips(trips) for trips in factors(elements, "perfect", True) if trips > 1]
+        if self.generations.is_stepped(dim):
+            return found[-1:]
         return found + (self.ragged.steps(dim, elements) if self.ragged.is_whole(dim, elements) else [])
 
     def _of_dims(
@@ -103,7 +114,7 @@ class SharedLoops:
             chosen = zip(dims, steps[i], strict=True)
             loops = tuple(LoopAbove(dim, step.trips, tile=step.tile) for dim, step in chosen)
             for passed in self.passing.ways(part.names, loops):
-                yield least, passed
+                yield from ((least, placed) for placed in self.generations.ways(part, passed))
 
     def _weight(self, own: OwnLeast, more: Least) -> Floats:
         """(..., n) what a part weighs at least that takes more than its operations do by themselves."""

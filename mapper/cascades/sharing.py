@@ -47,12 +47,14 @@ class LoopAbove:
     dim     the dimension of every operation below
     trips   of it
     passes  for each uneven operation, where its output passes
+    generations  (tensor, memory) of those that stand directly above it, and that it steps over
     tile    elements of a step, where the last one has fewer; None: trips divide the dimension
     """
 
     dim: SharedDim
     trips: int
     passes: tuple[Passage, ...] = ()
+    generations: tuple[tuple[str, str], ...] = ()
     tile: int | None = None
 
     def tile_of(self, size: int) -> int:
@@ -90,6 +92,11 @@ def _fits(cascade: Cascade, earlier: Operation, own: str, later: Operation, dim:
     for producer, made, consumer, read in ((earlier, own, later, dim), (later, dim, earlier, own)):
         tensor = producer.output.name
         if consumer in cascade.consumers[tensor]:
+            generation = consumer.generation(tensor)
+            if generation is not None and made == producer.iterates:
+                if read != generation.dim:
+                    return False
+                continue
             rank = plain_rank(producer, tensor, made)
             if rank is None or read not in {name for name, _ in consumer.problem.tensor(tensor).ranks[rank]}:
                 return False
@@ -112,7 +119,7 @@ def _uneven(cascade: Cascade, operations: Sequence[Operation], dims: Sequence[st
     found: list[str] = []
     for operation in reversed(operations):
         for consumer in cascade.consumers[operation.output.name]:
-            if consumer.name in own and operation.name not in found:
+            if consumer.name in own and operation.name not in found and own[operation.name] != operation.iterates:
                 windowed = is_window(operation, own[operation.name], consumer, own[consumer.name])
                 if windowed or consumer.name in found:
                     found.append(operation.name)
@@ -129,6 +136,7 @@ def _joined(operations: Sequence[Operation], dims: Sequence[str]) -> bool:
             for i, rank in enumerate(t.ranks)
             if rank == ((dim, 1),) or (t.name in written and dim in {name for name, _ in rank})
         }
+        | {(one.tensor, -1) for one in operation.generations if one.dim == dim}
         for operation, dim in zip(operations, dims, strict=True)
     ]
     joined, found = {0}, set(ranks[0])

@@ -39,6 +39,7 @@ from ..space import Space
 from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
 from .exchanges import Exchange, Exchanges
+from .generations import Generations, homes_of
 from .node_choices import NodeChoice, NodeChoices
 from .oracle import ExactBranches
 from .part_bounds import Nearest, OwnLeast, PartBounds
@@ -54,6 +55,9 @@ from .windowed import covering
 
 Fuse = Literal["all", "plain", "whole", "none"]
 
+MOST_IN_VAIN = 4
+"""Times as many choices that are looked at where a beam has found nothing yet."""
+
 MOST_BRANCHES = 4
 """Operations of which all ways to part them are bounded before any is searched."""
 
@@ -67,7 +71,10 @@ class TreeSearch:
     wide_sums whether intermediates take the room of partial sums while they are written, as they do where unfinished
               sums reach the node that exchanges them; else that of finished words, as they do at least
     branches  branches that were asked for
-    flat      look at trees with one split alone: each operation is a branch of it
+    flat      look at trees with one split alone, of which each operation is a branch; and one inside it, where not all
+              operations can make the steps of an iteration together
+    beam      look at no more than so many choices of nodes, and of loops with them, of a part, and pass intermediates
+              in the nearest memory with room alone: a good tree soon, and no proof; None: look at all
     ragged    shared loops may have a last step that is shorter (`ragged_loops.py`), and below them only the tiles along
               their dimensions divide; else all tiles below shared loops divide, and tiles of these
     incumbent, open_bound  where means run out: the best whole tree so far, and what no other one weighs less than
@@ -87,6 +94,7 @@ class TreeSearch:
     fuse: Fuse = "all"
     wide_sums: bool = False
     flat: bool = False
+    beam: int | None = None
     ragged: bool = False
     branches: int = 0
     incumbent: FoundPart | None = None
@@ -99,17 +107,21 @@ class TreeSearch:
     _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.placing, fuses = Placing(self.cascade, self.memories, self.space, self.flat), self.fuse != "none"
+        leaves_alone = self.flat and not any(operation.iterates for operation in self.cascade)
+        self.placing, fuses = Placing(self.cascade, self.memories, self.space, leaves_alone), self.fuse != "none"
         placing = self.placing
         searched = self.fuse == "all" and isinstance(self.solver, ExactBranches)  # tables know no windows
         self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.wide_sums, self.constraints)
         self.bounds = PartBounds(
             self.cascade, self.memories, self.space, self.weights, self.solver, placing, searched, self.nearest
         )
-        steps = RaggedLoops(self.cascade, self.memories.arch, self.ragged)
-        self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows, steps)
-        self.nodes = NodeChoices(self.bounds, self.windows, fuses, self.pruned)
-        self.exchanges = Exchanges(self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints)
+        steps = self.generations = Generations(self.cascade, self.memories, placing, self.wide_sums, self.constraints)
+        ragged = RaggedLoops(self.cascade, self.memories.arch, self.ragged)
+        self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows, steps, ragged)
+        self.nodes = NodeChoices(self.bounds, self.windows, fuses, steps, self.pruned, self.beam)
+        self.exchanges = Exchanges(
+            self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints, self.beam is not None
+        )
 
     @property
     def shares_loops(self) -> bool:
@@ -229,11 +241,12 @@ class TreeSearch:
         least = self.bounds.of(part)
         if least >= cutoff:
             return Outcome(least)
-        every = self.loops.choices(part, cutoff) if self.shares_loops else ()
+        must_step = self.flat and not is_root  # there are branches in branches for that alone
+        every = self.loops.choices(part, cutoff, must_step) if self.shares_loops else ()
         if not is_root:
             return self._best_of(part, every, Outcome(cutoff))
         if self.flat:
-            return self._best_of(part, itertools.chain(((least, ()),), every), Outcome(cutoff))
+            return self._best_of(part, itertools.chain(((least, ()),), every), Outcome(cutoff), least)
         # Without loops at the top, most of all trees are open still: a good one helps to leave them aside.
         close = self.open_bound = max(least, self.bounds.close(part))
         close = max(close, self.bound_without_loops(part.names, cutoff))
@@ -265,8 +278,10 @@ class TreeSearch:
         """
         waiting: list[_Waiting] = [_Waiting(bound, 0, i, loops) for i, (bound, loops) in enumerate(choices)]
         heapq.heapify(waiting)
-        number = itertools.count(len(waiting))
+        number, looked = itertools.count(len(waiting)), 0
         while waiting and waiting[0].bound < _below(best):
+            if self.beam is not None and looked >= self.beam * (1 if best.found else MOST_IN_VAIN):
+                break
             self.means.check()
             if at_root is not None:
                 self.open_bound = min(waiting[0].bound, at_root)
@@ -278,6 +293,7 @@ class TreeSearch:
                 close = max(bound, self._close(part, loops, nodes))
                 heapq.heappush(waiting, _Waiting(close, -2, next(number), loops, nodes, True))
             else:
+                looked += 1
                 best = self._with_nodes(part, loops, nodes, best)
                 if at_root is not None and best.found is not None:
                     self.incumbent = best.found
@@ -352,16 +368,17 @@ class TreeSearch:
 
     def _stored(self, loops: Loops, split: Split) -> frozenset[str]:
         """Intermediates that pass through the outermost memory."""
-        return split.stored | {
-            one.tensor for loop in loops for one in loop.passes if one.memory == self.memories.outermost
-        }
+        passing = [(one.tensor, one.memory) for loop in loops for one in loop.passes]
+        passing += homes_of(loops).items()
+        return split.stored | {tensor for tensor, memory in passing if memory == self.memories.outermost}
 
     def _inside(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> VisitedPart:
         """What is below the loops and nodes of a part."""
         room = less_rooms(part.room, nodes.taken)
         assert room is not None
         visits = part.visits(loops)
-        homes = dict(part.homes) | {tensor: chain[-1][0] for tensor, chain in nodes.chains if chain}
+        homes = dict(part.homes) | homes_of(loops)
+        homes |= {tensor: chain[-1][0] for tensor, chain in nodes.chains if chain}
         homes |= {one.tensor: one.memory for loop in loops for one in loop.passes}
         again = []
         over = self._over(part, loops)
@@ -430,9 +447,12 @@ class TreeSearch:
 
     def _may_be_branch(self, inside: VisitedPart, start: int, end: int) -> bool:
         """Whether some operations may be one branch of a split: those that are uneven, or read what is, are alone."""
+        if not self.generations.may_be_branch(inside, start, end):
+            return False
         if end - start == 1:
             return True
-        nests = self.shares_loops and not self.flat and end - start < len(inside.names)
+        nests = not self.flat or self.generations.steps_together(inside, start, end)
+        nests &= self.shares_loops and end - start < len(inside.names)
         return nests and not inside.alone & set(inside.names[start:end])
 
     def _first_and_rest(
@@ -499,7 +519,10 @@ class TreeSearch:
         order = self.memories.depth
         for depth in range(len(loops) + 1):
             here = [(memory, tensor) for tensor, chain in nodes.chains for memory, at in chain if at == depth]
-            if depth == len(loops):
+            if depth < len(loops):
+                stepped = loops[depth].generations
+                here += [(memory, tensor) for tensor, memory in stepped if memory != self.memories.outermost]
+            else:
                 here += [(memory, tensor) for tensor, memory in split.exchanged]
                 here += [(one.memory, one.tensor) for one in self.windows.held(loops)]
             renewed = {one.tensor for one in self.windows.held(loops) if one.kept == "none" and depth == len(loops)}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
+from ...arch import Architecture
 from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
 from ..certificate import RELATIVE_TOLERANCE
@@ -33,6 +34,9 @@ MOST_ORDERS = 1_000
 
 FIRST_SHARE, LOOK_SHARE, FIRST_SECONDS = 0.5, 0.35, 3.0
 """Of the time that is left, and at most, for a first tree: of a search for one weighted sum, and of one of several."""
+
+MANY_OPERATIONS, BEAM = 6, 4
+"""With more operations than these, first trees are looked for among so many choices of nodes and loops of a part."""
 
 WINDOWS_SHARE = 0.7
 """Of the time that is left for one weighted sum, for all trees, where some have shared loops along windows."""
@@ -100,6 +104,11 @@ class WeightedSums:
         self.means = means
         if isinstance(self.solver, ExactBranches):
             self.solver.means = means
+
+    @property
+    def counted_on(self) -> Architecture:
+        """The machine on which the cost model counts what is found."""
+        return self.question.arch
 
     def least_of(self, weights: Weights) -> float:
         """What no tree weighs less than, without a search over trees."""
@@ -210,7 +219,9 @@ class WeightedSums:
 
     def _fall_back(self, weights: Weights) -> None:
         """Know some mapping, where any fits."""
-        if not self.corners and self.question.fuse != "none" and self.question.below == math.inf:
+        iterates = any(operation.iterates for operation in self.question.cascade)  # then it has to be fused
+        may_be_apart = self.question.fuse != "none" and not iterates
+        if not self.corners and may_be_apart and self.question.below == math.inf:
             apart = self._apart(weights)
             corner = None if apart is None else self.evaluated(apart)
             if corner is not None:
@@ -254,16 +265,17 @@ class WeightedSums:
         that come to hand for its branches, with perfect tiles, and first of trees with one split alone, and no shared
         loops along windows: there are fewer of them. It leaves less to look at, and is there when time runs out.
         What it learns of parts and branches stays its own: these are no proven answers."""
-        if not isinstance(self.solver, ExactBranches):
+        if not isinstance(self.solver, ExactBranches) and self._beam is None:  # tables are soon done with few
             return None
-        solver = self._quick
-        solver.means = self.means.share(share).at_most(FIRST_SECONDS)
+        means = self.means.share(share).at_most(FIRST_SECONDS)
+        if isinstance(self.solver, ExactBranches):
+            self._quick.means = means
         best: FoundPart | None = None
         kinds: list[tuple[Fuse, bool]] = [("plain", True)] if self._has_windows and search.fuse == "all" else []
         kinds += [(search.fuse, flat) for flat in (True, False) if flat or len(self.question.cascade.operations) > 2]
         for fuse, flat in kinds:
             first: TreeSearch = self.tree_search(
-                search.weights, search.wide_sums, fuse, solver=solver, flat=flat, ragged=search.ragged
+                search.weights, search.wide_sums, fuse, quick=means, flat=flat, ragged=search.ragged
             )
             try:
                 for names in self.orders():
@@ -273,6 +285,11 @@ class WeightedSums:
                 best = first.incumbent or best
                 break
         return best if best is not None and self.evaluated(best) is not None else None
+
+    @property
+    def _beam(self) -> int | None:
+        """Choices that a first tree is looked for among, where there are very many."""
+        return BEAM if len(self.question.cascade.operations) > MANY_OPERATIONS else None
 
     @cached_property
     def _quick(self) -> ExactBranches:
@@ -286,11 +303,15 @@ class WeightedSums:
         wide_sums: bool = False,
         fuse: Fuse | None = None,
         kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
-        solver: ExactBranches | None = None,
+        quick: Means | None = None,
         flat: bool = False,
         ragged: bool = False,
     ) -> Kind:
-        """A search; by another solver, nothing that it comes to know is known to others."""
+        """A search.
+
+        quick  means of one for a first tree: what it comes to know of branches that it does not search to the end, and
+               of parts, is known to no other
+        """
         question = self.question
         return kind(
             question.cascade,
@@ -298,14 +319,15 @@ class WeightedSums:
             question.space,
             question.tiling,
             weights,
-            solver or self.solver,
-            self.means if solver is None else solver.means,
+            self._quick if quick is not None and isinstance(self.solver, ExactBranches) else self.solver,
+            self.means if quick is None else quick,
             fuse or question.fuse,
             wide_sums,
             constraints=question.constraints,
             stays=question.stays,
-            nearest=self.nearest if solver is None else {},
+            nearest=self.nearest if quick is None else {},
             flat=flat,
+            beam=None if quick is None else self._beam,
             ragged=ragged,
         )
 
@@ -326,7 +348,7 @@ class WeightedSums:
         tree = Tree((*above, *found.tree.items), found.tree.branches, found.tree.operation)
         mapping = FusedMapping(cascade, tree)
         try:
-            cost = evaluate_tree(mapping, self.question.arch, [tensor for tensor, _ in self.question.stays])
+            cost = evaluate_tree(mapping, self.counted_on, [tensor for tensor, _ in self.question.stays])
         except MappingError:
             if all(self._is_narrow(operation.name) for operation in cascade):
                 raise
@@ -339,13 +361,15 @@ class WeightedSums:
 
 
 def orders(cascade: Cascade) -> Iterator[tuple[str, ...]]:
-    """All orders in which each operation is done after those that write what it reads; that of the cascade first."""
-    needs = {
-        operation.name: {
-            cascade.producers[t.name].name for t in operation.problem.operands if t.name in cascade.producers
-        }
-        for operation in cascade
-    }
+    """All orders in which each operation is done after those that write what it reads, and before those that put the
+    next generation in its place; that of the cascade first."""
+    needs: dict[str, set[str]] = {operation.name: set() for operation in cascade}
+    for tensor, producer in cascade.producers.items():
+        for reader in cascade.consumers[tensor]:
+            if reader.reads_before(tensor):
+                needs[producer.name].add(reader.name)
+            else:
+                needs[reader.name].add(producer.name)
 
     def further(done: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         if len(done) == len(needs):

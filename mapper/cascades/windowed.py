@@ -186,8 +186,11 @@ class Windowed:
 
 
 def windowed_dims(cascade: Cascade, operation: Operation) -> Iterator[Windowed]:
-    """The dimensions of an operation that a shared loop may make uneven, by way of any of its readers."""
+    """The dimensions of an operation that a shared loop may make uneven, by way of any of its readers; none of one that
+    uses generations."""
     tensor = operation.output.name
+    if operation.generations:
+        return
     for reader in cascade.consumers[tensor]:
         ranks = reader.problem.tensor(tensor).ranks
         own = {windowed.dim: windowed for windowed in windowed_dims(cascade, reader)}

@@ -8,7 +8,7 @@ from typing import Final
 
 from ...cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
 from ...cost_models.cascades import FusedCost, Held
-from ...mapper.cascades import CascadeQuestion
+from ...mapper.cascades import CascadeQuestion, TriedForm
 from ...mapper.certificate import Certificate
 from ...mapper.fusing import Unfused, cascade_key
 from ...mapper.question import Question, canonical_json
@@ -24,7 +24,7 @@ _PARTS = (Cost, MemoryUse, NetworkUse, TensorTraffic, Certificate)
 FORMAT: Final = _format(SCHEMA_VERSION, *_PARTS)
 """Of stored answers: it changes with the figures that a mapping.json has, so that none is read with some missing."""
 
-CASCADE_FORMAT: Final = _format(CASCADE_SCHEMA_VERSION, *_PARTS, FusedCost, Held, Unfused)
+CASCADE_FORMAT: Final = _format(CASCADE_SCHEMA_VERSION, *_PARTS, FusedCost, Held, Unfused, TriedForm)
 """The same of answers to questions about cascades."""
 
 

@@ -106,7 +106,7 @@ class Record:
         loaded = self._read(parse_fused)
         recorded = loaded.recorded
         assert recorded.certificate is not None
-        return FusedAnswer(loaded.mapping, recorded.cost, recorded.certificate, recorded.unfused)
+        return FusedAnswer(loaded.mapping, recorded.cost, recorded.certificate, recorded.unfused, recorded.forms)
 
     def _missing(self) -> NoMapping | None:
         """The reason why there is no mapping, if that was stored."""
@@ -157,7 +157,7 @@ def cascade_record_of(question: CascadeQuestion, result: CascadeOutcome, seconds
     if isinstance(result, NoMapping):
         return _record(question, question.cascade.name, fuse, result, seconds)
     cost, proof, apart = result.cost, result.certificate, result.unfused
-    text = fused_document_of(result.mapping, question.arch, cost, proof, apart).model_dump_json()
+    text = fused_document_of(result.mapping, question.arch, cost, proof, apart, result.forms).model_dump_json()
     proven = proof.proven and (apart is None or apart.certificate.proven)
     return _record(question, question.cascade.name, fuse, _Found(text, proven, cost, proof), seconds)
 
