@@ -36,7 +36,8 @@
         halo: innermost          # what a sliding tile keeps: none, innermost (the default), exact
         double_buffered: false   # true: every tile takes its room twice
         overlaps: true           # false: its transfers add to the time of the computation
-        compress: {weight: bitmask}   # tensors with zeros, by role: bitmask, coordinate, runs, csr or blocks (of N:M)
+        compress: {weight: bitmask}   # tensors with zeros, by role: bitmask, coordinate, runs, csr, blocks (of N:M) or
+                                      # uncompressed; or a list of them, to choose from
         skip: {weight: [input]}  # reads of weights that meet nothing but zeros of the input; gate: their energy alone
         block: 64 B              # its energies are for whole blocks; for any number of bits, if not given
         leakage: 0.5 mW          # of one instance, at work or not
