@@ -37,6 +37,11 @@ _SENTENCES = (
     f"Not in the space: {NOT_IN_THE_SPACE}; whole operations that are computed again.",
 )
 
+_ITERATES = (
+    "From one generation to the next goes one loop, with all its steps, above a split of all who use generations of a "
+    "step. These stand directly above it, in any such memory; or, where the last one is read outside, pass there."
+)
+
 
 def fused_space_page(cascade: Cascade, arch: Architecture, kind: str) -> Group:
     """What is searched; `kind` says which mappings inside a branch."""
@@ -46,12 +51,17 @@ def fused_space_page(cascade: Cascade, arch: Architecture, kind: str) -> Group:
         ("Orders", f"{_orders_text(number)} in which the operations can be done"),
         ("Exchange", f"in {memories}"),
     ]
-    sentences = "\n".join("\n".join(wrapped(sentence)) for sentence in _SENTENCES)
+    sentences = "\n".join("\n".join(wrapped(sentence)) for sentence in _sentences(cascade))
     return Group(
         pairs([*cascade_rows(cascade), *architecture_rows(arch), *rows]),
         section("Loops that operations may share, in the order given", _shared_table(cascade)),
         section("Trees", Text(sentences, no_wrap=True)),
     )
+
+
+def _sentences(cascade: Cascade) -> list[str]:
+    """What trees there are; more of a cascade that iterates."""
+    return [*_SENTENCES, *([_ITERATES] if any(operation.iterates for operation in cascade) else [])]
 
 
 def fused_space_data(cascade: Cascade, arch: Architecture, kind: str) -> dict[str, Any]:
@@ -66,7 +76,7 @@ def fused_space_data(cascade: Cascade, arch: Architecture, kind: str) -> dict[st
             {"operations": list(names), "dimensions": [dict(dim.dims) for dim in dims]}
             for names, dims in _intervals(cascade)
         ],
-        "rules": list(_SENTENCES),
+        "rules": _sentences(cascade),
     }
 
 

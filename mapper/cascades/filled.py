@@ -52,9 +52,11 @@ class FilledSearch(CascadeSearch):
 
     def _fill_branches(self, weights: Weights) -> None:
         """The best tree if branches alone are filled: one more that is known."""
-        question = self.question
-        solver = ExactBranches(question.cascade, self._filled, question.space, question.tiling, self.means)
-        search = self.tree_search(weights, fuse="plain" if question.fuse == "all" else None, solver=solver)
+        question, steady = self.question, (self.solver, self.nearest)
+        self.solver = ExactBranches(question.cascade, self._filled, question.space, question.tiling, self.means)
+        self.nearest = {}
+        search = self.tree_search(weights, fuse="plain" if question.fuse == "all" else None)
+        self.solver, self.nearest = steady
         cutoff, best = self._least_known(weights), None
         try:
             for names in self.orders():
