@@ -36,7 +36,7 @@ UNLIKELY: tuple[Any, ...] = (
     (1, 2),
     10**30,
     True,
-    len,
+    lambda *_: None,
 )
 """Right for some."""
 
