@@ -127,8 +127,8 @@ class CompiledNetwork(Shown):
         those of plain operations; that of numpy compares the words with the plan's, too.
 
         Raises TilewrightError for another form, and MappingError for networks whose programs cannot be written, for
-        floats where these are not exact (quantized networks, and all of numpy), and for numpy where tensors stay on
-        chip between groups: programs load them again.
+        floats where these are not exact (quantized networks, and all of numpy), and where tensors stay on chip between
+        groups: programs load what a group reads.
         """
         check_writes_networks(form, "form")
         from .mapper.emit.network import WEIGHTS_FILE, NetworkElement, emit_c_network, emit_numpy_network
@@ -136,11 +136,11 @@ class CompiledNetwork(Shown):
         check_choice("element", element, get_args(NetworkElement))
         if form == "numpy" and element != "double":
             raise MappingError(f"numpy computes in doubles, not in {element}s", where="element")
-        if form == "numpy" and any(segment.stays for segment in self.segments):
+        if any(segment.stays for segment in self.segments):
             raise MappingError(
-                "it counts words, and loads again what stays on chip between groups: they would not be the plan's",
+                "tensors stay on chip between its groups, and programs load what a group reads again",
                 where=self.network,
-                hint="compile with stays=False (--no-stays), or write c",
+                hint="compile with stays=False (--no-stays)",
             )
         return (
             emit_c_network(self._program, element) if form == "c" else emit_numpy_network(self._program, WEIGHTS_FILE)

@@ -163,7 +163,7 @@ class Memory(Spec):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        rare = {
+        rare: dict[str, Any] = {
             "line_bits": None,
             "banks": None,
             "bank_ports": 1,

@@ -103,8 +103,8 @@ def compile_network(
             metavar="FORM",
             autocompletion=completions.words("c", "numpy"),
             help="Also write one program for the whole network, and its parameters: c, a C99 file that checks itself, "
-            "or numpy, which counts the words that move, too. They know no shared loops along windows, and load again "
-            "what stays on chip between groups: --fuse is plain and nothing stays, unless given.",
+            "or numpy, which counts the words that move, too. They know no shared loops along windows, and "
+            "nothing that stays on chip between groups: --fuse is plain and nothing stays, unless given.",
         ),
     ] = None,
     element: Annotated[

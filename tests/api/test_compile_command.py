@@ -263,10 +263,11 @@ def test_wrong_types_are_errors_of_ours() -> None:
             tw.compile(**wrong)  # type: ignore[arg-type]
 
 
-def test_a_program_that_counts_words_refuses_what_stays_on_chip(table: str) -> None:
-    done = run(["compile", table, *MACHINE, "--group", "1", "--stays", "--emit", "numpy"])
+@pytest.mark.parametrize("form", ["c", "numpy"])
+def test_programs_refuse_what_stays_on_chip(table: str, form: str) -> None:
+    done = run(["compile", table, *MACHINE, "--group", "1", "--stays", "--emit", form])
     assert done.exit_code == 2
-    assert "loads again what stays on chip" in done.stderr
+    assert "tensors stay on chip between its groups" in done.stderr
     assert "--no-stays" in done.stderr
 
 

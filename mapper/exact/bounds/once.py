@@ -72,7 +72,8 @@ class OnceEach(BoundaryBounds):
         tensor, arrays = self.tensors[t], [self._rows.arrays[f] for f in fanouts]
         one = np.ones((len(self._rows), len(self.dims)), dtype=np.int64)
         working = tiles_needed([one, *arrays], self._tiling == "perfect")
-        found = working[:, [d for d, dim in enumerate(self.dims) if dim not in tensor.dims]].prod(axis=1, dtype=float)
+        beside = [d for d, dim in enumerate(self.dims) if dim not in tensor.dims]
+        found: Floats = working[:, beside].prod(axis=1, dtype=float)
         for rank in tensor.ranks:
             if len(rank) > 1:
                 found = found * self._windows(rank, working)
