@@ -25,6 +25,7 @@ from .mapper.tilings import TILINGS, Tiling, tiling_for
 from .workloads import load_layer
 
 if TYPE_CHECKING:
+    from .cost_models.sparse import DensityLike
     from .mapper.cascades import CascadeQuestion, Fuse
 
 ArchitectureLike: TypeAlias = Architecture | str | os.PathLike[str]
@@ -89,6 +90,22 @@ def laid_out(arch: Architecture, problem: Problem, layout: LayoutLike) -> Archit
     return with_layouts(arch, problem, texts)
 
 
+def with_zeros(problem: Problem | str, density: Mapping[str, DensityLike] | None) -> Problem:
+    """The problem, checked, with the densities of some operands in place of those that it has."""
+    layer = as_problem(problem)
+    if density is None:
+        return layer
+    from .cost_models.sparse import with_densities
+
+    return with_densities(layer, density)
+
+
+def tilings_of(problem: Problem, known: Sequence[Tiling] = TILINGS) -> Sequence[Tiling]:
+    """The tilings of which a search takes one where none is asked for: where operands have zeros, perfect ones, since
+    what zeros save in ragged tiles takes long to bound."""
+    return ("perfect",) if problem.has_zeros else known
+
+
 def constrained(question: CascadeQuestion, constraints: object) -> CascadeQuestion:
     """The question about trees that satisfy a line, such as "T in GLB", or several of them; None: about all trees."""
     from .mapper.cascades.tree_constraints import read_tree_constraints
@@ -100,7 +117,7 @@ def constrained(question: CascadeQuestion, constraints: object) -> CascadeQuesti
     return replace(question, constraints=found)
 
 
-def as_problem(problem: Problem | str) -> Problem:
+def as_problem(problem: object) -> Problem:
     """The problem itself, or the layer of that name; not larger than can be counted."""
     if isinstance(problem, str):
         layer = load_layer(problem)
@@ -113,11 +130,13 @@ def as_problem(problem: Problem | str) -> Problem:
     return layer
 
 
-def check_layer(layer: Problem | str | None, problem: Problem | None) -> None:
+def check_layer(layer: object, problem: Problem | None) -> None:
     """TilewrightError for a layer beside a mapping that is of another one, `problem`; None: of a cascade."""
-    if layer is not None and problem is None:
+    if layer is None:
+        return
+    if problem is None:
         raise TilewrightError("a cascade has its own operations", where="layer", hint="leave it out")
-    if layer is not None and as_problem(layer) != problem:
+    if as_problem(layer) != problem:
         raise TilewrightError(f"the mapping is of {problem.name}, and not of the layer that is given")
 
 

@@ -149,7 +149,12 @@ def explain(
 def _refuse_searching(why: str, searching: Searching) -> None:
     """TilewrightError for the first argument that is for searches, where there are none; `why` says so."""
     asked, limits = searching, searching.limits
-    given = {"objective": asked.objective, "tiling": asked.tiling, "space": asked.space, "store": asked.store}
+    given: dict[str, object] = {
+        "objective": asked.objective,
+        "tiling": asked.tiling,
+        "space": asked.space,
+        "store": asked.store,
+    }
     given |= {"constraints": asked.constraints, "time_limit": limits.time_s}
     given |= {"memory_limit": None if limits == Limits(limits.time_s) else limits}
     for name, value in given.items():

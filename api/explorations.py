@@ -93,8 +93,8 @@ def explore(
     lines = checks.items(limits, "limits", 'a list such as ["area <= 4 mm2"]')
     budgets = tuple(parse_limit(checks.text(line, "a limit", "one such as area <= 4 mm2")) for line in lines)
     if front is not None:
-        measures = checks.items(front, "front", 'a list such as ["energy", "area"]')
-        front = [checks.text(one, "a measure of front", "one such as energy") for one in measures]
+        named = checks.items(front, "front", 'a list such as ["energy", "area"]')
+        front = [checks.text(one, "a measure of front", "one such as energy") for one in named]
     places, beyond = _within(swept(arch, fixed, parsed), budgets)
     measures = front_measures(front, (machine for _, machine in places))
     machines = [

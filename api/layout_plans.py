@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from .arch import Architecture
-from .arguments import ArchitectureLike, SizeLike, as_architecture, limits_of, tiling_or_default
+from .arguments import ArchitectureLike, SizeLike, as_architecture, check_choice, limits_of, tiling_or_default
 from .cost_models import parse_objective
 from .cost_models.objective import ObjectiveLike
 from .inputs import checks
@@ -15,7 +15,7 @@ from .mapper import layout_plan
 from .mapper.certificate import Certificate
 from .mapper.layout_plan import LayoutPlan
 from .mapper.means import DEFAULT_MEMORY_LIMIT
-from .mapper.space import Space
+from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
 from .workloads import Network, load_network
 from .workloads.network import Widths
@@ -59,6 +59,7 @@ def plan_layouts(
     limits = limits_of(time_limit, memory_limit)
     asked, machine = parse_objective(objective), as_architecture(arch)
     kind = tiling_or_default(tiling)
+    check_choice("space", space, SPACES)
     allowed = [
         checks.text(text, "a layout", "a text such as NHWC") for text in checks.items(layouts, "layouts", "a list")
     ]

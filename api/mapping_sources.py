@@ -84,7 +84,7 @@ def changed_architecture(arch: Architecture, settings: dict[str, str], place: st
 
 def _check_same(problem: Problem, layer: Problem | str | None, place: str) -> None:
     asked = load_layer(layer) if isinstance(layer, str) else layer
-    if asked is not None and (asked.dims, asked.tensors) != (problem.dims, problem.tensors):
+    if asked is not None and (asked.dims, asked.dense.tensors) != (problem.dims, problem.dense.tensors):
         raise MappingError(f"the mapping is of {problem.name}, and not of the layer that is given", where=place)
 
 

@@ -15,8 +15,8 @@ from .arch import Architecture
 from .arguments import ArchitectureLike, LayoutLike, as_architecture, as_problem, check_layer, laid_out
 from .cost_models import Cost
 from .cost_models.cascades import FusedCost, evaluate_tree
-from .cost_models.open_layouts import evaluate_open
-from .cost_models.sparse import DensityLike, SparseCost, evaluate_sparse, parse_densities
+from .cost_models.open_choices import evaluate_open
+from .cost_models.sparse import DensityLike, with_densities
 from .forms import Format, emit_mapping
 from .inputs import checks
 from .ir import FusedMapping, Mapping, MappingError, Problem, TilewrightError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from .mapper.emit import Element, Verification
 
-AnyCost = TypeVar("AnyCost", Cost, FusedCost, SparseCost)
+AnyCost = TypeVar("AnyCost", Cost, FusedCost)
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,17 +154,9 @@ def evaluate(
     layer: Problem | ArchitectureLike | None = None,
     arch: ArchitectureLike | None = None,
     *,
-    density: None = None,
+    density: MappingABC[str, DensityLike] | None = None,
     layout: LayoutLike = None,
 ) -> Cost: ...
-@overload
-def evaluate(
-    mapping: Mapping | str | os.PathLike[str],
-    layer: Problem | ArchitectureLike | None = None,
-    arch: ArchitectureLike | None = None,
-    *,
-    density: MappingABC[str, DensityLike],
-) -> SparseCost: ...
 def evaluate(
     mapping: Mapping | FusedMapping | str | os.PathLike[str],
     layer: Problem | ArchitectureLike | None = None,
@@ -172,7 +164,7 @@ def evaluate(
     *,
     density: MappingABC[str, DensityLike] | None = None,
     layout: LayoutLike = None,
-) -> Cost | FusedCost | SparseCost:
+) -> Cost | FusedCost:
     """What a mapping costs, by the closed forms: `evaluate(mapping, arch)` or `evaluate("mine.yaml", layer, arch)`.
 
     mapping  a mapping, that of a cascade (docs/cascades.md) included, or the path or the text of a mapping.json or of a
@@ -180,7 +172,8 @@ def evaluate(
     layer    the layer that a mapping file is for, unless it says so itself; the others hold their own
     arch     where it runs; a mapping.json holds its own, and a mapping file may name one
     density  of operands that have zeros, by tensor: a fraction, a text such as "2:4@K", or a numpy array whose zeros
-             count (docs/sparse.md). Then the cost is the mean over all places of the zeros
+             count (docs/sparse.md), in place of those that the layer has. The cost is the mean over all places of the
+             zeros, and says what they save in `zeros`
     layout   where words lie in memories that have lines, by tensor or by memory and tensor: {"O": "NHWC"}; or one for
              all tensors, such as "any", the best (docs/layouts.md)
 
@@ -198,16 +191,14 @@ def evaluate(
         from .mapping_sources import load_any
 
         loaded = load_any(mapping, None if layer is None else as_problem(layer), arch)
-        if density is not None:
-            return evaluate(loaded.mapping, loaded.arch, density=density)
-        return evaluate(loaded.mapping, loaded.arch, layout=layout)
+        return evaluate(loaded.mapping, loaded.arch, density=density, layout=layout)
     check_layer(layer, mapping.problem)
     if arch is None:
         raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
     check_countable(mapping.problem)
     machine = as_architecture(arch)
     if density is not None:
-        return _finite(evaluate_sparse(mapping, machine, parse_densities(density, mapping.problem)), machine)
+        mapping = Mapping(with_densities(mapping.problem, density), mapping.nest)
     cost, _ = evaluate_open(mapping, laid_out(machine, mapping.problem, layout))
     return _finite(cost, machine)
 

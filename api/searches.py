@@ -22,6 +22,8 @@ from .arguments import (
     limits_of,
     question_of,
     tiling_or_default,
+    tilings_of,
+    with_zeros,
 )
 from .cost_models import EDP, ENERGY, Objective, ObjectiveLike
 from .inputs import checks
@@ -31,14 +33,13 @@ from .mapper.question import Question
 from .mapper.several import search_best, search_front
 from .mapper.space import Space
 from .mapper.strategies import STRATEGIES, strategy_named
-from .mapper.tilings import Tiling
+from .mapper.tilings import TILINGS, Tiling
 from .results import SearchResult
 
 if TYPE_CHECKING:
     from .cascade_results import CascadeResult
     from .cost_models.sparse import DensityLike
     from .mapper.cascades import CascadeQuestion, Fuse
-    from .mapper.sparse_search import SparseAnswer
 
 
 @overload
@@ -69,22 +70,9 @@ def search(
     *,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
-    density: None = None,
+    density: MappingABC[str, DensityLike] | None = None,
     layout: LayoutLike = None,
 ) -> SearchResult: ...
-@overload
-def search(
-    problem: Problem | str,
-    arch: ArchitectureLike,
-    objective: ObjectiveLike = "edp",
-    tiling: Tiling | None = None,
-    space: Space = "even",
-    constraints: ConstraintsLike = None,
-    *,
-    time_limit: float | None = None,
-    memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
-    density: MappingABC[str, DensityLike],
-) -> SparseAnswer: ...
 def search(
     problem: Problem | Cascade | str,
     arch: ArchitectureLike,
@@ -101,7 +89,7 @@ def search(
     fuse: Fuse = "all",
     density: MappingABC[str, DensityLike] | None = None,
     layout: LayoutLike = None,
-) -> SearchResult | CascadeResult | SparseAnswer:
+) -> SearchResult | CascadeResult:
     """The mapping with the least energy, latency or other objective, and the proof that none is better.
 
     problem    a problem, or a layer by name: "resnet50:layer1.0.conv2"; or a cascade (docs/cascades.md), whose mapping
@@ -110,7 +98,8 @@ def search(
     objective  "energy", "latency", "edp", "ed2p", or a formula such as "energy * latency ** 0.5"; "latency,energy" is
                the least energy of the fastest; "energy where latency <= 20000" has a limit (docs/cost-model.md)
     tiling     "ragged" lets the last tile of a dimension be smaller, "perfect" allows divisors only; None: the default
-               (`mapper.tilings.DEFAULT_TILING`), or what the strategy knows in its place; the certificate says which
+               (`mapper.tilings.DEFAULT_TILING`), or what the strategy knows in its place, and "perfect" where operands
+               have zeros; the certificate says which
     space      "even": one tile boundary for each memory; "uneven": one for each memory and tensor
     constraints  only mappings that satisfy them: the name of a dataflow, the path of a constraints file, a dict of the
                same form, one line such as "GLB.temporal.K<=16", or a list of these; of a cascade one line such as
@@ -125,7 +114,7 @@ def search(
     fuse       of a cascade: "all"; "plain", no shared loops along which readers see windows; "whole", intermediates
                whole on chip and no shared loops; "none", every intermediate in the outermost memory
     density    of operands that have zeros, by tensor: a fraction, a text such as "2:4@K", or a numpy array whose zeros
-               count (docs/sparse.md). Then the answer has the mapping, its mean cost and the certificate
+               count (docs/sparse.md), in place of those that the problem has; all figures are means then
     layout     where words lie in memories that have lines, by tensor or by memory and tensor: {"O": "NHWC",
                "GLB.I": "any"}; or one for all tensors, such as "any", the best (docs/layouts.md)
 
@@ -141,15 +130,12 @@ def search(
         return _cascade_result(constrained(every_tree, constraints), store)
     _check_not_fused(fuse)
     if density is not None:
-        _refuse_of("densities", strategy=strategy if strategy != "exact" else None, seed=seed, store=store)
         _refuse_of("densities", layout=layout)
-        limits = limits_of(time_limit, memory_limit)
-        kind = "perfect" if tiling is None else tiling
-        question = question_of(problem, arch, objective, kind, space, constraints, limits)
-        return _sparse_answer(question, density)
+    check_choice("strategy", strategy, STRATEGIES)
     chosen = strategy_named(strategy, seed=None if seed is None else checks.whole(seed, "the seed", 0))
-    kind, limits = tiling_or_default(tiling, chosen.tilings), limits_of(time_limit, memory_limit)
-    question = question_of(problem, arch, objective, kind, space, constraints, limits)
+    layer, limits = with_zeros(problem, density), limits_of(time_limit, memory_limit)
+    kind = tiling_or_default(tiling, tilings_of(layer, chosen.tilings) if tiling is None else chosen.tilings)
+    question = question_of(layer, arch, objective, kind, space, constraints, limits)
     question = replace(question, arch=laid_out(question.arch, question.problem, layout))
     if as_store(store) is None:
         return SearchResult.of(question, chosen.search(question))
@@ -186,6 +172,7 @@ def search_top(
     time_limit: float | None = None,
     *,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
+    density: MappingABC[str, DensityLike] | None = None,
 ) -> list[SearchResult]: ...
 def search_top(
     problem: Problem | Cascade | str,
@@ -199,6 +186,7 @@ def search_top(
     *,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     fuse: Fuse = "all",
+    density: MappingABC[str, DensityLike] | None = None,
 ) -> list[SearchResult] | list[CascadeResult]:
     """The best `count` mappings that differ in energy or latency, best first, each with its proof; arguments as those
     of `search`. Fewer where there are no more.
@@ -208,12 +196,15 @@ def search_top(
 
     Raises TilewrightError as `search` does, for a count below 1, and for a lexicographic objective.
     """
-    kind, limits = tiling_or_default(tiling), limits_of(time_limit, memory_limit)
+    limits = limits_of(time_limit, memory_limit)
     if isinstance(problem, Cascade):
+        _refuse_of("cascades", density=density)
         every_tree = cascade_question_of(problem, arch, objective, tiling, space, fuse, limits)
         return best_fusings(constrained(every_tree, constraints), count)
     _check_not_fused(fuse)
-    return best_few(question_of(problem, arch, objective, kind, space, constraints, limits), count)
+    layer = with_zeros(problem, density)
+    kind = tiling_or_default(tiling, tilings_of(layer) if tiling is None else TILINGS)
+    return best_few(question_of(layer, arch, objective, kind, space, constraints, limits), count)
 
 
 def best_fusings(question: CascadeQuestion, count: int) -> list[CascadeResult]:
@@ -263,6 +254,7 @@ def search_pareto(
     *,
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
+    density: MappingABC[str, DensityLike] | None = None,
 ) -> list[SearchResult]: ...
 def search_pareto(
     problem: Problem | Cascade | str,
@@ -275,6 +267,7 @@ def search_pareto(
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
     fuse: Fuse = "all",
+    density: MappingABC[str, DensityLike] | None = None,
 ) -> list[SearchResult] | list[CascadeResult]:
     """The exact Pareto front of energy and latency, from the least energy to the least latency, each point proven;
     arguments as those of `search`, the limits for each of the two searches that a point takes. A store keeps all of
@@ -286,11 +279,13 @@ def search_pareto(
     """
     limits = limits_of(time_limit, memory_limit)
     if isinstance(problem, Cascade):
-        _refuse_of("cascades", store=store)
+        _refuse_of("cascades", store=store, density=density)
         every_tree = cascade_question_of(problem, arch, EDP, tiling, space, fuse, limits)
         return cascade_front(constrained(every_tree, constraints))
     _check_not_fused(fuse)
-    question = question_of(problem, arch, ENERGY, tiling_or_default(tiling), space, constraints, limits)
+    layer = with_zeros(problem, density)
+    kind = tiling_or_default(tiling, tilings_of(layer) if tiling is None else TILINGS)
+    question = question_of(layer, arch, ENERGY, kind, space, constraints, limits)
     if as_store(store) is None:
         return [SearchResult.of(question, answer) for answer in search_front(question)]
     from .stored import front_stored
@@ -315,13 +310,6 @@ def _cascade_result(question: CascadeQuestion, store: StoreLike | None) -> Casca
     from .stored import cascade_stored
 
     return cascade_stored(question, store, warn).result
-
-
-def _sparse_answer(question: Question, density: MappingABC[str, DensityLike]) -> SparseAnswer:
-    from .cost_models.sparse import parse_densities
-    from .mapper.sparse_search import search_sparse
-
-    return search_sparse(question, parse_densities(density, question.problem))
 
 
 def _refuse_of(what: str, **given: object) -> None:

@@ -36,7 +36,8 @@
         halo: innermost          # what a sliding tile keeps: none, innermost (the default), exact
         double_buffered: false   # true: every tile takes its room twice
         overlaps: true           # false: its transfers add to the time of the computation
-        compress: {weight: bitmask}   # tensors with zeros, by role: bitmask, coordinate, runs, csr or blocks (of N:M)
+        compress: {weight: bitmask}   # tensors with zeros, by role: bitmask, coordinate, runs, csr, blocks (of N:M) or
+                                      # uncompressed; or a list of them, to choose from
         skip: {weight: [input]}  # reads of weights that meet nothing but zeros of the input; gate: their energy alone
         block: 64 B              # its energies are for whole blocks; for any number of bits, if not given
         leakage: 0.5 mW          # of one instance, at work or not
@@ -74,7 +75,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -89,6 +89,7 @@ from ..ir.expression import OPERATION_KINDS
 from ..ir.problem import ROLES
 from .document import LEVEL_NAME, Field, is_path, read_document, read_text
 from .estimate_fields import estimated_text, given, mac_estimate, memory_estimate, wants
+from .other_tools import tool_file
 from .settings import Setting, shown_settings, with_settings
 from .spec import (
     Architecture,
@@ -146,13 +147,6 @@ _FANOUT = {"fanout": "a name such as array", "x": _AN_INSTANCE_COUNT}
 _FANOUT_OPTIONAL = ("y", "multicast", "spatial_reduction", "hop")
 
 # What files of other tools have at their top: what they are, and what reads them.
-_OTHER_TOOLS = {
-    "architecture": ("an architecture of Timeloop", "timeloop {} ERT.yaml"),
-    "arch": ("an architecture of AccelForge", "accelforge {}"),
-    "operational_array": ("a hardware file of ZigZag", "zigzag {}"),
-    "(?:ERT|ART)(?:_summary)?": ("a table of Accelergy", "accelergy {} --arch MACHINE"),
-}
-
 # Where the file says a thing that the specification calls otherwise; the unit is in the value there.
 _KEY_OF_SPEC = {
     "access_bits": "access",
@@ -239,10 +233,8 @@ def load_arch(name_or_path: str | os.PathLike[str], set: Mapping[str, Setting] |
     if text.lstrip().startswith("{") and '"schema_version"' in text:
         hint = f"its own architecture is in it: `tilewright evaluate {name}` needs no --arch"
         raise ArchitectureError("this is a mapping.json, expected an architecture file", where=name, hint=hint)
-    for key, (tool, command) in _OTHER_TOOLS.items():
-        if re.search(rf"^{key}:", text, re.MULTILINE) and not re.search("^levels:", text, re.MULTILINE):
-            hint = f"`tilewright import {command.format(name)} > machine.yaml` makes one of it"
-            raise ArchitectureError(f"this is {tool}, expected an architecture file", where=name, hint=hint)
+    if other := tool_file(text, name):
+        raise ArchitectureError(f"this is {other.what}, expected an architecture file", where=name, hint=other.hint)
     return parse_arch(text, name, set)
 
 

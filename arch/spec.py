@@ -19,6 +19,7 @@ from pydantic import (
     PositiveInt,
     SerializerFunctionWrapHandler,
     ValidationError,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -38,8 +39,8 @@ Reuse = Literal["across_levels", "at_node"]
 Footprint = Literal["exact", "box"]
 Latency = Literal["steady", "with_fill"]
 Overlap = Literal["within_operations", "across_operations"]
-SparseFormat = Literal["bitmask", "coordinate", "runs", "csr", "blocks"]
-SPARSE_FORMATS: tuple[SparseFormat, ...] = ("bitmask", "coordinate", "runs", "csr", "blocks")
+SparseFormat = Literal["uncompressed", "bitmask", "coordinate", "runs", "csr", "blocks"]
+SPARSE_FORMATS: tuple[SparseFormat, ...] = ("uncompressed", "bitmask", "coordinate", "runs", "csr", "blocks")
 
 _NAMED = "write every field with its name, such as name='mine'; load_arch reads a file"
 
@@ -121,7 +122,7 @@ class Memory(Spec):
     bank_ports       lines that a bank moves in a cycle
     layouts          by tensor, or by role, in which order it holds the words; others are row-major
     leakage_pj_per_cycle, area_mm2  of one instance
-    formats          how it holds tensors with zeros, by role (docs/sparse.md); a role without one is not compressed
+    formats          how it may hold tensors with zeros, by role (docs/sparse.md); a role without one is not compressed
     gates, skips     by role, what it leaves out reads of, where all that is used with them of one of these other roles
                      is zero: gating saves the energy, skipping the time as well
     """
@@ -147,9 +148,18 @@ class Memory(Spec):
     layouts: dict[str, str] = Field(default_factory=dict)
     leakage_pj_per_cycle: NonNegativeFloat = 0.0
     area_mm2: NonNegativeFloat = 0.0
-    formats: dict[Role, SparseFormat] = Field(default_factory=dict)
+    formats: dict[Role, tuple[SparseFormat, ...]] = Field(default_factory=dict)
     gates: dict[Role, tuple[Role, ...]] = Field(default_factory=dict)
     skips: dict[Role, tuple[Role, ...]] = Field(default_factory=dict)
+
+    @field_validator("formats", mode="before")
+    @classmethod
+    def _lists_of_formats(cls, value: Any) -> Any:
+        """One format is a list of one."""
+        if not isinstance(value, dict):
+            return value
+        lists = {role: (each,) if isinstance(each, str) else each for role, each in value.items()}
+        return {role: tuple(each) if isinstance(each, list) else each for role, each in lists.items()}
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

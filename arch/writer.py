@@ -94,7 +94,8 @@ def _lines(memory: Memory) -> Iterator[str]:
 
 def _zeros(memory: Memory) -> Iterator[str]:
     if memory.formats:
-        yield f"    compress: {_mapping(memory.formats.items())}"
+        formats = ((role, kinds[0] if len(kinds) == 1 else _list(kinds)) for role, kinds in memory.formats.items())
+        yield f"    compress: {_mapping(formats)}"
     for key, saved in (("gate", memory.gates), ("skip", memory.skips)):
         if saved:
             yield f"    {key}: {_mapping((role, _list(on)) for role, on in saved.items())}"

@@ -7,10 +7,24 @@ from .document import Field
 from .spec import SPARSE_FORMATS
 
 
-def formats_of(field: Field) -> dict[str, str]:
-    """How tensors with zeros are held, by role."""
-    members = field.members({}, ("input", "weight"))
-    return {role: member.choice(SPARSE_FORMATS) for role, member in members.items()}
+def formats_of(field: Field) -> dict[str, tuple[str, ...]]:
+    """How tensors with zeros may be held, by role: `{weight: csr}`, `{weight: [bitmask, csr]}`."""
+    members = field.mapping("a mapping such as {weight: bitmask}")
+    if "output" in members:
+        raise members["output"].error(
+            "outputs have no format: their words are not written in order, and come back",
+            hint="give those of input and weight",
+        )
+    return {role: _kinds(member) for role, member in field.members({}, ("input", "weight")).items()}
+
+
+def _kinds(member: Field) -> tuple[str, ...]:
+    if isinstance(member.value, str):
+        return (member.choice(SPARSE_FORMATS),)
+    kinds = tuple(each.choice(SPARSE_FORMATS) for each in member.elements("a format, or a list such as [bitmask, csr]"))
+    if len({*kinds}) < len(kinds):
+        raise member.error("a format is given twice")
+    return kinds
 
 
 def savings_of(field: Field) -> dict[str, tuple[str, ...]]:

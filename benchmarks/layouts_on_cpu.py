@@ -16,7 +16,7 @@ from reality import build, timed
 
 import tilewright as tw
 from tilewright.cost_models.layouts.choices import with_layouts
-from tilewright.cost_models.open_layouts import evaluate_open
+from tilewright.cost_models.open_choices import evaluate_open
 
 LINES = {f"{memory}.line": "64 B" for memory in ("DRAM", "L3", "L2", "L1")}
 LAYERS = ["resnet50:layer2.1.conv2", "resnet50:layer4.1.conv1", "mobilenet_v2:b13.expand"]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..arch import Architecture, Footprint, Memory
-from ..ir import Mapping, MappingError, Node, Tensor
+from ..ir import Mapping, MappingError, Node, Tensor, TilewrightError
 from ..ir.display import ShownCost
 from .closed_form import count_words
 from .counts import Accesses, AccessTable, Counts
@@ -22,6 +22,7 @@ from .layouts import LineCounts, Lines, LineTable, count_lines, has_lines
 from .objective import ObjectiveLike, parse_objective
 from .ports import AccessBits, access_bits, direction_cycles, run_cycles
 from .sets import distinct_sums
+from .zeros import TensorZeros, Zeros
 
 NO_LINES = LineCounts()
 
@@ -35,16 +36,18 @@ class TensorTraffic:
     reads, writes words
     energy_pj     of these reads and writes
     lines         that they touch, where the memory has lines
+    zeros         what is left of them, where operands have zeros: all figures are means then
     bank_cycles   for which the busiest bank of the busiest instance has something to do, where the memory has banks
     """
 
     memory: str
     tensor: str
     tile_words: int
-    reads: int
-    writes: int
+    reads: int | float
+    writes: int | float
     energy_pj: float
     lines: Lines | None = None
+    zeros: TensorZeros | None = None
     bank_cycles: Lines | None = None
 
 
@@ -70,8 +73,8 @@ class MemoryUse:
     cycles: float
     overlaps: bool
     energy_pj: float
-    read_bits: int = 0
-    write_bits: int = 0
+    read_bits: int | float = 0
+    write_bits: int | float = 0
     read_cycles: float = 0.0
     write_cycles: float = 0.0
 
@@ -109,6 +112,7 @@ class Cost(ShownCost):
     leakage_pj         of all instances over the whole run
     networks           fanouts whose hops cost energy, tensor by tensor
     fill_cycles        of the latency, what the first tiles in and the last ones out add to it
+    zeros              what those of operands save, where these have a density: all figures are means then
     """
 
     macs: int
@@ -125,6 +129,7 @@ class Cost(ShownCost):
     leakage_pj: float = 0.0
     networks: tuple[NetworkUse, ...] = ()
     fill_cycles: float = 0.0
+    zeros: Zeros | None = None
 
     @property
     def edp(self) -> float:
@@ -148,8 +153,11 @@ def evaluate(mapping: Mapping, arch: Architecture) -> Cost:
     """The cost of a mapping, by the closed forms.
 
     Raises MappingError when the mapping does not fit: a node or loop in the wrong place, an array axis that is too
-    short, a dimension that the axis does not allow, tiles larger than a memory.
+    short, a dimension that the axis does not allow, tiles larger than a memory; and TilewrightError for operands with
+    zeros, which `evaluate_open` knows.
     """
+    if mapping.problem.has_zeros:
+        raise TilewrightError("zeros are not known here", where=mapping.problem.name, hint="leave the densities out")
     lines = lines_of(mapping, arch)
     check_fit(mapping, arch, lines)
     return cost_of(mapping, arch, count_words(mapping, arch), lines=lines)

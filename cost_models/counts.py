@@ -32,6 +32,7 @@ class FirstTile:
     outer_words   that an outer instance reads, or that arrive at it
     inner_words   of the tile of an inner instance
     outer_finishes, inner_finishes  whether the memory may know a word of the output as finished
+    times  visits of a branch of a tree that start and end with them
     """
 
     tensor: str
@@ -41,6 +42,7 @@ class FirstTile:
     inner_words: int
     outer_finishes: bool = False
     inner_finishes: bool = False
+    times: int = 1
 
 
 AccessTable = dict[tuple[str, str], Accesses]

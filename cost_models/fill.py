@@ -11,7 +11,8 @@ a port of memory m is idle for the fills of all memories outside m, and for thei
     latency = max over resources of (fills outside + busy cycles + drains outside) + cycles of memories without overlap
 
 That is how a pipeline of stages with one long one is timed: what stands before it fills up, then it works without a
-pause, then what comes after it empties. `clock.py` is what it is compared with (results/clock).
+pause, then what comes after it empties. `clock.py` is what it is compared with (results/clock). In a tree of several
+operations every visit of a branch fills and empties on its own.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def idle_cycles(
     memories = {memory.name: memory for memory in arch.memories}
     for first in first_tiles:
         if memories[first.outer].overlaps and memories[first.inner].overlaps:  # else their time is added anyway
-            passing[first.outer] += _tile_cycles(arch, tensors[first.tensor], first)
+            passing[first.outer] += first.times * tile_cycles(arch, tensors[first.tensor], first)
     idle, outside = {}, 0.0
     for memory in arch.memories:
         idle[memory.name] = outside
@@ -41,7 +42,7 @@ def idle_cycles(
     return idle | {"compute": outside}
 
 
-def _tile_cycles(arch: Architecture, tensor: Tensor, first: FirstTile) -> float:
+def tile_cycles(arch: Architecture, tensor: Tensor, first: FirstTile) -> float:
     """Cycles of one tile, and of those that go together with it, on their way in or out."""
     memories = {memory.name: memory for memory in arch.memories}
     outer_words, inner_words = first.outer_words, first.inner_words

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from ..arch import Architecture
 from ..ir import Tensor
 
-Words = TypeVar("Words", int, npt.NDArray[np.float64])
+Words = TypeVar("Words", int, npt.NDArray[np.float64], npt.NDArray[np.int64])
 
 
 def sums_inwards(arch: Architecture, visits: Words, first: Words) -> Words:

@@ -11,6 +11,7 @@ per MAC. A machine's roof counts all of its instances; a mapping that leaves som
     reachable rate        = MACs / cycles of the port at the busiest instance,
 
 and where all memories overlap, the rate of the mapping is the least of its reachable ones and that of its steps.
+Where zeros let units skip MACs, these count as done, and units are as much faster as they have fewer to do.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Roofline:
 
 def roofline(cost: Cost, arch: Architecture) -> Roofline:
     """The roofline of a mapping that costs `cost` on `arch`."""
-    peak = arch.mac_instances * arch.mac.per_cycle
+    peak = arch.mac_instances * arch.mac.per_cycle * (cost.steps / arch.mac.per_cycle / cost.compute_cycles)
     uses = {use.name: use for use in cost.memories}
     return Roofline(
         peak=peak,
@@ -102,7 +103,7 @@ def _roofs(memory: Memory, use: MemoryUse, macs: int, peak: float) -> list[Roof]
 
 
 def _roof(
-    port: Port, use: MemoryUse, bits: int, cycles: float, bits_per_cycle: float | None, macs: int, peak: float
+    port: Port, use: MemoryUse, bits: float, cycles: float, bits_per_cycle: float | None, macs: int, peak: float
 ) -> Roof:
     moved = bits / _BYTE
     intensity = macs / moved if moved else inf

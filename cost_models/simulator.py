@@ -156,8 +156,12 @@ class Walk:
                 self.admit(boundary, time)
             else:
                 self.fill(boundary, time)
-            if boundary.inner is not None and self.moved_loop == FIRST_STEP and self.arch.latency == "with_fill":
+            if boundary.inner is not None and self.starts_visit(boundary) and self.arch.latency == "with_fill":
                 self.first_tiles.append(self._first_tile(boundary, boundary.inner.name))
+
+    def starts_visit(self, boundary: Boundary) -> bool:  # noqa: ARG002 - in trees it depends on where a node stands
+        """Whether a node gets its first tile with this step."""
+        return self.moved_loop == FIRST_STEP
 
     def _first_tile(self, boundary: Boundary, inner: str) -> FirstTile:
         """What the instances hold now, and what of it each outer instance gives, or will take."""

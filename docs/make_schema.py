@@ -20,6 +20,7 @@ from tilewright.arch.spec import ArrayAxis, Keeps, Mac, Op
 from tilewright.cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic
 from tilewright.cost_models.cascades import FusedCost, Held
 from tilewright.cost_models.layouts import Lines
+from tilewright.cost_models.zeros import Operations, TensorZeros, Zeros
 from tilewright.mapper.cascades import TriedForm
 from tilewright.mapper.certificate import Certificate
 from tilewright.mapper.fusing import Unfused
@@ -33,7 +34,10 @@ from tilewright.report.network_plan_document import NETWORK_PLAN_VERSION, Networ
 DOCUMENTS: dict[int, type[BaseModel]] = {SCHEMA_VERSION: MappingDocument, CASCADE_SCHEMA_VERSION: FusedMappingDocument}
 """The model of each version: of layers, and of cascades."""
 
-_COSTS = (Cost, FusedCost, Held, MemoryUse, NetworkUse, TensorTraffic, Lines, Certificate, Unfused, TriedForm)
+_COSTS = (
+    *(Cost, FusedCost, Held, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros),
+    *(Certificate, Unfused, TriedForm),
+)
 _RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, *_COSTS)
 _MODULES = (documents, document_parts, cascade_documents, network_plan_document)
 

@@ -41,6 +41,8 @@ class Cascade(Shown):
             raise ProblemError("no operations", where=self.name)
         for operation in self.operations:
             checked(operation, Operation, "an operation of a cascade", "an Operation", ProblemError)
+            if operation.problem.has_zeros:
+                raise ProblemError("cascades know no densities yet", where=operation.name, hint="leave them out")
         _check_names(self)
         check_generations(self.operations, self.name)
         _check_order(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -27,6 +27,7 @@ class Tensor:
     role          what the architecture calls it; placement and widths are given by role
     bits          width of a word; None takes the architecture's word width
     partial_bits  width of a partial sum (outputs only); None takes the architecture's
+    density       where its nonzero words are, as a text (operands only, docs/sparse.md); None: all may be nonzero
     """
 
     name: str
@@ -34,6 +35,7 @@ class Tensor:
     role: Role
     bits: int | None = None
     partial_bits: int | None = None
+    density: str | None = None
 
     @cached_property
     def dims(self) -> frozenset[str]:
@@ -100,6 +102,17 @@ class Problem(Shown):
     def output(self) -> Tensor:
         """The tensor that is computed."""
         return next(t for t in self.tensors if t.is_output)
+
+    @cached_property
+    def has_zeros(self) -> bool:
+        """Whether the density of an operand is known."""
+        return any(tensor.density is not None for tensor in self.tensors)
+
+    @cached_property
+    def dense(self) -> Problem:
+        """The same without densities."""
+        tensors = tuple(replace(tensor, density=None) for tensor in self.tensors)
+        return replace(self, tensors=tensors) if self.has_zeros else self
 
     @cached_property
     def macs(self) -> int:

@@ -10,7 +10,6 @@ cpsat/           the same space as a model that knows nothing of the search
 heuristics/      random sampling, annealing, a genetic search: to compare with
 strategies.py    all of them under one roof
 question.py      what a search is about, and what it comes to
-sparse_search.py the proven best where operands have zeros
 several.py       the best few, one objective after another, the Pareto front
 means.py         the time and the memory that a search may take
 certificate.py   what a search proves, and what it did

@@ -130,7 +130,7 @@ def outer_words(cost: FusedCost) -> int:
     """Words that the outermost memory reads and writes."""
     outermost = cost.memories[0].name
     traffic = (one for part in cost.operations.values() for one in part.traffic if one.memory == outermost)
-    return sum(one.reads + one.writes for one in traffic)
+    return int(sum([one.reads + one.writes for one in traffic]))  # whole numbers: cascades have no zeros
 
 
 def answer_cascade(question: CascadeQuestion) -> FusedAnswer:

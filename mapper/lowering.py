@@ -17,7 +17,7 @@ from ..cost_models.cost import held_width_bits, tensor_tile_words
 from ..cost_models.formula import number_text
 from ..cost_models.layouts import has_lines, layout_in, line_box, tensor_extents
 from ..cost_models.layouts.choices import possible_layouts, with_layouts
-from ..cost_models.open_layouts import evaluate_open
+from ..cost_models.open_choices import evaluate_open
 from ..cost_models.ports import port_cycles
 from ..cost_models.sets import Move, lines_along_rank
 from ..ir import Problem, Tensor, TilewrightError, ceil_div

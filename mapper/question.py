@@ -107,7 +107,10 @@ def canonical_json(value: object) -> str:
 
 def plain_problem(problem: Problem) -> Any:
     """Sizes and tensors. The order of dimensions is a part of it: of equally good mappings, the search takes one."""
-    tensors = [[t.name, t.role, t.ranks, t.bits, t.partial_bits] for t in problem.tensors]
+    tensors = [
+        [t.name, t.role, t.ranks, t.bits, t.partial_bits, *([] if t.density is None else [t.density])]
+        for t in problem.tensors
+    ]
     return [problem.dims, tensors]
 
 

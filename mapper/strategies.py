@@ -144,6 +144,8 @@ def _check_plain(name: str, question: Question) -> None:
 
     where, hint = f"strategy {name}", 'take strategy "exact"'
     check_searchable(question.problem, question.tiling)
+    if question.problem.has_zeros:
+        raise TilewrightError("it knows no densities", where=where, hint=hint)
     if question.space != "even":
         raise TilewrightError("it searches the even space only", where=where, hint=hint)
     if not question.constraints.is_free:

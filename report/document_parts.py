@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, PositiveInt, WithJsonSchema
 
 from ..arch import Architecture, Fanout, Memory
-from ..ir import Axis, Loop, Node, Problem, Role, Tensor
+from ..cost_models.sparse import densities_of
+from ..ir import Axis, Loop, Node, Problem, ProblemError, Role, Tensor, TilewrightError
 from ..ir.limits import LARGEST_COUNT
 from .document_files import Strict
 
@@ -61,6 +62,7 @@ class TensorPart(Strict):
     ranks  its axes; each a list of [dimension, coefficient], of which it is the sum
     bits   of a word; null: as wide as the architecture's
     partial_bits  of a partial sum, of outputs only; null: as wide as the architecture's
+    density  where its nonzero words are, as a text (docs/sparse.md), of operands only; null, or missing: anywhere
     """
 
     name: str
@@ -68,6 +70,7 @@ class TensorPart(Strict):
     ranks: tuple[tuple[tuple[str, Size], ...], ...]
     bits: PositiveInt | None = None
     partial_bits: PositiveInt | None = None
+    density: str | None = None
 
 
 class ProblemPart(Strict):
@@ -112,34 +115,41 @@ def _fields_of(arch: Architecture) -> dict[str, Any]:
 def problem_part(problem: Problem) -> ProblemPart:
     """A problem as it stands in a document."""
     tensors = tuple(
-        TensorPart(name=t.name, role=t.role, ranks=t.ranks, bits=t.bits, partial_bits=t.partial_bits)
+        TensorPart(name=t.name, role=t.role, ranks=t.ranks, bits=t.bits, partial_bits=t.partial_bits, density=t.density)
         for t in problem.tensors
     )
     return ProblemPart(name=problem.name, dims=problem.dims, tensors=tensors)
 
 
 def plain(document: BaseModel) -> Any:
-    """A document in Python's lists and dicts; without lines and banks, where a memory has none."""
-    return _without_lines(document.model_dump(mode="json"))
+    """A document in Python's lists and dicts; without lines, banks and zeros, where there are none."""
+    return _without_none(document.model_dump(mode="json"))
 
 
-def _without_lines(value: Any) -> Any:
+def _without_none(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = {key: part for key, part in value.items() if key not in ("lines", "bank_cycles") or part is not None}
-        return {key: _without_lines(part) for key, part in kept.items()}
-    return [_without_lines(part) for part in value] if isinstance(value, list) else value
+        return {key: _without_none(part) for key, part in value.items() if key not in _RARE or part is not None}
+    return [_without_none(part) for part in value] if isinstance(value, list) else value
+
+
+_RARE = ("lines", "bank_cycles", "zeros", "density")
 
 
 def part_of(found: Architecture | Problem) -> Any:
     """An architecture or a problem as it stands in mapping.json, in Python's lists and dicts."""
     part = architecture_part(found) if isinstance(found, Architecture) else problem_part(found)
-    return part.model_dump(mode="json")
+    return plain(part)
 
 
 def problem_of(part: ProblemPart) -> Problem:
     """The problem; ProblemError where it makes no sense."""
-    tensors = tuple(Tensor(t.name, t.ranks, t.role, t.bits, t.partial_bits) for t in part.tensors)
-    return Problem(part.name, part.dims, tensors)
+    tensors = tuple(Tensor(t.name, t.ranks, t.role, t.bits, t.partial_bits, t.density) for t in part.tensors)
+    found = Problem(part.name, part.dims, tensors)
+    try:
+        densities_of(found)
+    except TilewrightError as error:
+        raise ProblemError(error.message, where=error.where, hint=error.hint) from None
+    return found
 
 
 def item_part(item: Loop | Node) -> LoopPart | NodePart:

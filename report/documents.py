@@ -30,6 +30,7 @@ from pydantic import Field
 from ..arch import Architecture, Fanout, Memory
 from ..cost_models import Cost, MemoryUse, NetworkUse, TensorTraffic, parse_objective
 from ..cost_models.layouts import Lines
+from ..cost_models.zeros import Operations, TensorZeros, Zeros
 from ..inputs import checks
 from ..ir import LoopNest, Mapping, MappingError, Problem, ProblemError, TilewrightError
 from ..ir.limits import check_countable
@@ -223,5 +224,5 @@ def _known_keys() -> Iterator[str]:
     """Every key of a document."""
     for model in (MappingDocument, _Summary, *PART_MODELS, Architecture, Memory, Fanout):
         yield from model.model_fields
-    for record in (Cost, MemoryUse, NetworkUse, TensorTraffic, Lines, Certificate):
+    for record in (Cost, MemoryUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros, Certificate):
         yield from (field.name for field in fields(record))

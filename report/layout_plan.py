@@ -12,8 +12,6 @@ from ..mapper.layout_plan import LayoutPlan
 from .text import columns, pairs, section
 from .units import count, energy, plural, significant
 
-UNITS = {"energy": energy, "latency": lambda value: f"{count(value)} cycles"}
-
 
 def layout_plan_page(plan: LayoutPlan, network: str, arch: Architecture, objective: str) -> RenderableType:
     """The plan as a page for people."""
@@ -89,7 +87,9 @@ def layout_plan_document(plan: LayoutPlan, network: str, arch: Architecture, obj
 
 
 def _shown(value: float, objective: str) -> str:
-    return UNITS.get(objective, significant)(value)
+    if objective == "energy":
+        return energy(value)
+    return f"{count(value)} cycles" if objective == "latency" else significant(value)
 
 
 def _times(value: float, plan: LayoutPlan, objective: str) -> str:

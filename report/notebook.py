@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ..arch import Architecture
 from ..cost_models import Cost
 from ..cost_models.cascades import FusedCost
-from ..cost_models.sparse import SparseCost
 from ..ir import Cascade, FusedMapping, LoopNest, Mapping, Problem
 from ..mapper.memory_plan import MemoryPlan
 from ..mapper.segmentation import NetworkAnswer
-from ..mapper.sparse_search import SparseAnswer
 from ..workloads import Network
 from .comparison import Comparison
 from .explain.explanation import Explanation
@@ -60,29 +58,15 @@ def _cost(cost: Cost) -> str:
     from rich.console import Group
     from rich.text import Text
 
-    from .text import memory_table, section, traffic_table
+    from .text import table_parts
 
-    moved = section("Words moved, by memory and tensor", traffic_table(cost))
-    return to_html(Group(Text(str(cost)), moved, section("Memories", memory_table(cost))))
+    return to_html(Group(Text(str(cost)), *table_parts(cost)))
 
 
 def _fused_cost(cost: FusedCost) -> str:
     from .fused_page import fused_cost_page
 
     return to_html(fused_cost_page(cost))
-
-
-def _sparse_cost(cost: SparseCost) -> str:
-    from .sparse import sparse_cost_page
-
-    return to_html(sparse_cost_page(cost))
-
-
-def _sparse_answer(answer: SparseAnswer) -> str:
-    from .text import certificate_rows, pairs, section
-
-    proof = section("Certificate", pairs(certificate_rows(answer.certificate)))
-    return _mapping(answer.mapping) + _sparse_cost(answer.cost) + to_html(proof)
 
 
 def _memory_plan(plan: MemoryPlan) -> str:
@@ -178,8 +162,6 @@ def _drawn(draw: Callable[[], Figure], what: str) -> str:
 _PAGES: dict[type, Callable[[Any], str]] = {
     Cost: _cost,
     FusedCost: _fused_cost,
-    SparseCost: _sparse_cost,
-    SparseAnswer: _sparse_answer,
     MemoryPlan: _memory_plan,
     Mapping: _mapping,
     FusedMapping: _fused,

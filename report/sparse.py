@@ -1,127 +1,74 @@
-"""What a mapping costs where operands have zeros: the page, and the same as data."""
+"""Operands with zeros, as pages have them: densities, what the zeros save, how every tensor is held."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping as MappingABC
-from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING
 
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
+from ..ir import Problem
+from .units import count, energy, percent, size
 
-from ..arch import Architecture
-from ..cost_models.sparse import Density, SparseCost, density_text
-from ..ir import Mapping
-from ..mapper.certificate import Certificate
-from .nest import nest_lines
-from .text import architecture_rows, certificate_rows, columns, layer_rows, pairs, section
-from .units import count, energy, percent, seconds, significant, size
+if TYPE_CHECKING:  # numpy comes with them, and not every page is about a mapping
+    from ..cost_models import Cost
+
+MEANS = "Cost, a mean over all places of the zeros"
 
 
-def sparse_page(
-    mapping: Mapping,
-    arch: Architecture,
-    densities: MappingABC[str, Density],
-    cost: SparseCost,
-    certificate: Certificate | None = None,
-) -> Group:
-    """The whole page; without a certificate, that of a mapping that was evaluated and not searched for."""
-    proof = [section("Certificate", pairs(certificate_rows(certificate)))] if certificate is not None else []
-    return Group(
-        pairs([*layer_rows(mapping.problem), *_density_rows(mapping, densities), *architecture_rows(arch)]),
-        section("Loop nest", Text("\n".join(nest_lines(mapping, arch)), no_wrap=True)),
-        section("Cost, a mean over all places of the zeros", pairs(_cost_rows(mapping, arch, cost))),
-        section("Words moved, by memory and tensor", _traffic_table(cost)),
-        section("Memories, with the fullest tiles", _memory_table(cost)),
-        *proof,
-    )
+def density_rows(problem: Problem) -> list[tuple[str, str]]:
+    """The densities of a problem's operands; none, where it has none."""
+    if not problem.has_zeros:
+        return []
+    from ..cost_models.sparse import densities_of, density_text
+
+    found = densities_of(problem)
+    return [("Density", ", ".join(f"{name} {density_text(d, problem.tensor(name))}" for name, d in found.items()))]
 
 
-def sparse_data(
-    mapping: Mapping,
-    arch: Architecture,
-    densities: MappingABC[str, Density],
-    cost: SparseCost,
-    certificate: Certificate | None = None,
-) -> dict[str, Any]:
-    """The figures of the page; energies in pJ, times in cycles."""
-    figures = asdict(cost)
-    dense = figures.pop("dense")
-    return {
-        "problem": mapping.problem.name,
-        "architecture": arch.name,
-        "nest": str(mapping.nest),
-        "densities": {name: density_text(d, mapping.problem.tensor(name)) for name, d in densities.items()},
-        **figures,
-        "dense": {key: dense[key] for key in ("energy_pj", "latency_cycles", "limited_by")},
-        **({"certificate": asdict(certificate)} if certificate is not None else {}),
-    }
-
-
-def sparse_cost_page(cost: SparseCost) -> Group:
-    """What a cost says by itself."""
-    return Group(
-        Text(f"{cost}, a mean over all places of the zeros"),
-        section("Words moved, by memory and tensor", _traffic_table(cost)),
-        section("Memories, with the fullest tiles", _memory_table(cost)),
-    )
-
-
-def _density_rows(mapping: Mapping, densities: MappingABC[str, Density]) -> list[tuple[str, str]]:
-    texts = [f"{name} {density_text(density, mapping.problem.tensor(name))}" for name, density in densities.items()]
-    return [("Density", ", ".join(texts))]
-
-
-def _cost_rows(mapping: Mapping, arch: Architecture, cost: SparseCost) -> list[tuple[str, str]]:
-    operations, macs = cost.operations, mapping.problem.macs
-    dense = cost.dense
+def zero_rows(cost: Cost) -> list[tuple[str, str]]:
+    """What zeros save, beside the same mapping without them."""
+    zeros = cost.zeros
+    if zeros is None:
+        return []
+    operations = zeros.operations
     return [
         (
-            "Energy",
-            f"{energy(cost.energy_pj)}, {percent(cost.energy_pj, dense.energy_pj)} of {energy(dense.energy_pj)}",
+            "Zeros",
+            f"{percent(operations.done, cost.macs)} of {count(cost.macs)} MACs done, "
+            f"{percent(operations.gated, cost.macs)} gated, {percent(operations.skipped, cost.macs)} skipped",
         ),
         (
-            "Latency",
-            f"{count(cost.latency_cycles)} cycles, {seconds(cost.latency_cycles / arch.clock_hz)}, "
-            f"{percent(cost.latency_cycles, dense.latency_cycles)} of {count(dense.latency_cycles)}",
-        ),
-        ("EDP", f"{significant(cost.edp)} pJ x cycles"),
-        ("Bound by", f"{cost.limited_by}; compute needs {count(cost.compute_cycles)} cycles"),
-        (
-            "MACs",
-            f"{percent(operations.done, macs)} of {count(macs)} done, {percent(operations.gated, macs)} gated, "
-            f"{percent(operations.skipped, macs)} skipped",
+            "",
+            f"energy is {percent(cost.energy_pj, zeros.dense_energy_pj)} of {energy(zeros.dense_energy_pj)} without "
+            f"them, latency {percent(cost.latency_cycles, zeros.dense_latency_cycles)} of "
+            f"{count(zeros.dense_latency_cycles)} cycles",
         ),
     ]
 
 
-def _traffic_table(cost: SparseCost) -> Table:
-    table = columns(
-        ("memory", "tensor", "held as"), ("words read", "written", "gated", "skipped", "metadata", "energy")
-    )
+ZERO_COLUMNS = (
+    ("memory", "tensor", "held as"),
+    ("words held", "metadata", "gated", "skipped", "metadata moved"),
+)
+"""Of `zero_table_rows`: texts, and numbers."""
+
+
+def zero_table_rows(cost: Cost) -> list[tuple[str, ...]]:
+    """How every tensor is held, and what passes of it, by memory; words are those that are held."""
+    found: list[tuple[str, ...]] = []
     last = ""
     for each in cost.traffic:
-        table.add_row(
-            "" if each.memory == last else each.memory,
-            each.tensor,
-            each.format or "words",
-            *(count(words) if words else "-" for words in (each.reads, each.writes, each.gated, each.skipped)),
-            size(round(each.metadata_bits)) if each.metadata_bits else "-",
-            energy(each.energy_pj),
+        zeros = each.zeros
+        if zeros is None:
+            continue
+        found.append(
+            (
+                "" if each.memory == last else each.memory,
+                each.tensor,
+                zeros.format,
+                count(zeros.stored_words),
+                size(round(zeros.stored_metadata_bits)) if zeros.stored_metadata_bits else "-",
+                *(count(words) if words else "-" for words in (zeros.gated, zeros.skipped)),
+                size(round(zeros.metadata_bits)) if zeros.metadata_bits else "-",
+            )
         )
         last = each.memory
-    return table
-
-
-def _memory_table(cost: SparseCost) -> Table:
-    table = columns(("memory",), ("cycles", "in use", "capacity", "energy"))
-    for memory in cost.memories:
-        table.add_row(
-            memory.name,
-            count(memory.cycles) if memory.cycles else "-",
-            size(memory.occupied_bits),
-            "unbounded" if memory.capacity_bits is None else size(memory.capacity_bits),
-            energy(memory.energy_pj),
-        )
-    return table
+    return found

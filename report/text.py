@@ -63,13 +63,14 @@ def result_page(
     """
     from ..cost_models import roofline
     from .nest import nest_lines
+    from .sparse import MEANS, density_rows, zero_rows
 
+    has_zeros = cost.zeros is not None
     parts: list[RenderableType] = [
-        pairs([*layer_rows(mapping.problem), *architecture_rows(arch)]),
+        pairs([*layer_rows(mapping.problem), *density_rows(mapping.problem), *architecture_rows(arch)]),
         section("Loop nest", Text("\n".join(nest_lines(mapping, arch)), no_wrap=True)),
-        section("Cost", pairs(cost_rows(cost, arch))),
-        section("Words moved, by memory and tensor", traffic_table(cost)),
-        section("Memories", memory_table(cost)),
+        section(MEANS if has_zeros else "Cost", pairs([*cost_rows(cost, arch), *zero_rows(cost)])),
+        *table_parts(cost),
         *_line_parts(mapping, arch, cost),
         section("Roofline, in MACs per cycle", roofline_table(roofline(cost, arch))),
     ]
@@ -80,6 +81,23 @@ def result_page(
     if written:
         parts.append(section("Files", Text("\n".join(written), no_wrap=True)))
     return Group(*parts)
+
+
+def table_parts(cost: Cost) -> list[RenderableType]:
+    """Words moved and memories; and, of operands with zeros, how they are held, and what is left out."""
+    from .sparse import ZERO_COLUMNS, zero_table_rows
+
+    moved = section("Words moved, by memory and tensor", traffic_table(cost))
+    if cost.zeros is None:
+        return [moved, section("Memories", memory_table(cost))]
+    table = columns(*ZERO_COLUMNS)
+    for row in zero_table_rows(cost):
+        table.add_row(*row)
+    return [
+        moved,
+        section("Zeros, by memory and tensor", table),
+        section("Memories, with the fullest tiles", memory_table(cost)),
+    ]
 
 
 def _line_parts(mapping: Mapping, arch: Architecture, cost: Cost) -> list[RenderableType]:

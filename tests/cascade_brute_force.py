@@ -29,6 +29,7 @@ from cascade_skeletons import STATED, Fuse, Items, Sites, Skeleton, Skeletons, W
 from tilewright.arch import Architecture, Keep, Memory
 from tilewright.cost_models.cascades import Held, Way, count_way, occupancy, ways_of
 from tilewright.cost_models.cost import capacity_parts, cost_of
+from tilewright.cost_models.fill import tile_cycles
 from tilewright.cost_models.ports import access_bits, direction_cycles
 from tilewright.ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Problem, Tensor
 from tilewright.mapper.space import Space
@@ -46,7 +47,7 @@ OBJECTIVES = ("energy", "latency", "edp")
 class Counted:
     """An operation in a tree.
 
-    words  by tensor: energy, then cycles of reads and of writes of every memory
+    words  by tensor: energy, then cycles of reads and of writes of every memory, then what its first tiles take of them
     steps  in cycles
     held   what is held while it works
     """
@@ -181,20 +182,30 @@ class Trees:
         counts = count_way(way, self.arch)
         machine = self.arch.model_copy(update={"mac": self.arch.mac.of(way.operation.kind)})
         cost = cost_of(way.mapping, machine, counts)
-        words = {t.name: np.zeros(1 + 2 * len(self.arch.memories)) for t in way.operation.problem.tensors}
+        words = {t.name: np.zeros(1 + 3 * len(self.arch.memories)) for t in way.operation.problem.tensors}
         for moved in (*cost.traffic, *cost.networks):
             words[moved.tensor][0] += moved.energy_pj
         for (memory, tensor), accesses in counts.busiest.items():
             bits = access_bits(self.arch, way.operation.problem.tensor(tensor), accesses)
             at = self.depth[memory]
             words[tensor][1 + 2 * at : 3 + 2 * at] = direction_cycles(self.arch.memories[at], bits.read, bits.write)
+        for first in counts.first_tiles:
+            at = self.depth[first.outer]
+            if self.arch.memories[at].overlaps and self.arch.memories[self.depth[first.inner]].overlaps:
+                cycles = tile_cycles(self.arch, way.operation.problem.tensor(first.tensor), first)
+                words[first.tensor][1 + 2 * len(self.arch.memories) + at] += first.times * cycles
         return Counted(words, cost.compute_cycles, held)
 
     def latency(self, steps: Floats, words: Floats) -> Floats:
         """(mappings,) cycles of an operation with so many steps and words (mappings, figures)."""
-        ports = words[:, 1:].reshape(len(words), len(self.arch.memories), 2).max(axis=-1)
+        count = len(self.arch.memories)
+        ports = words[:, 1 : 1 + 2 * count].reshape(len(words), count, 2).max(axis=-1)
         overlapping = np.array([memory.overlaps for memory in self.arch.memories])
-        return np.maximum(steps, (ports * overlapping).max(axis=-1)) + (ports * ~overlapping).sum(axis=-1)
+        # Whatever is further in waits for the first tiles, and for the last ones.
+        passing = np.cumsum(words[:, 1 + 2 * count :], axis=-1)
+        steps, waiting = steps + passing[:, -1], ports.copy()
+        waiting[:, 1:] += passing[:, :-1]
+        return np.maximum(steps, (waiting * overlapping).max(axis=-1)) + (ports * ~overlapping).sum(axis=-1)
 
     def points_pj(self, operation: Operation) -> float:
         """Energy of all points of an operation."""
@@ -295,7 +306,7 @@ class Trees:
             self._own[visits, name, homes[name], _loops(items, name)] = own
 
     def _collected(self, operation: Operation, found: list[tuple[Items, float, list[Own]]]) -> Insides:
-        count, figures = len(found), 1 + 2 * len(self.arch.memories)
+        count, figures = len(found), 1 + 3 * len(self.arch.memories)
         return Insides(
             [items for items, _, _ in found],
             np.array([steps for _, steps, _ in found]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -221,15 +222,32 @@ def _read_row(row: object, network: str, file: str, number: int) -> NetworkLayer
     op = _typed(row, "op", str, where)
     if op not in _ROW_REQUIRED:
         raise ProblemError(f"key op is {op!r}, unknown", where=where, hint=did_you_mean(op, _ROW_REQUIRED))
-    check_keys(row, where, ("name", "op", *_ROW_REQUIRED[op]), (*_ROW_OPTIONAL[op], "repeat", "note"))
+    check_keys(row, where, ("name", "op", *_ROW_REQUIRED[op]), (*_ROW_OPTIONAL[op], "repeat", "note", "density"))
     repeat = whole("repeat", row.get("repeat", 1), where)
     _typed(row, "note", str, where, "")
     is_weight = _typed(row, "weight", bool, where, True)
     try:
-        problem = _BUILDERS[op](row, f"{network}:{name}")
+        problem = _with_densities(_BUILDERS[op](row, f"{network}:{name}"), row)
     except ProblemError as error:
         raise error.located(file) from None
     return NetworkLayer(problem, repeat, is_weight, name)
+
+
+def _with_densities(problem: Problem, row: dict[str, Any]) -> Problem:
+    """The problem with the densities that a row states, by tensor; what they say is read where they count."""
+    given = _typed(row, "density", dict, problem.name, {})
+    names = [tensor.name for tensor in problem.operands]
+    for name, text in given.items():
+        if name not in names:
+            raise ProblemError(f"no operand {name!r}", where=f"{problem.name}: density", hint=did_you_mean(name, names))
+        if isinstance(text, bool) or not isinstance(text, str | int | float):
+            found = _kind_of(text)
+            raise ProblemError(f"found {found}, expected a density such as 2:4@K", where=f"{problem.name}: density")
+    tensors = tuple(
+        replace(tensor, density=str(given[tensor.name])) if tensor.name in given else tensor
+        for tensor in problem.tensors
+    )
+    return replace(problem, tensors=tensors) if given else problem
 
 
 def _conv(row: dict[str, Any], title: str) -> Problem:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,7 +62,8 @@ def import_timeloop(
     """
     from ..mapper.timeloop import read_parts, read_timeloop
 
-    parts = read_parts(files)
+    with _knowing("timeloop", files):
+        parts = read_parts(files)
     if "mapping" not in parts.given and not json and (parts.arch is not None or parts.problem is not None):
         from ..imported import timeloop_files
 
@@ -100,7 +102,9 @@ def import_accelergy(
     """
     from ..mapper.importers import with_tables
 
-    _show(with_tables(arch, files, settings_named(set_fields or ())), out)
+    with _knowing("accelergy", files):
+        found = with_tables(arch, files, settings_named(set_fields or ()))
+    _show(found, out)
 
 
 @imports.command("accelforge", short_help="Read an architecture of AccelForge.")
@@ -112,7 +116,9 @@ def import_accelforge(file: FileArgument, word: WordOption = "8 bit", out: OutOp
     """
     from ..mapper.importers import read_accelforge
 
-    _show(read_accelforge(file, _bits(word)), out)
+    with _knowing("accelforge", [file]):
+        found = read_accelforge(file, _bits(word))
+    _show(found, out)
 
 
 @imports.command("zigzag", short_help="Read a hardware file of ZigZag.")
@@ -124,7 +130,33 @@ def import_zigzag(file: FileArgument, word: WordOption = "8 bit", out: OutOption
     """
     from ..mapper.importers import read_zigzag
 
-    _show(read_zigzag(file, _bits(word)), out)
+    with _knowing("zigzag", [file]):
+        found = read_zigzag(file, _bits(word))
+    _show(found, out)
+
+
+@contextmanager
+def _knowing(command: str, files: Iterable[Path]) -> Iterator[None]:
+    """Where a file cannot be read since it is another tool's than this command's, the message says whose."""
+    try:
+        yield
+    except TilewrightError:
+        from ..arch.other_tools import tool_file
+
+        for file in files:
+            other = tool_file(_text_of(file), str(file))
+            if other is not None and other.command != command and (command, other.command) != ("timeloop", "accelergy"):
+                expected = f"expected what `tilewright import {command}` reads"
+                raise TilewrightError(f"this is {other.what}, {expected}", where=str(file), hint=other.hint) from None
+        raise
+
+
+def _text_of(file: Path) -> str:
+    """The text of a file; nothing where it cannot be read, which its reader says."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
 
 
 def _bits(word: str) -> int:

@@ -27,7 +27,7 @@ from .options import (
 )
 from .problems import problem_named
 from .sources import MappingSource, read_source
-from .sparse import evaluate_densities
+from .sparse import with_density
 from .terminal import say, show_document, show_line, show_page, status
 
 if TYPE_CHECKING:
@@ -99,10 +99,11 @@ def evaluate(
     given = any(text is not None for text in (layer, conv, gemm, einsum))
     problem = problem_named(layer, conv, gemm, einsum) if given else None
     loaded = load_on(source, problem, arch, set_fields)
-    loaded = with_best_layouts(loaded._replace(arch=laid_out(loaded.arch, loaded.mapping.problem, layout)), mapping)
+    loaded = loaded._replace(arch=laid_out(loaded.arch, loaded.mapping.problem, layout))
     if density:
-        evaluate_densities(mapping, loaded, density, json)
-        return
+        zeros = Mapping(with_density(loaded.mapping.problem, density, layer), loaded.mapping.nest)
+        loaded = loaded._replace(mapping=zeros, recorded=None)
+    loaded = with_best_choices(loaded, mapping)
     cost = cost_of(mapping, loaded)
     if json:
         from ..report.documents import dump_mapping
@@ -309,12 +310,12 @@ def load_on(source: MappingSource, layer: Problem | None, arch: str | None, set_
     return load(source, layer, settings=settings_named(set_fields or ()))
 
 
-def with_best_layouts(loaded: AnyMapping, source: str) -> AnyMapping:
-    """The mapping on its machine with the best layouts where these are open."""
+def with_best_choices(loaded: AnyMapping, source: str) -> AnyMapping:
+    """The mapping on its machine with the best layouts, and formats, where these are open."""
     from ..cost_models.layouts.choices import has_open_layouts
-    from ..cost_models.open_layouts import evaluate_open
+    from ..cost_models.open_choices import evaluate_open
 
-    if not has_open_layouts(loaded.arch, loaded.mapping.problem):
+    if not (has_open_layouts(loaded.arch, loaded.mapping.problem) or loaded.mapping.problem.has_zeros):
         return loaded
     try:
         return loaded._replace(arch=evaluate_open(loaded.mapping, loaded.arch)[1])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from ..ir import TilewrightError
+from ..ir import Problem, TilewrightError
 from . import completions
 from .cascade_search import CascadeOptions, search_cascade_named
 from .cascades import cascade_named, is_cascade
@@ -45,7 +45,7 @@ from .options import (
 )
 from .problems import problem_named
 from .several import show_several
-from .sparse import search_densities
+from .sparse import with_density
 from .terminal import noting_interrupts, say, show_document, status
 
 if TYPE_CHECKING:
@@ -166,27 +166,22 @@ def search(
     from ..arguments import limits_of, question_of, tiling_or_default
 
     refuse_given(context, "one layer has nothing to fuse", "fuse")
-    problem = problem_named(layer, conv, gemm, einsum, dim, widths)
+    problem = with_density(problem_named(layer, conv, gemm, einsum, dim, widths), density, layer, dim)
     machine = laid_out(architecture_named(arch, set_fields), problem, layout)
+
     if im2col:
         unknown_to_forms = ("strategy", "seed", "top", "pareto", "density", "to", "verify", "store", "no_cache")
         refuse_given(context, "it is not known to --im2col; leave it out", *unknown_to_forms)
-        limited = (_space(space), constraint_sources(dataflow, constraints, constraint or ()))
+        chosen_space = (_space(space), constraint_sources(dataflow, constraints, constraint or ()))
         asked = question_of(
             problem,
             machine,
             objective,
             tiling_or_default(cast("Tiling | None", tiling)),
-            *limited,
+            *chosen_space,
             limits_of(time_limit, memory_limit),
         )
         search_both_forms(asked, out, json)
-        return
-    if density:
-        unknown = ("strategy", "seed", "top", "pareto", "out", "to", "verify", "store")
-        refuse_given(context, "it knows no densities yet; leave it out", *unknown)
-        limited = (objective, _space(space), constraint_sources(dataflow, constraints, constraint or ()))
-        search_densities(problem, machine, density, limited, (tiling, time_limit, memory_limit), json)
         return
     from ..mapper.strategies import strategy_named
     from ..results import prepare_folder
@@ -194,7 +189,7 @@ def search(
     chosen, form = strategy_named(strategy, seed=seed), _form(json, to)
     _check_kind(top, pareto, strategy, form)
     _refuse_ignored(context, top, pareto, strategy, no_cache)
-    (kind, note), limits = _tiling(tiling, chosen, form), limits_of(time_limit, memory_limit)
+    (kind, note), limits = _tiling(tiling, chosen, form, problem), limits_of(time_limit, memory_limit)
     sources = constraint_sources(dataflow, constraints, constraint or ())
     question = question_of(problem, machine, objective, kind, _space(space), sources, limits)
     if out is not None:
@@ -264,10 +259,10 @@ def _form(json: bool, to: str | None) -> str | None:
     return to
 
 
-def _tiling(asked: str | None, strategy: Strategy, form: str | None) -> tuple[Tiling, str]:
+def _tiling(asked: str | None, strategy: Strategy, form: str | None, problem: Problem) -> tuple[Tiling, str]:
     """The tiling that is asked for, else the default; or what the strategy and the form know in its place, and a note
     that says so."""
-    from ..arguments import tiling_or_default
+    from ..arguments import tiling_or_default, tilings_of
     from ..forms import form_named
     from ..mapper.tilings import TILINGS, tiling_for
 
@@ -275,7 +270,7 @@ def _tiling(asked: str | None, strategy: Strategy, form: str | None) -> tuple[Ti
     if form is not None:
         knowing[f"the form {form}"] = form_named(form).tilings
     known = [tiling for tiling in TILINGS if all(tiling in tilings for tilings in knowing.values())]
-    found = tiling_or_default(cast("Tiling | None", asked), known)
+    found = tiling_or_default(cast("Tiling | None", asked), known if asked else tilings_of(problem, known))
     note = ""
     for who, tilings in knowing.items():
         if found not in tilings:

@@ -1,72 +1,50 @@
-"""`--density`: operands with zeros, in `tilewright evaluate` and `tilewright search` (docs/sparse.md)."""
+"""`--density`: operands with zeros (docs/sparse.md)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..ir import Problem, TilewrightError
-from .terminal import noting_interrupts, say, show_document, show_page, status
+from .problems import sizes_of_symbols
 
 if TYPE_CHECKING:
-    from ..arch import Architecture
-    from ..arguments import ConstraintsLike
-    from ..cost_models.sparse import Density
-    from ..mapper.space import Space
-    from ..mapper.tilings import Tiling
-    from ..mapping_sources import AnyMapping
+    from ..cost_models.sparse import DensityLike
+
+MEASURED = "=measured"
+"""What stands for the density of weights that are stored in an ONNX file."""
 
 
-def evaluate_densities(source: str, loaded: AnyMapping, given: list[str], json: bool) -> None:
-    """What a mapping costs where operands have zeros, as a page or as data."""
-    from ..cost_models.sparse import evaluate_sparse
-    from ..report.sparse import sparse_data, sparse_page
+def with_density(
+    problem: Problem, given: Sequence[str] | None, layer: str | None = None, dims: Iterable[str] | None = None
+) -> Problem:
+    """The problem with the densities of `--density`, in place of those that it has.
 
-    densities = _densities(given, loaded.mapping.problem)
-    try:
-        cost = evaluate_sparse(loaded.mapping, loaded.arch, densities)
-    except TilewrightError as error:
-        raise error.located(source) from None
-    if json:
-        show_document(sparse_data(loaded.mapping, loaded.arch, densities, cost))
-    else:
-        show_page(sparse_page(loaded.mapping, loaded.arch, densities, cost))
-
-
-def search_densities(
-    problem: Problem,
-    arch: Architecture,
-    given: list[str],
-    asked: tuple[str, Space, ConstraintsLike],
-    limits: tuple[str | None, float | None, str],
-    json: bool,
-) -> None:
-    """The best mapping where operands have zeros, with its proof, as a page or as data.
-
-    asked   objective, space and constraints
-    limits  tiling, seconds and bytes
+    layer, dims  what names the problem in an ONNX file: `W=measured` counts the weights there
     """
-    from ..arguments import limits_of, question_of
-    from ..mapper.sparse_search import search_sparse
-    from ..report.sparse import sparse_data, sparse_page
-
-    (objective, space, constraints), (tiling, time_limit, memory_limit) = asked, limits
-    densities = _densities(given, problem)
-    kind = cast("Tiling", tiling or "perfect")
-    question = question_of(problem, arch, objective, kind, space, constraints, limits_of(time_limit, memory_limit))
-    with noting_interrupts() as interrupts, status(f"searching the best mapping of {problem.name} on {arch.name}"):
-        answer = search_sparse(question, densities)
-    if interrupts:
-        say("interrupted: this is the best found so far; the same command searches to the end")
-    if json:
-        show_document(sparse_data(answer.mapping, arch, densities, answer.cost, answer.certificate))
-    else:
-        show_page(sparse_page(answer.mapping, arch, densities, answer.cost, answer.certificate))
-
-
-def _densities(given: list[str], problem: Problem) -> dict[str, Density]:
-    from ..cost_models.sparse import parse_densities
+    if not given:
+        return problem
+    from ..cost_models.sparse import with_densities
 
     try:
-        return parse_densities(given, problem)
+        measured = [text for text in given if text.replace(" ", "").endswith(MEASURED)]
+        others = with_densities(problem, [text for text in given if text not in measured])
+        return with_densities(others, _measured(problem, measured, layer or "", dims)) if measured else others
     except TilewrightError as error:
         raise error.located("--density") from None
+
+
+def _measured(
+    problem: Problem, texts: Sequence[str], layer: str, dims: Iterable[str] | None
+) -> Mapping[str, DensityLike]:
+    from ..workloads import ONNX
+    from ..workloads.networks import split_reference
+    from ..workloads.onnx.weights import stored_weights
+
+    if [text.partition("=")[0].strip() for text in texts] != ["W"] or f"{ONNX}:" not in layer:
+        raise TilewrightError(
+            "measured is known of the weights, W, of a layer of an ONNX file", hint="give a .npy file: W=weights.npy"
+        )
+    path, name = split_reference(layer)
+    return {"W": stored_weights(Path(path), sizes_of_symbols(dims), name, problem)}

@@ -9,12 +9,14 @@ move the output make other words of it, and loops that do not add to what is the
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...arch import Architecture
-from ...ir import FusedMapping
+from ...ir import FusedMapping, Mapping, OperationPath
 from ..boundaries import Boundary, chains_of
 from ..closed_form import Nest, count_boundaries
-from ..counts import Accesses, AccessTable, Counts
-from .visits import visits, whole_mapping
+from ..counts import Accesses, AccessTable, Counts, FirstTile
+from .visits import first_tiles_of_visits, visits, whole_mapping
 from .ways import Way, ways_of
 
 
@@ -35,7 +37,19 @@ def count_way(way: Way, arch: Architecture) -> Counts:
         other = borrowed.path
         filled = count_boundaries(Nest.of(other.mapping, arch, other.starts), other.mapping, (borrowed.boundary,))
         _join(counts, filled, 1)
+    if arch.latency == "with_fill":
+        own = ((way.path, boundary) for boundary in way.boundaries)
+        others = ((borrowed.path, borrowed.boundary) for borrowed in way.borrowed)
+        counts.first_tiles = [one for path, at in (*own, *others) for one in _first_tiles(path, path.mapping, at, arch)]
     return counts
+
+
+def _first_tiles(path: OperationPath, mapping: Mapping, boundary: Boundary, arch: Architecture) -> list[FirstTile]:
+    """What a node gets first, in every visit of the branch that it stands in."""
+    if boundary.inner is None:
+        return []
+    every = first_tiles_of_visits(mapping, arch, path.start(boundary.inner_position))
+    return [one for one in every if (one.tensor, one.inner) == (boundary.tensor.name, boundary.inner.name)]
 
 
 def _count_visits(way: Way, arch: Architecture) -> Counts:
@@ -45,10 +59,13 @@ def _count_visits(way: Way, arch: Architecture) -> Counts:
         visit = count_boundaries(Nest.of(mapping, arch), mapping, tuple(chains_of(mapping, arch)))
         counts.steps += times * visit.steps
         _join(counts, visit, times)
+        counts.first_tiles += [replace(first, times=times) for first in visit.first_tiles]
     for boundary in above_the_split(way):
         mapping = whole_mapping(way.path, boundary.tensor.name)
         same = tuple(b for b in chains_of(mapping, arch) if b.inner_position == boundary.inner_position)
         _join(counts, count_boundaries(Nest.of(mapping, arch, way.path.starts), mapping, same), 1)
+        if arch.latency == "with_fill":
+            counts.first_tiles += _first_tiles(way.path, mapping, boundary, arch)
     return counts
 
 

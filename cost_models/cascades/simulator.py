@@ -159,6 +159,10 @@ class OperationWalk(Walk):
             return False
         return self.moved_loop < self.way.path.start(boundary.inner_position) or super().is_served(boundary)
 
+    def starts_visit(self, boundary: Boundary) -> bool:
+        """Every visit of the branch that a node stands in fills on its own."""
+        return self.moved_loop < self.way.path.start(boundary.inner_position)
+
     def elements(self, tensor: Tensor, offset: dict[str, int], extent: dict[str, int]) -> Tile:
         """Positions as the tensor has them: zeros before its first are negative."""
         found = super().elements(tensor, offset, extent)

@@ -12,7 +12,9 @@ from ..boundaries import Boundary, chains_of
 from ..closed_form import Nest, count_boundaries
 from ..cost import Cost, capacity_parts, check_axes, cost_of, held_width_bits, tile_words
 from ..counts import AccessTable, Counts
+from ..fill import idle_cycles
 from ..ports import direction_cycles, run_cycles
+from .visits import first_tiles_of_visits
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,11 @@ def visit_cost(
             message = f"the nodes of a branch need {taken.bits / 8:,.10g} B, {taken.capacity / 8:,.10g} B are left"
             raise MappingError(message, where=taken.memory)
     visits = kinds_of_visits(mapping, arch, tuple(chains_of(mapping, arch)), again, start)
-    return _with_busy(_mean(visits), arch, busy)
+    idle: dict[str, float] = {}
+    if arch.latency == "with_fill":
+        tensors = {tensor.name: tensor for tensor in mapping.problem.tensors}
+        idle = idle_cycles(arch, tensors, first_tiles_of_visits(mapping, arch, start))
+    return _with_busy(_mean(visits), arch, busy, idle)
 
 
 def kinds_of_visits(
@@ -125,14 +131,16 @@ def _mean(visits: tuple[tuple[float, Cost], ...]) -> Cost:
     return replace(first, memories=memories, energy_pj=energy, leakage_pj=0.0)
 
 
-def _with_busy(cost: Cost, arch: Architecture, busy: dict[str, tuple[float, float]]) -> Cost:
-    """The cost when ports are busy for other reasons too; leakage by the latency that results."""
+def _with_busy(cost: Cost, arch: Architecture, busy: dict[str, tuple[float, float]], idle: dict[str, float]) -> Cost:
+    """The cost when ports are busy for other reasons too, and idle while the first and the last tiles pass; leakage by
+    the latency that results."""
     memories = []
     for use, memory in zip(cost.memories, arch.memories, strict=True):
         reading, writing = direction_cycles(memory, *busy.get(memory.name, (0.0, 0.0)))
         cycles = use.read_cycles + reading, use.write_cycles + writing
         memories.append(replace(use, read_cycles=cycles[0], write_cycles=cycles[1], cycles=max(cycles)))
-    latency = float(run_cycles(cost.compute_cycles, [(use.overlaps, use.cycles) for use in memories]))
+    waiting = [(use.overlaps, use.cycles + (idle.get(use.name, 0.0) if use.overlaps else 0.0)) for use in memories]
+    latency = float(run_cycles(cost.compute_cycles + idle.get("compute", 0.0), waiting))
     leakage = arch.total_leakage_pj_per_cycle * latency
     energy = cost.energy_pj - cost.leakage_pj + leakage
     return replace(cost, memories=tuple(memories), energy_pj=energy, latency_cycles=latency, leakage_pj=leakage)

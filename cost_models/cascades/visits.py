@@ -8,10 +8,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ...arch import Architecture
 from ...ir import Loop, LoopNest, Mapping, Node, OperationPath, Problem, ceil_div
+from ..boundaries import chains_of
+from ..closed_form import Nest, count_boundaries
+from ..counts import FirstTile
 from .windows import Made, own_loops
 
 
@@ -32,16 +36,22 @@ def visits(path: OperationPath, made: dict[str, Made]) -> Iterator[tuple[int, Ma
 
 def _plain_sizes(path: OperationPath, dim: str) -> Counter[int]:
     tile = math.prod(loop.trips for loop in own_loops(path) if loop.dim == dim)
-    size = path.operation.problem.sizes[dim]
+    return _numbers(path.operation.problem.sizes[dim], tile)
+
+
+def _numbers(size: int, tile: int) -> Counter[int]:
+    """How many visits have so many positions of a dimension, of which the others have a tile."""
     return Counter({tile: size // tile}) + Counter({size % tile: 1} if size % tile else {})
 
 
 def visit_mapping(path: OperationPath, sizes: dict[str, int]) -> Mapping:
     """The mapping of one visit: its branch, on as many positions of every shared dimension."""
-    start = path.starts[-1]
-    items = path.mapping.nest.items
+    return _visit_of(path.operation.problem, path.mapping.nest.items, path.starts[-1], sizes)
+
+
+def _visit_of(problem: Problem, items: Sequence[Loop | Node], start: int, sizes: dict[str, int]) -> Mapping:
+    """The mapping of one visit of what stands from a position on."""
     last = {item.tensor: item for item in items[:start] if isinstance(item, Node)}
-    problem = path.operation.problem
     dims = tuple((dim, sizes.get(dim, size)) for dim, size in problem.dims)
     covered = dict.fromkeys(problem.dim_names, 1)
     branch: list[Loop | Node] = []
@@ -54,6 +64,29 @@ def visit_mapping(path: OperationPath, sizes: dict[str, int]) -> Mapping:
             branch.append(item)
     nest = LoopNest((*(Node(n.memory, n.tensor) for n in last.values()), *reversed(branch)))
     return Mapping(Problem(problem.name, dims, problem.tensors), nest)
+
+
+def first_tiles_of_visits(mapping: Mapping, arch: Architecture, start: int) -> list[FirstTile]:
+    """The first tiles of every visit of what stands in a mapping from a position on, alike ones together."""
+    problem, items = mapping.problem, mapping.nest.items
+    inside = dict.fromkeys(problem.dim_names, 1)
+    for item in items[start:]:
+        if isinstance(item, Loop):
+            inside[item.dim] *= item.trips
+    above = sorted({item.dim for item in items[:start] if isinstance(item, Loop) and item.trips > 1})
+    numbers = [_numbers(problem.sizes[dim], inside[dim]).items() for dim in above]
+    found = Counter[FirstTile]()
+    for chosen in itertools.product(*numbers):
+        sizes = {dim: size for dim, (size, _) in zip(above, chosen, strict=True)}
+        visit = _visit_of(problem, items, start, sizes)
+        for first in first_tiles(visit, arch):
+            found[first] += math.prod(count for _, count in chosen)
+    return [replace(first, times=times) for first, times in found.items()]
+
+
+def first_tiles(visit: Mapping, arch: Architecture) -> list[FirstTile]:
+    """The first tiles of a visit."""
+    return count_boundaries(Nest.of(visit, arch), visit, tuple(chains_of(visit, arch))).first_tiles
 
 
 def whole_mapping(path: OperationPath, tensor: str) -> Mapping:

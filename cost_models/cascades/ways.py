@@ -117,8 +117,7 @@ def _check_placement(fused: FusedMapping, path: OperationPath, arch: Architectur
 
 def _check_supported(fused: FusedMapping, arch: Architecture) -> None:
     if arch.latency == "with_fill" and fused.tree.branches:
-        hint = "use 'latency: steady'"
-        raise MappingError("cascades are not counted with 'latency: with_fill' yet", where=arch.name, hint=hint)
+        _check_fills(fused, arch)
     refuse_lines(arch, "cascades", MappingError)
     for address, tree in fused.tree.walk():
         for position, item in enumerate(tree.items):
@@ -129,6 +128,17 @@ def _check_supported(fused: FusedMapping, arch: Architecture) -> None:
                 hint = f"write '{Node(item.memory, item.tensor)}'"
                 raise MappingError(f"'{item}', and no rows of {item.tensor} are read by two visits", hint=hint)
     check_asks(fused, arch)
+
+
+def _check_fills(fused: FusedMapping, arch: Architecture) -> None:
+    """MappingError for trees of which it is not known how long their branches fill and empty."""
+    if arch.overlap == "across_operations":
+        message = "with 'overlap: across_operations' no operation waits for tiles: 'latency: with_fill' says otherwise"
+        raise MappingError(message, where=arch.name, hint="leave one of them out")
+    for path in fused.paths.values():
+        if any(loop.is_spatial and loop.trips > 1 for loop in path.shared_loops):
+            message = "it shares an array with others, and the time of first tiles is not counted there yet"
+            raise MappingError(message, where=path.operation.name, hint="use 'latency: steady'")
 
 
 def fillers_of(ways: dict[str, Way]) -> dict[Place, tuple[str, int]]:

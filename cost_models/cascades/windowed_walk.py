@@ -7,6 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping as Mapping_
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from ...arch import Architecture, Memory
@@ -187,6 +188,7 @@ class WindowedWalk:
 
     def _add(self, walk: Walk) -> None:
         self.total.steps += walk.steps
+        self.total.first_tiles += walk.first_tiles
         for key, accesses in walk.instance_accesses.items():
             for name, words in vars(accesses).items():
                 setattr(self.accesses[key], name, getattr(self.accesses[key], name) + words)
@@ -207,7 +209,11 @@ class WindowedWalk:
             walk = _Part(mapping, self.arch, same)
             walk.run()
             walk.steps = 0
+            start = self.way.path.start(boundary.inner_position)
+            visits = math.prod(loop.trips for loop in mapping.nest.items[:start] if isinstance(loop, Loop))
+            walk.first_tiles = [replace(first, times=visits) for first in walk.first_tiles]
             self._add(walk)
         counted = Walk(self.way.mapping, self.arch, self.way.boundaries)
         counted.instance_accesses, counted.steps, counted.hops = self.accesses, self.total.steps, self.total.hops
+        counted.first_tiles = self.total.first_tiles
         return counted.counts()

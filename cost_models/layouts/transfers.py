@@ -24,7 +24,8 @@ from ..closed_form import Group, LineBox, Nest, Periods, kinds_along_rank, slidi
 from ..moves import EVERY, FIRST, Steps, banks_along_rank, words_along_rank
 from ..sets import IntArray
 
-Key, Value = TypeVar("Key"), TypeVar("Value")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 Front = tuple[tuple[int, int], ...]
 """(wanted, held) lines along a rank, in the banks that may be the busiest."""
@@ -87,22 +88,27 @@ class LinesTouched:
     ways: tuple[Arrangement, ...]
 
     def passing(self, steps: Steps, group: Group) -> IntArray:
-        return self._over_ranks(steps, group)[0] * times_moved(self.nest, self.tensor, steps, group)
+        wanted, _ = self._over_ranks(steps, group)
+        return wanted * times_moved(self.nest, self.tensor, steps, group)
 
     def spared(self, steps: Steps, group: Group) -> IntArray:
-        return self._over_ranks(steps, group)[1] * times_moved(self.nest, self.tensor, steps, group)
+        _, held = self._over_ranks(steps, group)
+        return held * times_moved(self.nest, self.tensor, steps, group)
 
     def first(self, group: Group, position: int) -> IntArray:
         times = times_moved(self.nest, self.tensor, FIRST, Group(position, only=group.only))
-        return self._over_ranks(EVERY, group)[0] * times
+        wanted, _ = self._over_ranks(EVERY, group)
+        return wanted * times
 
-    def _over_ranks(self, steps: Steps, group: Group) -> IntArray:
-        """(2, layouts) lines that are wanted, and lines of them of which nothing is missing."""
-        found = np.ones((2, len(self.ways)), dtype=np.int64)
+    def _over_ranks(self, steps: Steps, group: Group) -> tuple[IntArray, IntArray]:
+        """(layouts,) lines that are wanted, and lines of them of which nothing is missing."""
+        wanted: IntArray = np.ones(len(self.ways), dtype=np.int64)
+        held: IntArray = wanted
         for r, rank in enumerate(self.tensor.ranks):
-            count = partial(self._along, rank, steps, group)
-            found = found * np.array(once_each([way.line[r] for way in self.ways], count)).T
-        return found
+            each = once_each([way.line[r] for way in self.ways], partial(self._along, rank, steps, group))
+            new, kept = np.array(each, dtype=np.int64).T
+            wanted, held = wanted * new, held * kept
+        return wanted, held
 
     def _along(self, rank: Rank, steps: Steps, group: Group, per_line: int) -> tuple[int, int]:
         kinds = kinds_along_rank(self.nest, rank, steps, group, per_line)

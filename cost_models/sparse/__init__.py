@@ -4,19 +4,22 @@ densities.py   how a tensor's nonzero words are distributed
 parsing.py     the same as text
 formats.py     bits of metadata
 savings.py     what one access serves, so that it may be left out
+positions.py   where accesses stand, and how large the tiles there are
 shares.py      which part of the dense traffic is left
+at_mac.py      what the units themselves leave out
 walk.py        the walk over masks that the shares are the means of
 cost.py        words, energy, cycles, capacity
+choices.py     the best formats, where several are allowed
 sparseloop.py  counts by the conventions of Timeloop's sparse model, for comparison
 sparseloop_nest.py     tiles, chances and formats by its rules
 sparseloop_savings.py  gating and skipping by its rules
 ranks.py       its formats
 """
 
-from .cost import SparseCost, SparseMemoryUse, SparseTraffic, evaluate_sparse
+from .choices import evaluate_zeros
+from .cost import evaluate_sparse
 from .densities import Banded, Density, Even, Measured, Structured, Uniform
-from .parsing import DensityLike, density_text, parse_densities
-from .shares import Operations
+from .parsing import DensityLike, densities_of, density_text, parse_densities, with_densities
 
 __all__ = [
     "Banded",
@@ -24,13 +27,12 @@ __all__ = [
     "DensityLike",
     "Even",
     "Measured",
-    "Operations",
-    "SparseCost",
-    "SparseMemoryUse",
-    "SparseTraffic",
     "Structured",
     "Uniform",
+    "densities_of",
     "density_text",
     "evaluate_sparse",
+    "evaluate_zeros",
     "parse_densities",
+    "with_densities",
 ]

@@ -9,92 +9,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...arch import Architecture, Memory
+from ...arch.spec import SparseFormat
 from ...ir import Mapping, Tensor
-from ...ir.display import ShownCost
 from ..closed_form import count_words
-from ..cost import Cost, check_axes, check_capacity, cost_of, held_width_bits
-from ..counts import Accesses, AccessTable
+from ..cost import (
+    Cost,
+    MemoryUse,
+    TensorTraffic,
+    capacity_parts,
+    check_axes,
+    check_capacity,
+    cost_of,
+    held_width_bits,
+)
+from ..counts import Accesses, Counts
 from ..ports import access_bits, direction_cycles, run_cycles
+from ..zeros import TensorZeros, Zeros
 from .densities import Density
 from .formats import metadata_bits
-from .shares import Operations, Share, SparseMapping
-
-
-@dataclass(frozen=True)
-class SparseTraffic:
-    """One tensor at one memory, over all instances; means over all masks.
-
-    memory, tensor  their names
-    format          how it is held there; empty: every word
-    tile_words      words of its tile in one instance, zeros included
-    tile_stored     words of them that are held
-    tile_metadata_bits  that say where they are
-    reads, writes   words that pass
-    gated, skipped  words, read or written, that would pass but have no effect: without energy; without time as well
-    metadata_bits   that pass with the words
-    energy_pj       of reads and writes, metadata included
-    """
-
-    memory: str
-    tensor: str
-    format: str
-    tile_words: int
-    tile_stored: float
-    tile_metadata_bits: float
-    reads: float
-    writes: float
-    gated: float
-    skipped: float
-    metadata_bits: float
-    energy_pj: float
-
-
-@dataclass(frozen=True)
-class SparseMemoryUse:
-    """One memory level.
-
-    name           of the memory
-    occupied_bits  of the fullest tiles in one instance, metadata included
-    capacity_bits  of one instance; None is unbounded
-    cycles         that the busiest port of the busiest instance needs on average
-    energy_pj      of all reads and writes
-    """
-
-    name: str
-    occupied_bits: int
-    capacity_bits: int | None
-    cycles: float
-    energy_pj: float
-
-
-@dataclass(frozen=True)
-class SparseCost(ShownCost):
-    """What a mapping costs on an architecture, as a mean over all masks of the stated densities.
-
-    dense           what the same mapping costs without zeros; its tiles may be too large for its memories
-    operations      multiply-accumulates that are done, gated and skipped
-    compute_cycles  of the steps that are not skipped, work spread evenly
-    energy_pj, latency_cycles  of the whole run
-    limited_by      what the latency waits for: "compute" or a memory's name
-    memories, traffic  outermost memory first
-    """
-
-    dense: Cost
-    operations: Operations
-    compute_cycles: float
-    energy_pj: float
-    latency_cycles: float
-    limited_by: str
-    memories: tuple[SparseMemoryUse, ...]
-    traffic: tuple[SparseTraffic, ...]
-
-    @property
-    def edp(self) -> float:
-        """Energy-delay product, in pJ x cycles."""
-        return self.energy_pj * self.latency_cycles
+from .shares import Share, SparseMapping
 
 
 @dataclass(frozen=True)
@@ -106,13 +42,21 @@ class _Bits:
     gated_reads: float
     gated_writes: float
 
+    @property
+    def read(self) -> float:
+        return self.reads + self.gated_reads
+
+    @property
+    def written(self) -> float:
+        return self.writes + self.gated_writes
+
     def energy_pj(self, memory: Memory) -> float:
         read, write = memory.read_energy_pj, memory.write_energy_pj
         return self.reads / memory.access_bits * read + self.writes / memory.access_bits * write
 
 
 @dataclass(frozen=True)
-class _Held:
+class HeldTile:
     """The tile of a tensor in a memory: shares of its words that are moved, further in and from further out."""
 
     memory: Memory
@@ -126,8 +70,9 @@ class _Held:
     outwards: Share
 
 
-def evaluate_sparse(mapping: Mapping, arch: Architecture, densities: MappingABC[str, Density]) -> SparseCost:
-    """The cost of a mapping whose operands have zeros.
+def evaluate_sparse(mapping: Mapping, arch: Architecture, densities: MappingABC[str, Density]) -> Cost:
+    """The cost of a mapping whose operands have zeros, a mean over all masks; of formats that a memory may have, the
+    first counts.
 
     densities  of operands, by tensor; the others are dense
 
@@ -136,55 +81,50 @@ def evaluate_sparse(mapping: Mapping, arch: Architecture, densities: MappingABC[
     """
     sparse = SparseMapping(mapping, arch, densities)
     check_axes(mapping, arch)
-    held = _held_tiles(sparse)
+    held = held_tiles(sparse)
     check_capacity(mapping, arch, {key: tile.most_bits for key, tile in held.items()})
     counts = count_words(mapping, arch)
     dense = cost_of(mapping, arch, counts)
     bits = {key: _bits(sparse, tile, counts.total[key]) for key, tile in held.items()}
     traffic = tuple(_traffic(tile, counts.total[key], bits[key]) for key, tile in held.items())
-    memories = tuple(_memory(sparse, memory, held, counts.busiest, traffic) for memory in arch.memories)
+    memories = tuple(_memory(sparse, memory, held, counts, traffic) for memory in arch.memories)
     operations = sparse.operations
     compute = dense.compute_cycles * (1.0 - operations.skipped / mapping.problem.macs)
     latency = float(run_cycles(compute, [(m.overlaps, u.cycles) for m, u in zip(arch.memories, memories, strict=True)]))
     busy = {"compute": compute} | {use.name: use.cycles for use in memories}
-    return SparseCost(
-        dense=dense,
-        operations=operations,
+    mac_energy = operations.done * arch.mac.energy_pj
+    leakage = arch.total_leakage_pj_per_cycle * latency
+    return replace(
+        dense,
+        mac_energy_pj=mac_energy,
         compute_cycles=compute,
-        energy_pj=operations.done * arch.mac.energy_pj
-        + sum(use.energy_pj for use in memories)
-        + arch.total_leakage_pj_per_cycle * latency,
+        energy_pj=mac_energy + sum(use.energy_pj for use in memories) + leakage,
         latency_cycles=latency,
+        utilization=operations.done / (arch.mac_instances * arch.mac.per_cycle * latency),
         limited_by=max(busy, key=busy.__getitem__),
         memories=memories,
         traffic=traffic,
+        leakage_pj=leakage,
+        zeros=Zeros(operations, dense.energy_pj, dense.latency_cycles),
     )
 
 
-def _held_tiles(sparse: SparseMapping) -> dict[tuple[str, str], _Held]:
+def held_tiles(sparse: SparseMapping) -> dict[tuple[str, str], HeldTile]:
     """All tiles, by memory and tensor, outermost memory first."""
     found = {}
     for tensor in sparse.mapping.problem.tensors:
         for index, boundary in enumerate(sparse.chains[tensor.name]):
             memory = boundary.outer
-            tile = sparse.tile(tensor, boundary.outer_position)
-            words = most = math.prod(tile)
-            stored, metadata, most_metadata, name = float(words), 0.0, 0.0, ""
-            if sparse.is_compressed(memory, tensor):
-                name = memory.formats[tensor.role]
-                density, shape = sparse.densities[tensor.name], sparse.shape(tensor)
-                most = density.words(tile, shape).most
-                stored = sparse.density(tensor) * words
-                metadata = metadata_bits(name, density, tile, shape)
-                most_metadata = metadata_bits(name, density, tile, shape, at_most=True)
-            found[memory.name, tensor.name] = _Held(
+            kind = sparse.format(memory, tensor)
+            words, stored, metadata, most_bits = tile_bits(sparse, memory, tensor, boundary.outer_position, kind)
+            found[memory.name, tensor.name] = HeldTile(
                 memory=memory,
                 tensor=tensor,
                 words=words,
                 stored=stored,
                 metadata=metadata,
-                most_bits=most * held_width_bits(sparse.arch, memory, tensor) + math.ceil(most_metadata),
-                format=name,
+                most_bits=most_bits,
+                format=kind,
                 inwards=sparse.share(tensor, index),
                 outwards=sparse.share(tensor, index - 1) if index and not tensor.is_output else Share(),
             )
@@ -192,7 +132,22 @@ def _held_tiles(sparse: SparseMapping) -> dict[tuple[str, str], _Held]:
     return dict(sorted(found.items(), key=lambda item: order.index(item[0][0])))
 
 
-def _bits(sparse: SparseMapping, tile: _Held, accesses: Accesses) -> _Bits:
+def tile_bits(
+    sparse: SparseMapping, memory: Memory, tensor: Tensor, position: int, kind: SparseFormat
+) -> tuple[int, float, float, int]:
+    """The words of a node's tile; of them, in a format, the words that are held and the bits of their metadata, both on
+    average; and the bits of the fullest tile."""
+    tile = sparse.tile(tensor, position)
+    words, width = math.prod(tile), held_width_bits(sparse.arch, memory, tensor)
+    if kind == "uncompressed":
+        return words, float(words), 0.0, words * width
+    density, shape = sparse.densities[tensor.name], sparse.shape(tensor)
+    fullest = metadata_bits(kind, density, tile, shape, at_most=True)
+    most_bits = density.words(tile, shape).most * width + math.ceil(fullest)
+    return words, sparse.density(tensor) * words, metadata_bits(kind, density, tile, shape), most_bits
+
+
+def _bits(sparse: SparseMapping, tile: HeldTile, accesses: Accesses) -> _Bits:
     if tile.tensor.is_output:
         dense = access_bits(sparse.arch, tile.tensor, accesses)
         moved, gated = tile.inwards.moved, tile.inwards.gated
@@ -211,7 +166,7 @@ def _bits(sparse: SparseMapping, tile: _Held, accesses: Accesses) -> _Bits:
     )
 
 
-def _traffic(tile: _Held, accesses: Accesses, bits: _Bits) -> SparseTraffic:
+def _traffic(tile: HeldTile, accesses: Accesses, bits: _Bits) -> TensorTraffic:
     """Of outputs, only what passes to and from the MAC may be left out."""
     share = tile.stored / tile.words
     inside, outside = tile.inwards, tile.outwards
@@ -226,38 +181,48 @@ def _traffic(tile: _Held, accesses: Accesses, bits: _Bits) -> SparseTraffic:
         gated = (accesses.reads * inside.gated + accesses.writes * outside.gated) * share
         left = (accesses.reads + accesses.writes) * share
     moved = accesses.reads * inside.moved + accesses.writes * outside.moved
-    return SparseTraffic(
+    return TensorTraffic(
         memory=tile.memory.name,
         tensor=tile.tensor.name,
-        format=tile.format,
         tile_words=tile.words,
-        tile_stored=tile.stored,
-        tile_metadata_bits=tile.metadata,
         reads=reads,
         writes=writes,
-        gated=gated,
-        skipped=max(0.0, left - reads - writes - gated),
-        metadata_bits=moved * tile.metadata / tile.words,
         energy_pj=bits.energy_pj(tile.memory),
+        zeros=TensorZeros(
+            format=tile.format,
+            stored_words=tile.stored,
+            stored_metadata_bits=tile.metadata,
+            gated=gated,
+            skipped=max(0.0, left - reads - writes - gated),
+            metadata_bits=moved * tile.metadata / tile.words,
+        ),
     )
 
 
 def _memory(
     sparse: SparseMapping,
     memory: Memory,
-    held: MappingABC[tuple[str, str], _Held],
-    busiest: AccessTable,
-    traffic: tuple[SparseTraffic, ...],
-) -> SparseMemoryUse:
+    held: MappingABC[tuple[str, str], HeldTile],
+    counts: Counts,
+    traffic: tuple[TensorTraffic, ...],
+) -> MemoryUse:
     tiles = [(key, tile) for key, tile in held.items() if key[0] == memory.name]
-    bits = [_bits(sparse, tile, busiest[key]) for key, tile in tiles]
-    reads = sum(each.reads + each.gated_reads for each in bits)
-    writes = sum(each.writes + each.gated_writes for each in bits)
-    sizes = [*memory.partition_bits.values(), *([memory.size_bits] if memory.size_bits else [])]
-    return SparseMemoryUse(
+    every, busiest = (
+        [_bits(sparse, tile, table[key]) for key, tile in tiles] for table in (counts.total, counts.busiest)
+    )
+    reading, writing = direction_cycles(
+        memory, sum(each.read for each in busiest), sum(each.written for each in busiest)
+    )
+    return MemoryUse(
         name=memory.name,
+        instances=sparse.arch.instances(memory.name),
         occupied_bits=(2 if memory.double_buffered else 1) * sum(tile.most_bits for _, tile in tiles),
-        capacity_bits=sum(sizes) or None,
-        cycles=max(direction_cycles(memory, reads, writes)),
+        capacity_bits=sum(part.bits for part in capacity_parts(memory)) or None,
+        cycles=max(reading, writing),
+        overlaps=memory.overlaps,
         energy_pj=sum(each.energy_pj for each in traffic if each.memory == memory.name),
+        read_bits=sum(each.read for each in every),
+        write_bits=sum(each.written for each in every),
+        read_cycles=reading,
+        write_cycles=writing,
     )

@@ -53,6 +53,8 @@ class TileWords:
 class Density(Protocol):
     """What is known of the places of a tensor's nonzero words."""
 
+    def __hash__(self) -> int: ...
+
     def nonzeros(self, tile: Shape, tensor: Shape) -> Occupancy:
         """The chances of the numbers of nonzero words in a tile of a tensor."""
         ...

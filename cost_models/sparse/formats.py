@@ -16,15 +16,31 @@ The formats are those of Sparseloop (MICRO 2022); two bits for each of 2:4 are N
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
+from ...arch import Memory
 from ...arch.spec import SparseFormat
-from ...ir import TilewrightError
+from ...ir import Tensor, TilewrightError
 from .densities import Density, Shape, Structured
+
+
+def possible_formats(memory: Memory, tensor: Tensor, density: Density) -> tuple[SparseFormat, ...]:
+    """How a memory may hold a tensor with zeros: what is for blocks of N:M is for no other density; where nothing is
+    left, every word is held."""
+    given = memory.formats.get(tensor.role, ())
+    found = tuple(kind for kind in given if kind != "blocks" or isinstance(density, Structured))
+    return found or ("uncompressed",)
 
 
 def bits_for(values: int) -> int:
     """Bits that tell so many values apart."""
     return (values - 1).bit_length()
+
+
+@lru_cache(maxsize=4096)
+def nonzero_share(density: Density, tensor: tuple[int, ...]) -> float:
+    """Nonzero words of all words of a tensor."""
+    return density.words(tensor, tensor).mean / math.prod(tensor)
 
 
 def metadata_bits(kind: SparseFormat, density: Density, tile: Shape, tensor: Shape, *, at_most: bool = False) -> float:
@@ -34,9 +50,11 @@ def metadata_bits(kind: SparseFormat, density: Density, tile: Shape, tensor: Sha
 
     Raises TilewrightError for blocks of a density that has none.
     """
-    words = math.prod(tile)
-    known = density.words(tile, tensor)
-    nonzeros = known.most if at_most else known.mean
+    if kind == "uncompressed":
+        return 0.0
+    words, known = math.prod(tile), density.words(tile, tensor)
+    # Tiles at a ragged edge have fewer words, in proportion to which all metadata moves.
+    nonzeros = known.most if at_most else nonzero_share(density, tuple(tensor)) * words
     if kind == "bitmask":
         return words
     if kind == "coordinate":

@@ -1,9 +1,18 @@
-"""Densities as text: `W=2:4@K`, `I=0.35`, `W=band:3`, `W=weights.npy`."""
+"""Densities as text: `W=2:4@K`, `I=0.35`, `W=band:3`, `W=weights.npy`.
+
+In a problem, the text of a measured density is `mask:` and the mask itself, packed and compressed, so that whatever
+holds the problem holds all that its cost depends on.
+"""
 
 from __future__ import annotations
 
+import base64
+import math
 import re
+import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +25,7 @@ from .densities import Banded, Density, Even, Measured, Structured, Uniform
 _EXPECTED = "expected a fraction such as 0.35, N:M such as 2:4 or 2:4@K, band:WIDTH, or the path of a .npy file"
 _STRUCTURE = re.compile(r"([0-9]{1,6}):([0-9]{1,6})(?:@(.{1,60}))?")
 _BAND = re.compile(r"band:([0-9]{1,9})")
+_MASK = "mask:"
 _FRACTION = re.compile(r"[0-9]{0,3}\.?[0-9]{0,30}(?:[eE]-?[0-9]{1,3})?")
 
 
@@ -57,6 +67,8 @@ def parse_density(text: str, tensor: Tensor, problem: Problem, where: str) -> De
             message = f"a band is of two ranks, {tensor.name} has {len(tensor.ranks)}"
             raise TilewrightError(message, where=where, hint="give a fraction, or a .npy file")
         return Banded(int(match[1]))
+    if text.startswith(_MASK):
+        return Measured(_unpacked(text, _shape(tensor, problem), where))
     if text.endswith(".npy"):
         return Measured(_array(Path(text), where))
     if not _FRACTION.fullmatch(text) or not any(c.isdigit() for c in text):
@@ -67,15 +79,61 @@ def parse_density(text: str, tensor: Tensor, problem: Problem, where: str) -> De
     return Uniform(fraction)
 
 
+def with_densities(problem: Problem, given: Iterable[str] | Mapping[str, DensityLike]) -> Problem:
+    """The problem with the densities of some operands, in place of those that it has; errors as of
+    `parse_densities`."""
+    found = parse_densities(given, problem)
+    texts = {name: _written(density, problem.tensor(name)) for name, density in found.items()}
+    tensors = tuple(replace(t, density=texts[t.name]) if t.name in texts else t for t in problem.tensors)
+    return replace(problem, tensors=tensors)
+
+
+@lru_cache(maxsize=256)
+def _parsed(problem: Problem) -> dict[str, Density]:
+    return parse_densities({t.name: t.density for t in problem.tensors if t.density is not None}, problem)
+
+
+def densities_of(problem: Problem) -> dict[str, Density]:
+    """The densities of a problem's operands, by tensor."""
+    return _parsed(problem)
+
+
+def _written(density: Density, tensor: Tensor) -> str:
+    """The text from which a density can be read again."""
+    if isinstance(density, Uniform):
+        return f"{density.fraction!r}"
+    if isinstance(density, Measured):
+        bits = np.packbits(np.ascontiguousarray(density.values != 0).reshape(-1))
+        return _MASK + base64.b64encode(zlib.compress(bits.tobytes())).decode()
+    if isinstance(density, Even):
+        raise TilewrightError("this density is of Sparseloop's model alone", where=f"density of {tensor.name}")
+    return density_text(density, tensor)
+
+
+def _unpacked(text: str, shape: tuple[int, ...], where: str) -> npt.NDArray[np.bool_]:
+    """The mask of a text; no more is unpacked than its shape has."""
+    count = math.prod(shape)
+    try:
+        packed = base64.b64decode(text.removeprefix(_MASK), validate=True)
+        data = zlib.decompressobj().decompress(packed, (count + 7) // 8 + 1)
+    except (ValueError, zlib.error):
+        raise TilewrightError("this is no mask", where=where, hint="give the array, or a .npy file of it") from None
+    if len(data) != (count + 7) // 8:
+        raise TilewrightError(f"a mask of another shape than {shape}", where=where)
+    return np.unpackbits(np.frombuffer(data, dtype=np.uint8), count=count).astype(bool).reshape(shape)
+
+
 def density_text(density: Density, tensor: Tensor) -> str:
-    """The density as it is written."""
+    """The density as people read it."""
     if isinstance(density, Structured):
         return f"{density.kept}:{density.block}@{tensor.ranks[density.rank][0][0]}"
     if isinstance(density, Uniform):
         return f"{density.fraction:g}"
     if isinstance(density, Banded):
         return f"band:{density.width}"
-    return "measured"
+    if isinstance(density, Measured):
+        return f"measured, {np.count_nonzero(density.values) / max(density.values.size, 1):.4g}"
+    return str(density)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -131,6 +189,11 @@ def _array(path: Path, where: str) -> npt.NDArray[np.generic]:
         raise TilewrightError(message, where=where, hint="numpy.save(path, array) writes one") from None
 
 
+def _shape(tensor: Tensor, problem: Problem) -> tuple[int, ...]:
+    """Of an array that has an element for every word; of sums of dimensions, their largest index."""
+    return tuple(1 + sum(c * (problem.sizes[dim] - 1) for dim, c in rank) for rank in tensor.ranks)
+
+
 def _check_shape(density: Density, tensor: Tensor, problem: Problem, where: str) -> None:
     if not isinstance(density, Measured | Banded):
         return
@@ -140,6 +203,6 @@ def _check_shape(density: Density, tensor: Tensor, problem: Problem, where: str)
             where=where,
             hint="give a fraction, such as W=0.35",
         )
-    shape = tuple(problem.sizes[rank[0][0]] for rank in tensor.ranks)
+    shape = _shape(tensor, problem)
     if isinstance(density, Measured) and density.values.shape != shape:
         raise TilewrightError(f"an array of shape {density.values.shape}, expected {shape}", where=where)

@@ -8,7 +8,6 @@ the MAC, which holds nothing: there it is one word, or that of every instance wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from typing import Literal
@@ -57,16 +56,6 @@ def stay(mapping: Mapping, arch: Architecture, boundary: Boundary) -> tuple[int,
         if serves:
             served.append(i)
     return tuple(sorted(served))
-
-
-def extents_of(mapping: Mapping, positions: Iterable[int]) -> dict[str, int]:
-    """Extents by dimension of what some loops touch."""
-    extents = dict.fromkeys(mapping.problem.dim_names, 1)
-    for i in positions:
-        item = mapping.nest.items[i]
-        if isinstance(item, Loop):
-            extents[item.dim] *= item.trips
-    return extents
 
 
 def box(tensor: Tensor, extents: MappingABC[str, int], footprint: Footprint = "box") -> tuple[int, ...]:

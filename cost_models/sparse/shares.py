@@ -8,23 +8,30 @@ boundary between two of its holders,
     density = nonzero words / words, at a memory that compresses it        of what is moved, or gated
 
 with p the chance that the condition tile (`savings.py`) is empty. Tiles further in lie inside those further out, so the
-most effective saving on the way decides. At the MAC, the words of one operand that come as zeros, or meet no word of
-the other, are left out as well: operations, and with skipping their cycles.
+most effective saving on the way decides. Where tiles are ragged, p is the mean over all accesses, each by its words. At
+the MAC, the words of one operand that come as zeros, or meet no word of the other, are left out as well: operations,
+and with skipping their cycles.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from ...arch import Architecture, Mac, Memory
-from ...ir import Loop, Mapping, MappingError, Problem, Role, Tensor, TilewrightError
+from ...arch import Architecture, Memory
+from ...arch.spec import SparseFormat
+from ...ir import Mapping, MappingError, Problem, Role, Tensor, TilewrightError
 from ..boundaries import Boundary, boundaries_of
-from .densities import Density, Structured, TileWords
-from .savings import Kind, box, extents_of, stay
+from ..zeros import Operations
+from .at_mac import zeros_at_mac
+from .densities import Density, Structured, TileWords, Uniform
+from .formats import nonzero_share, possible_formats
+from .positions import Extents, Positions, TileLoops
+from .savings import Kind, box, stay
 
 
 @dataclass(frozen=True)
@@ -36,12 +43,25 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Operations:
-    """Of all multiply-accumulates: done, gated, skipped."""
+class AccessSaving:
+    """What leaves out accesses across a boundary, where all that is used with them of an operand of some roles is
+    zero."""
 
-    done: float
+    boundary: Boundary
+    roles: tuple[Role, ...]
+
+
+@dataclass(frozen=True)
+class Causes:
+    """What leaves out operations for the zeros of one operand.
+
+    gated, skipped  by the MAC, of all operations
+    savings         on the way of the other operand
+    """
+
     gated: float
     skipped: float
+    savings: tuple[tuple[Kind, AccessSaving], ...]
 
 
 @dataclass(frozen=True)
@@ -56,16 +76,12 @@ class SparseMapping:
     densities: MappingABC[str, Density]
 
     def __post_init__(self) -> None:
-        problem = self.mapping.problem
-        check_known(problem, self.arch)
-        extents = extents_of(self.mapping, range(len(self.mapping.nest)))
-        ragged = [dim for dim in problem.dim_names if extents[dim] != problem.sizes[dim]]
-        if ragged:
-            raise MappingError(
-                f"tiles along {', '.join(ragged)} are ragged, and zeros are known of equal tiles only",
-                where="density",
-                hint="search with --tiling perfect",
-            )
+        check_known(self.mapping.problem, self.arch)
+
+    @cached_property
+    def positions(self) -> Positions:
+        """Where its accesses stand."""
+        return Positions(self.mapping)
 
     @cached_property
     def chains(self) -> dict[str, list[Boundary]]:
@@ -80,27 +96,32 @@ class SparseMapping:
         return box(tensor, self.mapping.problem.sizes, self.arch.footprint)
 
     def tile(self, tensor: Tensor, position: int) -> tuple[int, ...]:
-        """The same, of a node's tile."""
-        return box(tensor, extents_of(self.mapping, range(position, len(self.mapping.nest))), self.arch.footprint)
+        """The same, of a node's largest tile."""
+        return box(tensor, self.positions.full(self._below(position)), self.arch.footprint)
+
+    def _below(self, position: int) -> TileLoops:
+        """The loops below a place in the nest."""
+        return frozenset(range(position, len(self.mapping.nest)))
 
     def nonzeros(self, tensor: Tensor, tile: tuple[int, ...]) -> TileWords:
         """What is known of the nonzero words of a tile; the tensor has a density."""
-        return self.densities[tensor.name].words(tile, self.shape(tensor))
+        return tile_words(self.densities[tensor.name], tile, self.shape(tensor))
 
     def density(self, tensor: Tensor) -> float:
         """Nonzero words of all words."""
         if tensor.name not in self.densities:
             return 1.0
-        shape = self.shape(tensor)
-        return self.nonzeros(tensor, shape).mean / math.prod(shape)
+        return nonzero_share(self.densities[tensor.name], self.shape(tensor))
+
+    def format(self, memory: Memory, tensor: Tensor) -> SparseFormat:
+        """How a memory holds a tensor: the first of the formats that it may have."""
+        if tensor.name not in self.densities:
+            return "uncompressed"
+        return possible_formats(memory, tensor, self.densities[tensor.name])[0]
 
     def is_compressed(self, memory: Memory, tensor: Tensor) -> bool:
         """Whether a memory holds the nonzero words of a tensor alone."""
-        return tensor.name in self.densities and tensor.role in memory.formats
-
-    def stored_share(self, memory: Memory, tensor: Tensor) -> float:
-        """Words that a memory holds of the words of a tile."""
-        return self.density(tensor) if self.is_compressed(memory, tensor) else 1.0
+        return self.format(memory, tensor) != "uncompressed"
 
     def saved(self, boundary: Boundary) -> tuple[Kind, float] | None:
         """What the outer memory leaves out of its accesses across a boundary, and the chance of it; the better of
@@ -111,46 +132,101 @@ class SparseMapping:
         pairs = (("gating", memory.gates), ("skipping", memory.skips))
         for kind, by_role in pairs:
             if role in by_role:
-                found.append((self._useless(boundary, by_role[role]), kind))
+                found.append((self._useless(boundary, by_role[role], boundary), kind))
         best = max(found, default=None, key=lambda each: (each[0], each[1] == "skipping"))
         return (best[1], best[0]) if best is not None and best[0] else None
 
-    def _useless(self, boundary: Boundary, roles: tuple[str, ...]) -> float:
+    def _left_out(self, boundary: Boundary, crossed: Boundary) -> float:
+        """The chance that an access across a boundary is left out already across the same, or another one further
+        out."""
+        saved = self.saved(boundary)
+        if saved is None:
+            return 0.0
+        return self._useless(boundary, self._roles(boundary, saved[0]), crossed)
+
+    def _roles(self, boundary: Boundary, kind: Kind) -> tuple[Role, ...]:
+        by_role = boundary.outer.gates if kind == "gating" else boundary.outer.skips
+        return by_role[boundary.tensor.role]
+
+    @cached_property
+    def _known(self) -> dict[object, float]:
+        return {}
+
+    def _useless(self, boundary: Boundary, roles: tuple[Role, ...], crossed: Boundary) -> float:
+        """The chance that what is used with an access across a saving boundary is all zero, for accesses across another
+        boundary of the tensor, the same or further in, each by its words."""
+        key = (boundary.tensor.name, boundary.inner_position, roles, crossed.inner_position)
+        if key in self._known:
+            return self._known[key]
+        saving, tensor, words = AccessSaving(boundary, roles), boundary.tensor, self._below(crossed.inner_position)
+        tiles = [words, *self._used(saving)]
+
+        def weight(tile: Extents, *_: Extents) -> float:
+            return math.prod(box(tensor, tile, self.arch.footprint))
+
+        def useless(tile: Extents, *used: Extents) -> float:
+            return weight(tile) * self._chance(saving, used)
+
+        if self.positions.ragged:
+            access = frozenset(stay(self.mapping, self.arch, crossed))
+            found = self.positions.total(access, useless, tiles) / self.positions.total(access, weight, [words])
+        else:
+            found = self._chance(saving, [self.positions.full(tile) for tile in tiles[1:]])
+        self._known[key] = found
+        return found
+
+    def _used(self, saving: AccessSaving) -> list[TileLoops]:
+        """The tile of each operand that decides about a saving."""
+        served = frozenset(stay(self.mapping, self.arch, saving.boundary))
+        conditions = self._conditions(saving)
+        for condition in conditions:
+            self._check_neighbours(condition, served)
+        return [served] * len(conditions)
+
+    def _chance(self, saving: AccessSaving, used: Sequence[Extents]) -> float:
+        """The chance that what is used with an access is all zero, where tiles have some extents."""
         useful = 1.0
-        for condition in self.mapping.problem.operands:
-            if condition is not boundary.tensor and condition.role in roles and condition.name in self.densities:
-                served = stay(self.mapping, self.arch, boundary)
-                self._check_neighbours(condition, served)
-                tile = box(condition, extents_of(self.mapping, served), self.arch.footprint)
-                useful *= 1.0 - self.nonzeros(condition, tile).empty
+        for condition, extents in zip(self._conditions(saving), used, strict=True):
+            useful *= 1.0 - self.nonzeros(condition, box(condition, extents, self.arch.footprint)).empty
         return 1.0 - useful
 
-    def _check_neighbours(self, condition: Tensor, served: tuple[int, ...]) -> None:
-        """Blocks of N:M are of neighbours, so the words of a tile must be; where any words are alike, none must."""
-        density = self.densities[condition.name]
-        if not isinstance(density, Structured):
-            return
-        dim = condition.ranks[density.rank][0][0]
-        loops = [
-            i
-            for i, item in enumerate(self.mapping.nest.items)
-            if isinstance(item, Loop) and item.dim == dim and item.trips > 1
+    def _conditions(self, saving: AccessSaving) -> list[Tensor]:
+        """The operands with zeros that decide about a saving."""
+        return [
+            tensor
+            for tensor in self.mapping.problem.operands
+            if tensor is not saving.boundary.tensor and tensor.role in saving.roles and tensor.name in self.densities
         ]
-        inside = [i for i in loops if i in served]
-        if inside != loops[len(loops) - len(inside) :]:
-            raise MappingError(
-                f"words of {condition.name} that are used together are no neighbours along {dim}",
-                where="density",
-                hint=f"let no loop in time over {dim} stand inside the array that spreads it",
-            )
+
+    def _check_neighbours(self, condition: Tensor, served: TileLoops) -> None:
+        """Where any words are alike, any tile is; of others, tiles are known that are equal, and whose words are
+        neighbours."""
+        density = self.densities[condition.name]
+        for dim in sorted(patterned_dims(condition, density)):
+            if dim in self.positions.ragged:
+                raise MappingError(
+                    f"tiles of {condition.name} along {dim} are ragged; what its zeros save is known of equal tiles",
+                    where="density",
+                    hint="search with --tiling perfect, or give a fraction",
+                )
+            loops = [place for place, _ in self.positions.loops[dim]]
+            inside = [place for place in loops if place in served]
+            if inside != loops[len(loops) - len(inside) :]:
+                raise MappingError(
+                    f"words of {condition.name} that are used together are no neighbours along {dim}",
+                    where="density",
+                    hint=f"let no loop in time over {dim} stand inside the array that spreads it",
+                )
 
     def share(self, tensor: Tensor, index: int) -> Share:
         """Of the dense words across the boundary of that place in the tensor's chain."""
         chain = self.chains[tensor.name]
         if tensor.is_output and index < len(chain) - 1:
             return Share()
-        before = max((s[1] for b in chain[:index] if not tensor.is_output and (s := self.saved(b))), default=0.0)
-        own = self.saved(chain[index])
+        crossed = chain[index]
+        outer = chain[:index] if not tensor.is_output else []
+        before = max((self._left_out(boundary, crossed) for boundary in outer), default=0.0)
+        own = self.saved(crossed)
         if own is None or own[1] <= before:
             return Share(1.0 - before)
         kind, chance = own
@@ -161,27 +237,60 @@ class SparseMapping:
         """Multiply-accumulates by what becomes of them: a zero of each operand, found at the MAC or on the way of the
         other operand, leaves one out."""
         every = self.mapping.problem.macs
-        effective = timed = 1.0
-        for operand in self.mapping.problem.operands:
-            if operand.name in self.densities:
-                gated, skipped = self._left_out(operand)
-                effective *= 1.0 - max(gated, skipped)
-                timed *= 1.0 - skipped
-        return Operations(every * effective, every * (timed - effective), every * (1.0 - timed))
+        causes = [self._causes(operand) for operand in self.mapping.problem.operands if operand.name in self.densities]
+        tiles = [tile for cause in causes for _, saving in cause.savings for tile in self._used(saving)]
 
-    def _left_out(self, operand: Tensor) -> tuple[float, float]:
-        """The chance that an operation is gated, and that it is skipped, for the zeros of an operand."""
+        def left(of: Callable[[float, float], float]) -> float:
+            def figure(*used: Extents) -> float:
+                product, tiles_of = 1.0, iter(used)
+                for cause in causes:
+                    product *= 1.0 - of(*self._chances(cause, tiles_of))
+                return product
+
+            if self.positions.ragged:
+                return self.positions.total(frozenset(), figure, tiles)
+            return every * figure(*map(self.positions.full, tiles))
+
+        done, timed = left(max), left(lambda _, skipped: skipped)
+        return Operations(done, timed - done, every - timed)
+
+    def _causes(self, operand: Tensor) -> Causes:
+        """All that leaves operations out for the zeros of an operand."""
         gated, skipped = zeros_at_mac(self.arch.mac, operand, self.densities[operand.name], self.density(operand))
+        savings = []
         for other in self.mapping.problem.operands:
-            if other is operand:
-                continue
-            for boundary in self.chains[other.name]:
+            for boundary in self.chains[other.name] if other is not operand else []:
                 saved = self.saved(boundary)
-                if saved is not None and saved[0] == "gating":
-                    gated = max(gated, saved[1])
-                elif saved is not None:
-                    skipped = max(skipped, saved[1])
+                if saved is not None:
+                    savings.append((saved[0], AccessSaving(boundary, self._roles(boundary, saved[0]))))
+        return Causes(gated, skipped, tuple(savings))
+
+    def _chances(self, causes: Causes, tiles: Iterator[Extents]) -> tuple[float, float]:
+        """The chances that an operation is gated, and that it is skipped, for the zeros of an operand, at the next
+        tiles."""
+        gated, skipped = causes.gated, causes.skipped
+        for kind, saving in causes.savings:
+            chance = self._chance(saving, list(itertools.islice(tiles, len(self._conditions(saving)))))
+            if kind == "gating":
+                gated = max(gated, chance)
+            else:
+                skipped = max(skipped, chance)
         return gated, skipped
+
+
+def patterned_dims(tensor: Tensor, density: Density) -> frozenset[str]:
+    """Dimensions along which it counts which words a tile has, and not only how many."""
+    if isinstance(density, Uniform):
+        return frozenset()
+    if isinstance(density, Structured):
+        return frozenset(dim for dim, _ in tensor.ranks[density.rank])
+    return tensor.dims
+
+
+@lru_cache(maxsize=65536)
+def tile_words(density: Density, tile: tuple[int, ...], tensor: tuple[int, ...]) -> TileWords:
+    """What is known of the nonzero words of a tile of a tensor, by extents."""
+    return density.words(tile, tensor)
 
 
 def check_known(problem: Problem, arch: Architecture) -> None:
@@ -195,27 +304,3 @@ def check_known(problem: Problem, arch: Architecture) -> None:
     for name, there in unknown:
         if there:
             raise TilewrightError(f"zeros are not known to {name}", where=arch.name, hint="leave it out")
-
-
-def zeros_at_mac(mac: Mac, operand: Tensor, density: Density, nonzero: float) -> tuple[float, float]:
-    """Which part of the operations a MAC gates, and which it skips, for the zeros of an operand.
-
-    nonzero  words of all words of the operand
-    """
-    gated = 1.0 - nonzero if operand.role in mac.gates else 0.0
-    skipped = 1.0 - nonzero if operand.role in mac.skips else 0.0
-    if skipped and mac.structure is not None:
-        kept, block = mac.structure
-        fits = isinstance(density, Structured) and _fits(density, kept, block)
-        skipped = 1.0 - kept / block if fits else 0.0
-    return gated, skipped
-
-
-def _fits(density: Structured, kept: int, block: int) -> bool:
-    """Whether no block that a unit takes has more nonzero words than it can take, wherever blocks of the density, which
-    may be of another length, have theirs."""
-    for start in range(0, math.lcm(block, density.block), block):
-        overlaps = Counter(place // density.block for place in range(start, start + block))
-        if sum(min(density.kept, words) for words in overlaps.values()) > kept:
-            return False
-    return True

@@ -86,7 +86,9 @@ def _accesses(sparse: SparseMapping, boundary: Boundary) -> Iterator[dict[int, i
     served = {*stay(sparse.mapping, sparse.arch, boundary)}
     fixed = [(i, loop) for i, loop in _loops(sparse) if i not in served and loop.trips > 1]
     for values in itertools.product(*(range(loop.trips) for _, loop in fixed)):
-        yield dict(zip((i for i, _ in fixed), values, strict=True))
+        setting = dict(zip((i for i, _ in fixed), values, strict=True))
+        if all(_places(sparse, setting, served).values()):
+            yield setting
 
 
 def _places(sparse: SparseMapping, fixed: Mapping[int, int], free: set[int]) -> dict[str, list[int]]:
@@ -97,7 +99,8 @@ def _places(sparse: SparseMapping, fixed: Mapping[int, int], free: set[int]) -> 
         values: Sequence[int] = range(loop.trips) if i in free else [fixed.get(i, 0)]
         found[loop.dim] = [outer * below[loop.dim] + inner for outer in values for inner in found[loop.dim]]
         below[loop.dim] *= loop.trips
-    return found
+    sizes = sparse.mapping.problem.sizes
+    return {dim: [place for place in places if place < sizes[dim]] for dim, places in found.items()}
 
 
 def _tile(tensor: Tensor, places: Mapping[str, list[int]]) -> tuple[npt.NDArray[np.int64], ...]:
@@ -157,6 +160,8 @@ def walk_operations(sparse: SparseMapping, masks: Masks) -> tuple[Counts, Counts
     loops = [(i, loop) for i, loop in _loops(sparse) if loop.trips > 1]
     for values in itertools.product(*(range(loop.trips) for _, loop in loops)):
         fixed = dict(zip((i for i, _ in loops), values, strict=True))
+        if not all(_places(sparse, fixed, set()).values()):
+            continue  # a ragged dimension has no such place
         gated, skipped = (np.zeros(_many(masks), dtype=bool) for _ in range(2))
         for operand in sparse.mapping.problem.operands:
             zero: Flags = np.zeros(_many(masks), dtype=bool)

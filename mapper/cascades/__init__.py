@@ -4,6 +4,7 @@ question.py       what is asked, and what is answered
 forms.py          cascades that can be computed in several ways: one search for each form
 answers.py        the search for the machine
 search.py         objectives, fronts, the certificate
+filled.py         latency with the time of first tiles
 overlapped.py     latency where operations overlap
 prices.py         energy on a machine where cycles of resources cost
 weighted_sums.py  the tree of least weight, over all orders of operations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...ir import TilewrightError
 from ..means import Means
+from .filled import FilledSearch
 from .overlapped import OverlappedSearch
 from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow
@@ -52,14 +53,20 @@ def bound_cascade(question: CascadeQuestion, nearest: Nearest | None = None) -> 
 
 def _search(question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:
     means = Means.from_now(question.limits.time_s, question.limits.memory_bytes)
-    overlaps = question.overlaps or (whole_front and question.arch.overlap == "across_operations")
-    kind = OverlappedSearch if overlaps else CascadeSearch
-    return kind(question, means, whole_front=whole_front, nearest={} if nearest is None else nearest)
+    known = {} if nearest is None else nearest
+    return _kind(question, whole_front)(question, means, whole_front=whole_front, nearest=known)
+
+
+def _kind(question: CascadeQuestion, whole_front: bool) -> type[CascadeSearch]:
+    """The search for a machine on which latencies add up over operations, or one on which they do not."""
+    if question.overlaps or (whole_front and question.arch.overlap == "across_operations"):
+        return OverlappedSearch
+    is_filled = question.arch.latency == "with_fill" and len(question.cascade.operations) > 1
+    return FilledSearch if is_filled else CascadeSearch
 
 
 def search_against(question: CascadeQuestion, means: Means, known: list[Corner]) -> CascadeSearch:
-    """A search of one form of a cascade for what is better than mappings of others; where operations overlap, for its
-    best."""
-    if question.overlaps:
-        return OverlappedSearch(question, means)
-    return CascadeSearch(question, means, corners=known)
+    """A search of one form of a cascade for what is better than mappings of others; where latencies do not add up over
+    operations, for its best."""
+    kind = _kind(question, whole_front=False)
+    return kind(question, means, corners=known) if kind is CascadeSearch else kind(question, means)

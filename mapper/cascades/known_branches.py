@@ -31,6 +31,7 @@ class KnownBranches:
     def __init__(self, cascade: Cascade, arch: Architecture) -> None:
         self.cascade = cascade
         self._has_blocks = any(memory.block_bits for memory in arch.memories)
+        self._fills = arch.latency == "with_fill"  # every visit fills on its own, however small it is
         self._sums = {operation.name: frozenset(operation.reduced_dims) for operation in cascade}
         self._answers: dict[BranchQuestion, dict[Weights, Answers]] = {}
         self._tiles: dict[tuple[str, Homes, Weights], Tiles] = {}
@@ -88,7 +89,7 @@ class KnownBranches:
         """The best mapping of a larger tile with fewer steps, where the tile is smaller along dimensions that move
         every tensor: no step there finds anything that another one has left. So it costs its part of what the larger
         one costs, and nothing costs less."""
-        if self._has_blocks:
+        if self._has_blocks or self._fills:
             return None
         for known, room, answer in self._alike(question, weights):
             mapping = answer.mapping

@@ -107,14 +107,12 @@ class LoopBounds:
             if not len(some):
                 return np.full(len(columns), INFINITE)
             together = Least(*(values.take(some, 0) for values in vars(together).values()))
-        found: Floats = weight(together).min(axis=0)
-        return found
+        return np.asarray(weight(together).min(axis=0))
 
     def _have_room(self, bits: Floats) -> Flags:
         """(..., n) whether there is room for (..., operations, rooms, n) bits."""
         left = np.array([[float(size) for _, _, size in room] for room in self.part.room])
-        fits: Flags = (bits <= left[:, :, None] * (1 + 1e-12)).all(axis=(-3, -2))
-        return fits
+        return np.asarray((bits <= left[:, :, None] * (1 + 1e-12)).all(axis=(-3, -2)))
 
     # ---- tensors from outside ------------------------------------------------------------------------------
 

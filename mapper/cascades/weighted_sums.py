@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
+from ...arch import Architecture
 from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
 from ..certificate import RELATIVE_TOLERANCE
@@ -103,6 +104,11 @@ class WeightedSums:
         self.means = means
         if isinstance(self.solver, ExactBranches):
             self.solver.means = means
+
+    @property
+    def counted_on(self) -> Architecture:
+        """The machine on which the cost model counts what is found."""
+        return self.question.arch
 
     def least_of(self, weights: Weights) -> float:
         """What no tree weighs less than, without a search over trees."""
@@ -342,7 +348,7 @@ class WeightedSums:
         tree = Tree((*above, *found.tree.items), found.tree.branches, found.tree.operation)
         mapping = FusedMapping(cascade, tree)
         try:
-            cost = evaluate_tree(mapping, self.question.arch, [tensor for tensor, _ in self.question.stays])
+            cost = evaluate_tree(mapping, self.counted_on, [tensor for tensor, _ in self.question.stays])
         except MappingError:
             if all(self._is_narrow(operation.name) for operation in cascade):
                 raise

@@ -1,8 +1,10 @@
-"""Loops that stand directly around points, with nothing between them: their order is free, and compilers care for it.
+"""Loops with nothing between them: their order is free in a program, and compilers and caches care for it.
 
-They move no tile, so the words that move are the same in every order, and so are sums but for rounding. Innermost goes
-the loop that leaves the most arrays where they are, or steps through them word by word: compilers turn it into vector
-instructions. Buffers are packed along it.
+What they stand around is done once for each of their steps in every order, so the same tiles are copied, and sums are
+the same but for rounding. Of loops around points, innermost goes the one that leaves the most arrays where they are, or
+steps through them word by word: compilers turn it into vector instructions. Buffers are packed along it. Of loops
+around copies, those come first that take the longest steps through whole tensors, so that the others use what is left
+of a line of the cache.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...ir import Operation
-from .loop_program import Access, Affine, Array, Compute, For, Statement
+from .loop_program import Access, Affine, Array, Compute, Drain, Fill, For, Statement
 
 SHORTEST = 4
 """Iterations of a loop that is worth being innermost."""
@@ -32,7 +34,10 @@ def _changed(statement: Statement, packed: dict[Array, Array]) -> Statement:
         return statement
     loops, points = _band(statement)
     if points is None:
-        return replace(statement, body=tuple(_changed(each, packed) for each in statement.body))
+        inner: tuple[Statement, ...] = tuple(_changed(each, packed) for each in loops[-1].body)
+        for loop in reversed(_longest_steps_first(loops)):
+            inner = (replace(loop, body=inner),)
+        return inner[0]
     ordered = _ordered(loops, points)
     for access in (points.target, *points.operands):
         _pack(access, ordered[-1], packed)
@@ -53,6 +58,33 @@ def _band(loop: For) -> tuple[list[For], Compute | None]:
             break
         loops.append(inner)
     return loops, None
+
+
+def _longest_steps_first(loops: Sequence[For]) -> list[For]:
+    """Loops around copies; those over the same dimension keep their order."""
+    found = list(loops)
+    length = {loop.variable: _steps_of(loop, loops[-1].body) for loop in loops}
+    for end in range(len(found) - 1, 0, -1):
+        for at in range(end):
+            one, next_one = found[at], found[at + 1]
+            if length[one.variable] < length[next_one.variable] and one.variable.dim != next_one.variable.dim:
+                found[at], found[at + 1] = next_one, one
+    return found
+
+
+def _steps_of(loop: For, body: Sequence[Statement]) -> int:
+    """Words from one step of a loop to the next, of all whole tensors that are copied or computed with inside."""
+    found = 0
+    for statement in body:
+        match statement:
+            case For():
+                found += _steps_of(loop, statement.body)
+            case Fill(source=array, at=at) | Drain(target=array, at=at) if not array.is_local:
+                found += _stride(Access(array, at), loop)
+            case Compute():
+                accesses = (statement.target, *statement.operands)
+                found += sum(_stride(access, loop) for access in accesses if not access.array.is_local)
+    return found
 
 
 def _ordered(loops: Sequence[For], points: Compute) -> list[For]:

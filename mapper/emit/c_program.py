@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
+from collections.abc import Mapping as MappingABC
 
 from ...arch import Architecture
 from ...ir import Mapping, MappingError, Problem, Tensor
+from .c_packed import RANDOM_NUMBER, Packed, packed_lines
 from .c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST, MAIN
 from .c_schedule import CSchedule
 from .c_text import affine_text, c_comment, c_names
@@ -34,22 +36,34 @@ def emit_c(
     """
     check_element(element)
     program = lower(mapping, arch, copied, laid_out=True)
-    schedule = CSchedule(program)
+    schedule = CSchedule(program, arch)
+    packed = schedule.packed
     ragged = any(loop.count for loop in program.loops())
     parts = [
         _header_lines(mapping, arch, copied),
         [HEAD, f"typedef {_TYPES[element][0]} element;", BUFFERS],
         [LEAST] if ragged else [],
+        packed_lines(packed),
         c_comment("The schedule. Loop variables are first indices of tiles; buffers begin at the tile that they hold."),
         schedule.function_lines(),
         [CHECK],
         c_comment("The same operation without a schedule: what the output of run() is compared with."),
         _direct_lines(program),
         [""],
-        _constant_lines(program, element),
-        [CLOCKS, MAIN],
+        _constant_lines(program, element, packed),
+        [RANDOM_NUMBER] if packed else [],
+        *(each.pack_lines() for each in packed.values()),
+        [CLOCKS, _main(program, packed)],
     ]
     return "\n".join(line for part in parts for line in part)
+
+
+def _main(program: LoopProgram, packed: MappingABC[str, Packed]) -> str:
+    """The check; operands that are packed get their zeros, and are packed, before anything is computed."""
+    names = [array.tensor.name for array in program.arrays]
+    lines = [f"    {each.name}_pack(array[{names.index(name)}], &state);\n" for name, each in packed.items()]
+    before = "    const int64_t elements = ELEMENTS[ARRAYS - 1];\n"
+    return MAIN.replace(before, "".join(lines) + before)
 
 
 def _header_lines(mapping: Mapping, arch: Architecture, copied: Collection[str] | None) -> Iterator[str]:
@@ -116,14 +130,18 @@ def _flat(problem: Problem, tensor: Tensor, order: tuple[int, ...], loop: dict[s
     return affine_text(found, {Variable(dim, 0): name for dim, name in loop.items()})
 
 
-def _constant_lines(program: LoopProgram, element: Element) -> Iterator[str]:
+def _constant_lines(program: LoopProgram, element: Element, packed: MappingABC[str, Packed]) -> Iterator[str]:
     problem = program.problem
     count = len(program.arrays)
     operands = [f"(array)[{i}]" for i in range(count - 1)]
+    taken = [
+        ", ".join(packed[array.tensor.name].arguments) if array.tensor.name in packed else operand
+        for array, operand in zip(program.arrays, operands, strict=False)
+    ]
     yield f"#define ARRAYS {count}"
     yield f"#define MACS {problem.macs}.0"
     yield f"#define LARGEST {_largest(problem, element)}"
-    yield f"#define RUN(array, output) run({', '.join(operands)}, output)"
+    yield f"#define RUN(array, output) run({', '.join(taken)}, output)"
     yield f"#define DIRECT(array, output) direct({', '.join(operands)}, output)"
     elements = ", ".join(f"INT64_C({array.elements})" for array in program.arrays)
     yield f"static const int64_t ELEMENTS[ARRAYS] = {{{elements}}};"

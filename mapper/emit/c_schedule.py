@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
+from ...arch import Architecture
+from .c_packed import Packed, packed_operands
 from .c_text import affine_text, c_comment, c_names
 from .loop_program import (
     Access,
@@ -33,9 +36,11 @@ SHORTEST_VECTOR = 4
 
 
 class CSchedule:
-    """Names for everything in `run`, and its text."""
+    """Names for everything in `run`, and its text; `arch`: whose outermost memory may have operands packed."""
 
-    def __init__(self, program: LoopProgram) -> None:
+    packed: Mapping[str, Packed] = MappingProxyType({})
+
+    def __init__(self, program: LoopProgram, arch: Architecture | None = None) -> None:
         self.program = program
         names = c_names()
         self.names: dict[Variable, str] = {}
@@ -47,6 +52,9 @@ class CSchedule:
         self.data = {a: names.unique(f"{a.tensor.name}_data") for a in program.arrays}
         self.array = {a: names.unique(a.tensor.name) for a in program.arrays}
         self.array |= {b: names.unique(f"{b.memory}_{b.tensor.name}") for b in program.buffers}
+        shapes = {a.tensor.name: a.shape for a in program.arrays}
+        data_names = {a.tensor.name: self.data[a].removesuffix("_data") for a in program.arrays}
+        self.packed = {} if arch is None else packed_operands(program.problem, arch, shapes, data_names)
         deepest = max(len(a.shape) for a in program.arrays)
         self.copy_index = [names.unique(f"i{axis}") for axis in range(deepest)]
         self.parallel = parallel_loop(program)
@@ -59,6 +67,8 @@ class CSchedule:
 
     def element(self, array: Array, index: list[str]) -> str:
         """An element; a tensor without axes is an array of one element."""
+        if array.tensor.name in self.packed and not array.is_local:
+            return self.packed[array.tensor.name].at(index)
         ordered = [index[axis] for axis in array.order] or ["0"]
         return self.array[array] + "".join(f"[{text}]" for text in ordered)
 
@@ -72,13 +82,18 @@ class CSchedule:
     # ---- the function --------------------------------------------------------------------------------------
 
     def function_lines(self) -> Iterator[str]:
-        parameters = [
-            f"{'' if a is self.program.output else 'const '}element *restrict {self.data[a]}"
-            for a in self.program.arrays
-        ]
+        parameters: list[str] = []
+        for a in self.program.arrays:
+            if a.tensor.name in self.packed:
+                parameters += self.packed[a.tensor.name].parameters
+            else:
+                const = "" if a is self.program.output else "const "
+                parameters.append(f"{const}element *restrict {self.data[a]}")
         yield f"void run({', '.join(parameters)})"
         yield "{"
         for array in self.program.arrays:
+            if array.tensor.name in self.packed:
+                continue
             const = "" if array is self.program.output else "const "
             yield from self.pointer_lines(array, const, self.data[array], "    ")
         if self.parallel is None:

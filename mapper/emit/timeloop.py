@@ -67,6 +67,8 @@ def emit_timeloop(mapping: Mapping, arch: Architecture) -> str:
 
 
 def _refuse(mapping: Mapping, arch: Architecture) -> None:
+    if mapping.problem.has_zeros:
+        raise MappingError("densities and formats are not written into them", where=_FILES)
     names = (*(level.name for level in arch.levels), *mapping.problem.dim_names)
     for name in (*names, *(tensor.name for tensor in mapping.problem.tensors)):
         if not _NAME.fullmatch(name):

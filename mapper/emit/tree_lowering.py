@@ -79,6 +79,7 @@ class _OperationLowering(Lowering):
         self.nest = way.mapping.nest
         self.steps = steps_of(way.mapping)
         self.copied = frozenset()
+        self.orders = {}
         self._variables: dict[Step, Variable] = {}
         for step in self.steps:
             place = way.place(step.position)

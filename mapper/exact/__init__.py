@@ -28,6 +28,8 @@ surroundings.py  what stands around a mapping that is a branch of a tree
 symmetry.py      dimensions that may change places
 loops.py         step: the temporal loops up to the next group of storage nodes, and its tile
 lines.py         memories with lines: words packed without a gap, and what is known to be more
+zero_rules.py    operands with zeros: which rules of the search hold
+zeros.py         what they leave of words and bits, at least
 loop_band.py     the rows of a stage of these loops, and how their tiles grow
 dominance.py     rows that another one stands for
 bounds/          what all that is still to come costs at least

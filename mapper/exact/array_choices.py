@@ -15,7 +15,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ...cost_models.cost import tensor_tile_words
 from .arrays import array_vectors
 from .batch import Batch, Pending
 from .bounds.array_groups import partly_decided
@@ -230,13 +229,8 @@ class ArrayPlans:
         group = partly_decided(self.hierarchy, self.context.tiling, rows)
         root = self.context.bounds
         booked = BoundaryBounds(self.hierarchy, root.lattice, root.columns.rows, group)
-        at_macs, once = self._macs(len(rows)), np.zeros((root.columns.rows.count, len(rows)))
-        tensors = self.hierarchy.problem.tensors
-        operations = np.array([float(self.hierarchy.problem.macs)])
+        at_macs, operations = self._macs(len(rows)), np.array([float(self.hierarchy.problem.macs)])
         for tensor, held in enumerate(placement):
             at_macs = at_macs + booked.book(MemoryBoundary(tensor, MAC, held[0]), 0, operations)[:, :, 0].T
-            for inner, outer in itertools.pairwise(held):
-                words = np.array([float(tensor_tile_words(tensors[tensor], self.hierarchy.problem.sizes))])
-                boundary = MemoryBoundary(tensor, inner, outer)
-                once = once + booked.book(boundary, len(self.hierarchy.fanouts), words)[:, :, 0].T
-        return at_macs, once
+        once = OnceEach(root, self.context.tiling, rows).of_all(all_boundaries(placement))
+        return at_macs, once + np.zeros_like(at_macs)

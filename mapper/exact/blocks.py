@@ -69,12 +69,16 @@ class Blocks:
     """On one problem and machine.
 
     every  whether loops are wanted too that only cost more: then those count that may cost something else at all
+    patterned  dimensions along which it counts which words are used together, so that any loop may pay
     """
 
-    def __init__(self, hierarchy: Hierarchy, tiling: Tiling, every: bool = False) -> None:
+    def __init__(
+        self, hierarchy: Hierarchy, tiling: Tiling, every: bool = False, patterned: frozenset[str] = frozenset()
+    ) -> None:
         self.hierarchy = hierarchy
         self.tiling = tiling
         self.every = every
+        self.patterned = [d for d, dim in enumerate(hierarchy.problem.dim_names) if dim in patterned]
         self.tensors = hierarchy.problem.tensors
         self.dims = hierarchy.problem.dim_names
         self.sizes = np.array([size for _, size in hierarchy.problem.dims], dtype=np.int64)
@@ -244,6 +248,7 @@ class Blocks:
         found = np.zeros(spread.shape, dtype=bool)
         if self.every and self.tiling == "ragged":
             return ~found
+        found[:, self.patterned] = True
         for tensor, held in zip(self.tensors, placement, strict=True):
             if tensor.is_output:
                 continue

@@ -29,6 +29,7 @@ from .symmetry import Mirror
 from .traffic import TrafficModel
 from .trip_rules import trip_rules, trips_tried, windows_of
 from .visits import VisitTiles
+from .zeros import ZeroBounds
 
 
 @dataclass
@@ -98,13 +99,20 @@ class SearchContext:
     @cached_property
     def blocks(self) -> Blocks:
         """Where loops directly inside arrays may pay."""
-        return Blocks(self.hierarchy, self.tiling, self.keeps_dominated)
+        patterned = self.zeros.rules.patterned if self.zeros is not None else frozenset()
+        return Blocks(self.hierarchy, self.tiling, self.keeps_dominated, patterned)
+
+    @property
+    def zeros(self) -> ZeroBounds | None:
+        """What those of operands leave; None: they have none."""
+        return self.costs.cost_columns.zeros
 
     @property
     def keeps_dominated(self) -> bool:
         """Whether rows that cost no less than another one in every column may still be wanted: all are, or columns do
-        not say what lines cost."""
-        return self.every_mapping or self.costs.lines is not None
+        not say what lines cost, or all that zeros do."""
+        zeros_say_more = self.zeros is not None and self.zeros.rules.rows_count
+        return self.every_mapping or self.costs.lines is not None or zeros_say_more
 
     @property
     def many_arrays(self) -> bool:

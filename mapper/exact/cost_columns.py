@@ -3,6 +3,9 @@
 Column 0 is energy in pJ. Every further column is one port of one memory: cycles that one instance needs for its
 bits, averaged over the instances in use (the busiest instance needs no less). Costs of different boundaries add.
 
+Where the bits of a word depend on the tile of the memory that is read, the last columns hold the words of each operand
+that have been read from a memory whose tile is not known yet, by then at the least bits; `settle` adds the others.
+
 Bounds are minimized column by column, so the least energy and the least cycles of a port may belong to different
 mappings. For a product of the two that is too modest: `exchange_rate` adds, per port, the column
 energy + rate * cycles, and whoever has a bound on it has a better bound on the product.
@@ -27,6 +30,7 @@ from .lines import LineBounds
 from .rows import Floats, Ints, Rows
 from .surroundings import ALONE, Surroundings
 from .traffic import TrafficModel
+from .zeros import EVERYTHING, ZeroBounds
 
 
 def all_ports(arch: Architecture) -> tuple[Port, ...]:
@@ -39,6 +43,7 @@ class CostColumns:
     """Turns the words of boundaries into cost columns.
 
     lines  what lines of memories take more than the words in them; None: no memory has lines
+    zeros  what those of operands leave; None: they have none
     """
 
     arch: Architecture
@@ -46,6 +51,7 @@ class CostColumns:
     exchange_rate: float | None = None
     surroundings: Surroundings = ALONE
     lines: LineBounds | None = None
+    zeros: ZeroBounds | None = None
 
     @classmethod
     def of(
@@ -55,12 +61,14 @@ class CostColumns:
         objective: Objective | None = None,
         surroundings: Surroundings = ALONE,
         lines: LineBounds | None = None,
+        zeros: ZeroBounds | None = None,
     ) -> CostColumns:
         """Columns for an architecture; `exchange_rate` in pJ per cycle. Where only energy is minimized, and none of it
         leaks, no port has a column."""
         timeless = objective == ENERGY and not arch.total_leakage_pj_per_cycle
         banks = () if lines is None else lines.bank_ports()
-        return cls(arch, () if timeless else (*all_ports(arch), *banks), exchange_rate, surroundings, lines)
+        ports = () if timeless else (*all_ports(arch), *banks)
+        return cls(arch, ports, exchange_rate, surroundings, lines, zeros)
 
     @cached_property
     def once_of(self) -> float:
@@ -78,7 +86,34 @@ class CostColumns:
 
     @property
     def count(self) -> int:
+        return self.costing + len(self._unsettled)
+
+    @property
+    def costing(self) -> int:
+        """Columns that cost something."""
         return 1 + len(self.ports) * (1 if self.exchange_rate is None else 2)
+
+    @property
+    def _joint(self) -> slice:
+        """The columns of energy and cycles together."""
+        return slice(1 + len(self.ports), self.costing)
+
+    @property
+    def _unsettled(self) -> tuple[int, ...]:
+        """Operands the bits of whose words depend on tiles."""
+        return () if self.zeros is None else self.zeros.rules.unsettled
+
+    def leave_unsettled(self, costs: Floats, tensor: int, words: Floats) -> None:
+        """Note words that are read from a memory whose tile is not known."""
+        costs[self.costing + self._unsettled.index(tensor)] += words
+
+    def settle(self, costs: Floats, tensor: int, memory: Memory, bits: Floats, instances: Floats) -> None:
+        """Add what is missing of words read from a memory whose tile is known now: (rows,) bits of each."""
+        if tensor in self._unsettled:
+            column = self.costing + self._unsettled.index(tensor)
+            words = costs[column].copy()
+            costs[column] = 0.0
+            self.book(costs, memory, words * bits, np.zeros(1), instances)
 
     @cached_property
     def _leakage(self) -> float:
@@ -96,9 +131,11 @@ class CostColumns:
         write_bits: Floats,
         instances: Floats,
         in_blocks: Floats | None = None,
+        costing: Floats | float = 1.0,
     ) -> None:
         """Add one memory's bits, summed over its instances, to the columns; `costs` is (columns, ...).
 
+        costing    which part of them costs energy
         in_blocks  instances at each of which the bits are rounded up to whole blocks, where the memory has them;
                    None: they are not, which is a bound
         """
@@ -107,7 +144,7 @@ class CostColumns:
             reads, writes = (_whole(bits, memory.block_bits * in_blocks) for bits in (read_bits, write_bits))
         energy = reads * (memory.read_energy_pj / memory.access_bits)
         energy = energy + writes * (memory.write_energy_pj / memory.access_bits)
-        self.book_energy(costs, energy)
+        self.book_energy(costs, energy * costing)
         self._book_cycles(costs, memory, None, read_bits, write_bits, instances)
 
     def book_banks(
@@ -129,7 +166,7 @@ class CostColumns:
     def book_energy(self, costs: Floats, energy_pj: Floats | float) -> None:
         """Add energy that belongs to no port."""
         costs[0] += energy_pj
-        costs[1 + len(self.ports) :] += energy_pj
+        costs[self._joint] += energy_pj
 
     def latency(self, costs: Floats, steps: Floats) -> Floats:
         """Cycles: the slowest of compute and overlapping ports, plus the ports that do not overlap."""
@@ -148,7 +185,7 @@ class CostColumns:
         if objective == EDP and rate is not None:
             value = np.maximum(value, 0.0)  # a new array, to be raised in place
             total = energy + rate * latency
-            for busy, joint_alone in zip(self._busy, costs[1 + len(self.ports) :], strict=True):
+            for busy, joint_alone in zip(self._busy, costs[self._joint], strict=True):
                 joint = joint_alone + rate * busy
                 self._raise_product(value, energy, latency, joint, np.flatnonzero(total < joint))
         return value
@@ -230,7 +267,7 @@ class BoundaryCosts:
     ) -> Floats:
         """(columns, rows) of a boundary, charged as given."""
         filled, served = self.words(model, rows, boundary, fill_point, exactly)
-        costs = self.book(model, rows, boundary, filled, served, fill_point)
+        costs = self.book(model, rows, boundary, fill_point, (filled, served))
         self._book_hops(costs, model, rows, boundary, fill_point, exactly)
         return costs
 
@@ -267,18 +304,19 @@ class BoundaryCosts:
         model: TrafficModel,
         rows: Rows,
         boundary: MemoryBoundary,
-        filled: Floats,
-        served: Floats,
         fill_point: FillPoint | None,
+        words_moved: tuple[Floats, Floats],
     ) -> Floats:
-        """Cost columns of the words of one boundary, charged as given."""
-        costs = np.zeros((self.cost_columns.count, len(rows)))
+        """Cost columns of the words of one boundary, at the inner memory and at the outer one."""
+        costs, (filled, served) = np.zeros((self.cost_columns.count, len(rows))), words_moved
+        zeros = self.cost_columns.zeros
+        moved, timed = EVERYTHING if zeros is None else zeros.left(model, rows, boundary, fill_point)
         tensor, none = self.hierarchy.problem.tensors[boundary.tensor], np.zeros(1)
         for memory, outer in ((boundary.outer, True), (boundary.inner, False)):
             if memory == MAC:
                 continue
             if not tensor.is_output:
-                bits = self.cost_columns.arch.width_bits(tensor) * (served if outer else filled)
+                bits = self._word_bits(model, rows, boundary, memory) * (served if outer else filled)
                 read, written = (bits, none) if outer else (none, bits)
             else:
                 words, finished = served if outer else filled, self._finished(model, rows, boundary, memory)
@@ -295,8 +333,31 @@ class BoundaryCosts:
                     reading, writing = read * waiting, written * waiting
                     self.cost_columns.book_banks(costs, level, boundary.tensor, reading, writing, instances)
                 read, written = read * more, written * more
-            self.cost_columns.book(costs, level, read, written, instances, in_blocks)
+            self.cost_columns.book(costs, level, read * timed, written * timed, instances, in_blocks, moved / timed)
+        if zeros is not None and self._is_unsettled(zeros, model, boundary):
+            self.cost_columns.leave_unsettled(costs, boundary.tensor, served * timed)
         return costs
+
+    def _word_bits(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats | float:
+        """(rows,) bits of a word of an operand in one of the holders of a boundary; the least, where the tile of the
+        outer one is not known yet."""
+        zeros = self.cost_columns.zeros
+        if zeros is None:
+            return self.cost_columns.arch.width_bits(self.hierarchy.problem.tensors[boundary.tensor])
+        if memory == boundary.outer and not self._is_placed(model, boundary):
+            return zeros.least_bits(memory, boundary.tensor)
+        return zeros.bits(memory, boundary.tensor, rows.tiles[model.path.node_group_of(memory, boundary.tensor)])
+
+    def _is_unsettled(self, zeros: ZeroBounds, model: TrafficModel, boundary: MemoryBoundary) -> bool:
+        """Whether the bits of the words that are read depend on a tile that is not known yet."""
+        return zeros.depend_on_tiles(boundary.outer, boundary.tensor) and not self._is_placed(model, boundary)
+
+    def _is_placed(self, model: TrafficModel, boundary: MemoryBoundary) -> bool:
+        """Whether the node of the outer holder stands already."""
+        return any(
+            self.hierarchy.node_memory(node_group, boundary.tensor) == boundary.outer
+            for node_group in model.path.node_groups
+        )
 
     def _finished(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats:
         """(rows,) words that are known to be finished when they leave the last time."""

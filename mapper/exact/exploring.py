@@ -58,6 +58,7 @@ class Exploring:
     def _first_placements(self) -> list[OpenPlacement]:
         """The most promising placements, as far as that can be said soon; they stay in the queue."""
         found: list[tuple[float, OpenPlacement]] = []
+        with_blocks: list[tuple[float, OpenPlacement]] = []
         for _ in range(self._effort.decided_first):
             if len(found) == self._effort.dives or not self.frontier.is_open:
                 break
@@ -66,9 +67,9 @@ class Exploring:
             if self._is_partial(item):
                 self.work_on(item)
             elif isinstance(item, OpenPlacement):
-                found.append((self.frontier.working_on, item))
+                (with_blocks if item.blocks else found).append((self.frontier.working_on, item))
             self.frontier.done()
-        for bound, item in found:
+        for bound, item in (*found, *with_blocks):
             self.frontier.push(bound, item)
         return [item for _, item in found] or self._some_placement()
 
@@ -103,8 +104,7 @@ class Exploring:
         elif not item.sharp:
             for outline in self.context.blocks.outlines(item.chains):
                 sharp = max(self.frontier.working_on, self.plans.first_bound(outline))
-                queue = self.frontier.put_off if outline.blocks else self.frontier.push
-                queue(sharp, replace(item, sharp=True, blocks=outline.blocks))
+                self.frontier.push(sharp, replace(item, sharp=True, blocks=outline.blocks))
         else:
             self._push_started(self.plans.start(item.outline, self._cutoff))
 
@@ -115,7 +115,10 @@ class Exploring:
             self._push_started(further)
 
     def _push_started(self, started: ArrayChoices | Batch) -> None:
-        self.frontier.push_rows(started)
+        if isinstance(started, Batch) and started.state.blocks:
+            self.frontier.put_off(started)
+        else:
+            self.frontier.push_rows(started)
 
     def _work_on_batch(self, item: Batch) -> None:
         self.context.refine()

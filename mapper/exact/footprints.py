@@ -12,13 +12,15 @@ from ...cost_models.sets import distinct_sums, is_plain
 from ...ir import Rank, Tensor
 from .hierarchy import Hierarchy, NodeGroup
 from .rows import Flags, Ints
+from .zeros import ZeroBounds
 
 
 class Footprints:
-    """Footprints on one problem and machine."""
+    """Footprints on one problem and machine; `zeros` are those of its operands."""
 
-    def __init__(self, hierarchy: Hierarchy) -> None:
+    def __init__(self, hierarchy: Hierarchy, zeros: ZeroBounds | None = None) -> None:
         self.hierarchy = hierarchy
+        self.zeros = zeros
         self.problem = hierarchy.problem
         self.index = {dim: i for i, dim in enumerate(self.problem.dim_names)}
         self.sizes = np.array([size for _, size in self.problem.dims], dtype=np.int64)
@@ -47,8 +49,11 @@ class Footprints:
             self._tables[rank] = table
         return self._tables[rank]
 
-    def used(self, memory: int, held: Sequence[tuple[int, Ints]]) -> list[Ints]:
-        """Per bounded part of a memory, (rows,) bits that tiles take: pairs of tensor index and tiles (rows, dims)."""
+    def used(self, memory: int, held: Sequence[tuple[int, Ints]], exactly: bool = False) -> list[Ints]:
+        """Per bounded part of a memory, (rows,) bits that tiles take: pairs of tensor index and tiles (rows, dims).
+
+        exactly  else at least, where operands have zeros: and no less in larger tiles
+        """
         level = self.hierarchy.memories[memory]
         copies = 2 if level.double_buffered else 1
         found = []
@@ -56,16 +61,21 @@ class Footprints:
             bits = np.zeros(len(held[0][1]), dtype=np.int64)
             for t, tiles in held:
                 tensor = self.problem.tensors[t]
-                if tensor.role in part.roles:
+                if tensor.role in part.roles and self.zeros is not None:
+                    bits = bits + copies * self.zeros.room(memory, t, tiles, exactly)
+                elif tensor.role in part.roles:
                     width = held_width_bits(self.hierarchy.arch, level, tensor)
                     bits = bits + copies * width * self.tile_words(tensor, tiles)
             found.append(bits)
         return found
 
-    def fits(self, memory: int, held: Sequence[tuple[int, Ints]]) -> Flags:
-        """(rows,) whether one instance of a memory holds tiles: pairs of tensor index and tiles (rows, dims)."""
-        fine = np.ones(len(held[0][1]), dtype=bool)
-        for part, bits in zip(capacity_parts(self.hierarchy.memories[memory]), self.used(memory, held), strict=True):
+    def fits(self, memory: int, held: Sequence[tuple[int, Ints]], exactly: bool = False) -> Flags:
+        """(rows,) whether one instance of a memory holds tiles: pairs of tensor index and tiles (rows, dims).
+
+        exactly  as of `used`
+        """
+        fine, used = np.ones(len(held[0][1]), dtype=bool), self.used(memory, held, exactly)
+        for part, bits in zip(capacity_parts(self.hierarchy.memories[memory]), used, strict=True):
             fine &= bits <= part.bits
         return fine
 

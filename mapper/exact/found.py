@@ -11,7 +11,7 @@ from ...arch import Architecture
 from ...cost_models import Cost, Objective
 from ...cost_models.cascades import visit_cost
 from ...cost_models.layouts import has_lines
-from ...cost_models.open_layouts import evaluate_open
+from ...cost_models.open_choices import evaluate_open
 from ...ir import Mapping, MappingError
 from ..certificate import RELATIVE_TOLERANCE
 from .surroundings import ALONE, Surroundings
@@ -70,9 +70,10 @@ class BestFound:
         try:
             cost = self._cost(mapping)
         except MappingError:
-            if not has_lines(self.machine):
+            if not (has_lines(self.machine) or mapping.problem.has_zeros):
                 raise
-            return  # its words fit, and the lines in which they lie do not
+            # Its words fit, and the lines in which they lie do not; or what its zeros save is not known.
+            return
         value = cost.objective(self.objective)
         if not value < self.cutoff or self._is_known(value, cost):
             return

@@ -40,12 +40,17 @@ class Frontier:
     _queue: list[tuple[float, float, int, Open]] = field(default_factory=list)
     _tickets: Iterator[int] = field(default_factory=itertools.count)
     _nbytes: int = 0
-    _later: list[tuple[float, Open]] = field(default_factory=list)
+    _later: list[tuple[float, Batch]] = field(default_factory=list)
 
-    def put_off(self, bound: float, item: Open) -> None:
-        """Queue what is to be looked at when nothing else may lead to something better: what is better on few machines
-        only, and takes long to leave aside, takes less with a better mapping at hand."""
-        self._later.append((bound, item))
+    def put_off(self, rows: Batch) -> None:
+        """Queue rows that are to be looked at when nothing else may lead to something better: what is better on few
+        machines only, and takes long to leave aside, takes less with a better mapping at hand."""
+        if not len(rows):
+            return
+        if sum(item.nbytes for _, item in self._later) + rows.nbytes < self.most / 4:
+            self._later.append((float(rows.bound[0]), rows))
+        else:
+            self.push_rows(rows)
 
     def push(self, bound: float, item: Open) -> None:
         """Queue what may lead to something better."""

@@ -244,6 +244,12 @@ class Hierarchy:
         later = (t for t, ahead in enumerate(state.ahead) if memory in ahead and memory != self.home(t))
         return tuple(sorted({*node_group.tensors, *later}))
 
+    def held_beside(self, state: State, node_group: NodeGroup) -> tuple[int, ...]:
+        """The same, and tensors that its memory holds since further inside, and that wait: no loop has moved them, and
+        so their tiles there are those of the node group's tile."""
+        waiting = (c.tensor for c in state.waiting if c.inner == node_group.memory)
+        return tuple(sorted({*self.residents(state, node_group), *waiting}))
+
 
 @dataclass(frozen=True)
 class Path:

@@ -89,13 +89,13 @@ class _Rank:
         """
         least: Floats = 1.0 / np.minimum(most, per_line[:, None])
         if self.is_plain:
-            each = [lines_of_tiles(self.sizes[0], self.steps[0], int(b))[code] for b in per_line]
-        elif self.is_window:
+            tiles = np.array([lines_of_tiles(self.sizes[0], self.steps[0], int(b))[code] for b in per_line])
+            return np.maximum(least, tiles)
+        if self.is_window:
             known, which = np.unique(code, return_inverse=True)
-            each = np.array([self._of_windows(int(one), per_line) for one in known]).T[:, which]
-        else:
-            return least
-        return np.maximum(least, each)
+            windows = np.array([self._of_windows(int(one), per_line) for one in known])
+            return np.maximum(least, windows.T[:, which])
+        return least
 
     def sliding(self, code: Ints, i: int, end: Ints) -> Ints:
         """The code of tiles of a window that slide along one of its dimensions, up to some end each."""
@@ -121,7 +121,7 @@ class _Rank:
             return [1.0] * len(per_line)
         if whole:
             code = np.array(self.sizes[:1] if self.is_plain else [0])
-            return self.lines_per_word(per_line, np.array([self.extent]), code)[:, 0].tolist()
+            return [float(lines) for lines in self.lines_per_word(per_line, np.array([self.extent]), code)[:, 0]]
         tiles = np.meshgrid(*(lattice.tiles[d] for d in self.dims), indexing="ij")
         flat = [each.ravel() for each in tiles]
         found = self.lines_per_word(per_line, self.most_words(flat), self.tile_codes(flat))
@@ -188,18 +188,20 @@ class _LiesIn:
 
     def words_per_word(self, most: Sequence[Ints], tiles: Sequence[Ints]) -> Floats:
         """(rows,) words of full lines over words that are wanted, at least."""
-        found = np.tile(self.room[:, None], len(most[0]))
+        found: Floats = np.tile(self.room[:, None], len(most[0]))
         for r, rank in enumerate(self.ranks):
             each, which = np.unique(self.line[:, r], return_inverse=True)
             found *= rank.lines_per_word(each, most[r], tiles[r])[which]
-        return np.maximum(found.min(axis=0), 1.0)
+        least: Floats = np.maximum(found.min(axis=0), 1.0)
+        return least
 
     def cycles_per_word(self, most: Sequence[Ints]) -> Floats:
         """(rows,) cycles of the busiest bank over words that are wanted, at least."""
         together = np.ones((len(self.ways), len(most[0])))
         for r in range(len(self.ranks)):
             together *= np.minimum(self.spread[:, r, None], most[r])
-        return 1.0 / (together.max(axis=0) * self.ports)
+        cycles: Floats = 1.0 / (together.max(axis=0) * self.ports)
+        return cycles
 
 
 @dataclass(frozen=True)

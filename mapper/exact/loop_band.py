@@ -193,13 +193,21 @@ class LoopBand:
         if node_group == BLOCK_END:
             return np.ones(len(stage), dtype=bool)
         residents = self.hierarchy.residents(self.batch.state, node_group)
-        earlier = [
+        return self.context.footprints.leaves_room(residents, node_group, self._earlier(stage, node_group), stage.tiles)
+
+    def holds(self, stage: Stage, node_group: NodeGroup) -> Flags:
+        """Whether a node group's memory holds its tiles and those of the node groups inside it, in their formats."""
+        own = [(t, stage.tiles) for t in node_group.tensors]
+        return self.context.footprints.fits(node_group.memory, [*own, *self._earlier(stage, node_group)], exactly=True)
+
+    def _earlier(self, stage: Stage, node_group: NodeGroup) -> list[tuple[int, Ints]]:
+        """The tiles that node groups inside one hold already in its memory."""
+        return [
             (t, taken(self.batch.rows.tiles[k], stage.parents))
             for k, inner in enumerate(self.path.node_groups)
             if inner.memory == node_group.memory
             for t in inner.tensors
         ]
-        return self.context.footprints.leaves_room(residents, node_group, earlier, stage.tiles)
 
     def ahead(self, table: Floats, stage: Stage, state: State, fanouts: int = 0) -> Floats:
         """(columns, rows) least cost of what is still to be charged in a state: by a table of bounds, at the tiles that

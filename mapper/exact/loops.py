@@ -221,6 +221,8 @@ class _Loops(LoopBand):
                 if self.context.only_bounded(boundary, stage.state.passed):
                     charged.append(Pending(boundary, fill_point, amount))
             still = ()
+        held = [*self.batch.take(stage.parents).pending, *charged] if self.context.zeros is not None else charged
+        pending = self._settled(stage, rows, node_group, held)
         costs = stage.costs + self._least_above(stage, node_group, still)
         bound = self.context.value(costs, self.batch.steps[stage.parents])
         if self.context.many_arrays:
@@ -240,12 +242,30 @@ class _Loops(LoopBand):
             before.steps,
             bound,
             np.concatenate([before.orders, number], axis=1),
-            [*before.pending, *charged],
+            pending if self.context.zeros is not None else [*before.pending, *charged],
             stage.group if self._goes_on(node_group) else None,
         ).take(keep)
         if len(placed):
             key = (node_group, still, placed.group, tuple((p.boundary, p.slides_along) for p in placed.pending))
             self.found.setdefault(key, []).append(placed)
+
+    def _settled(self, stage: Stage, rows: Rows, node_group: NodeGroup, pending: list[Pending]) -> list[Pending]:
+        """What is pending, with the bits of words that the memory of a node group is read for, now that its tiles are
+        known; those of the stage's costs are added in place."""
+        zeros, memory = self.context.zeros, node_group.memory
+        if zeros is None or self.last or node_group == BLOCK_END:
+            return pending
+        columns, level = self.context.costs.cost_columns, self.hierarchy.memories[memory]
+        for t in node_group.tensors:
+            if not zeros.depend_on_tiles(memory, t):
+                continue
+            more = zeros.bits(memory, t, stage.tiles) - zeros.least_bits(memory, t)
+            instances = self.model.instances(rows, memory)
+            columns.settle(stage.costs, t, level, more, instances)
+            for each in pending:
+                if each.boundary.tensor == t and each.boundary.outer == memory:
+                    columns.settle(each.costs, t, level, more, instances)
+        return pending
 
     def _finishable(self, stage: Stage, node_group: NodeGroup) -> Stage:
         """The rows whose tiles the loops outside the node group may still make as large as the problem."""
@@ -278,6 +298,8 @@ class _Loops(LoopBand):
         if node_group == BLOCK_END:
             return self._block_pays(stage)
         keep = self.fits(stage, node_group)
+        if self.context.footprints.zeros is not None:
+            keep &= self.holds(stage, node_group)
         if self.path.node_groups and self.path.band not in self.path.bands:
             inner = self.path.node_groups[-1]
             if (inner.memory, inner.tensors) > (node_group.memory, node_group.tensors):

@@ -77,6 +77,8 @@ from .surroundings import ALONE, Surroundings
 from .symmetry import mirror_of
 from .unmet_limits import unmet_limits
 from .visits import VisitTiles
+from .zero_rules import ZeroRules
+from .zeros import ZeroBounds
 
 FREE = Constraints()
 
@@ -117,8 +119,11 @@ class ExactSearch:
         self._started = time.perf_counter()
         # Where words lie tells dimensions apart that cost alike otherwise.
         apart = frozenset(self.original.dim_names) if self._has_lines else named_dims(self.constraints)
+        self.zeros = ZeroRules(self.original, self.machine, self.tiling) if self.original.has_zeros else None
+        bounding = self.machine if self.zeros is None else self.zeros.machine
+        apart |= frozenset() if self.zeros is None else self.zeros.apart
         counted = VisitTiles.of(self.original, self.tiling, self.surroundings.cut).counted
-        self.canonical = canonical_problem(self.original, self.machine, counted, apart)
+        self.canonical = canonical_problem(self.original, bounding, counted, apart)
         own: Tiling = "perfect" if counted == "perfect" else self.tiling
         self.visit = VisitTiles.of(self.canonical.problem, own, self.surroundings.cut)
         self.problem, self.arch = self.canonical.problem, packed(with_single_axes(self.canonical.arch))
@@ -244,13 +249,15 @@ class ExactSearch:
         # Where there are few tiles, all trips and numbers of instances are tried: nothing has to be argued about.
         # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
         # better; and where several mappings are wanted, those that only cost more count too.
-        every = self.count > 1
+        every = self.count > 1 or (self.zeros is not None and self.zeros.orders_count)
         every_trip = every or self._has_lines or has_few_tiles(self.problem)
+        every_trip |= self.zeros is not None and self.zeros.trips_count
         fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, tiling)
         even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         lines = LineBounds.of(self.original, self.machine, hierarchy) if self._has_lines else None
-        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings, lines)
-        footprints = Footprints(hierarchy)
+        zeros = None if self.zeros is None else ZeroBounds(self.zeros, hierarchy)
+        cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings, lines, zeros)
+        footprints = Footprints(hierarchy, zeros)
         room = self.effort.tables_share * self.means.memory_limit
         moves = LoopCharges(hierarchy)
         columns = TableColumns.of(cost_columns, self._busy_ports(cost_columns.ports))
@@ -287,7 +294,8 @@ class ExactSearch:
     @property
     def _may_mirror(self) -> bool:
         """Whether one of two mirror images will do: nothing tells them apart."""
-        return self.constraints.is_free and self.surroundings is ALONE and not self._has_lines
+        told_apart = self._has_lines or self.zeros is not None
+        return self.constraints.is_free and self.surroundings is ALONE and not told_apart
 
     def _busy_ports(self, ports: Sequence[Port]) -> Sequence[Port]:
         """The ports that may be the slowest, going by the best mapping so far; all of them, where there is none. What

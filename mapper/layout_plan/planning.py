@@ -98,6 +98,10 @@ class LayoutPlan:
         """Whether no other choice costs less."""
         return self.bound >= self.value * (1 - RELATIVE_TOLERANCE)
 
+    def __str__(self) -> str:
+        verdict = "proven the best" if self.proven else f"others may cost {1 - self.bound / self.value:.1%} less"
+        return f"layouts of {len(self.stored)} tensors, {len(self.conversions)} conversions, {verdict}"
+
 
 State = tuple[str, frozenset[str]]
 """The layout in which a tensor is stored, and all in which it can be read."""

@@ -29,7 +29,7 @@ class TensorDistance:
     """Words of a tensor that cross between the outermost memory and the chip, and the fewest that can."""
 
     tensor: str
-    words: int
+    words: int | float
     least: int
 
 
@@ -47,7 +47,7 @@ class Distance:
 
     outermost: str
     tensors: tuple[TensorDistance, ...]
-    words: int
+    words: int | float
     least_words: float
     on_chip_words: int | None
     cycles: float
@@ -72,7 +72,7 @@ def distance_of(problem: Problem, arch: Architecture, cost: Cost, crossings: Seq
     return Distance(
         outermost=outermost.name,
         tensors=tuple(TensorDistance(t.name, crossed[t.name], least[t.name]) for t in problem.tensors),
-        words=sum(t.reads + t.writes for t in cost.traffic if t.memory == outermost.name),
+        words=sum([t.reads + t.writes for t in cost.traffic if t.memory == outermost.name]),
         least_words=traffic_bound(problem, on_chip) if on_chip else float(sum(least.values())),
         on_chip_words=on_chip,
         cycles=cost.latency_cycles,

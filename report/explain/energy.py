@@ -30,8 +30,8 @@ class EnergyShare:
     tensor: str
     energy_pj: float
     share: float
-    words_read: int = 0
-    words_written: int = 0
+    words_read: int | float = 0
+    words_written: int | float = 0
 
 
 def energy_parts(cost: Cost) -> tuple[EnergyShare, ...]:
@@ -48,8 +48,11 @@ def energy_parts(cost: Cost) -> tuple[EnergyShare, ...]:
     return tuple(sorted(parts, key=lambda part: -part.energy_pj))
 
 
-def energy_sentences(parts: Sequence[EnergyShare], macs: int) -> Iterator[str]:
-    """What moves and what computes, then the parts one by one, then the rest of them."""
+def energy_sentences(parts: Sequence[EnergyShare], macs: int, done: float | None = None) -> Iterator[str]:
+    """What moves and what computes, then the parts one by one, then the rest of them.
+
+    done  of the MACs, those that are done, where operands have zeros; None: all
+    """
     whole = sum(part.energy_pj for part in parts)
     if not whole:
         yield "No energy is spent: all figures of the machine are 0."
@@ -63,17 +66,22 @@ def energy_sentences(parts: Sequence[EnergyShare], macs: int) -> Iterator[str]:
     rest = [part for part in parts if part.energy_pj]
     while rest and (said < _SAID * whole or len(rest) < _FEWEST):
         part = rest.pop(0)
-        yield _sentence(part, macs)
+        yield _sentence(part, macs, macs if done is None else done)
         said += part.energy_pj
     if rest:
         names = ", ".join(_name(part) for part in rest)
         yield f"The rest, {percent(whole - said, whole)}, is {names}."
 
 
-def _sentence(part: EnergyShare, macs: int) -> str:
+def _sentence(part: EnergyShare, macs: int, done: float) -> str:
     head = f"{percent(part.share, 1)}: {_name(part)}, {energy(part.energy_pj)}"
     if part.kind == "mac":
-        return f"{head}: {count(macs)} MACs of {energy(part.energy_pj / macs)}."
+        of_all = f" of {count(macs)}" if done < macs else ""
+        return (
+            f"{head}: {count(done)}{of_all} MACs, {energy(part.energy_pj / done)} each."
+            if of_all
+            else (f"{head}: {count(macs)} MACs of {energy(part.energy_pj / macs)}.")
+        )
     words = part.words_read + part.words_written
     if part.kind != "memory" or not words:
         return f"{head}."

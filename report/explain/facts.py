@@ -50,7 +50,7 @@ class Facts:
     utilization  share of the MACs at work, and what the rest is lost to
     reuse        how often each word is used between two memories
     loops        what every loop of the nest is for
-    distance     how far energy, latency and words are from what no mapping can go below
+    distance     how far energy, latency and words are from what no mapping can go below; of layers without zeros
     improvement  what searching again has found; None, if nothing was searched for
 
     `as_dict` has all of it as plain data, in base units, and `to_json` writes that.
@@ -79,7 +79,7 @@ class Facts:
             "utilization": asdict(self.utilization),
             "reuse": [asdict(r) | {"factor": r.factor} for r in self.reuse],
             "loops": [asdict(loop) for loop in self.loops],
-            "distance": asdict(self.distance),
+            "distance": asdict(self.distance) if self.cost.zeros is None else None,
             "improvement": None if self.improvement is None else _improvement(self.improvement),
         }
 

@@ -10,12 +10,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..sparse import density_rows, zero_rows
 from ..text import columns, cost_rows, layer_rows, pairs, section
 from ..units import percent
 from .distance import distance_sentences
 from .energy import energy_sentences
 from .facts import Facts, Improvement
 from .latency import latency_sentences
+from .lines import line_sentences
 from .loops import loop_sentence
 from .ranking import Tried, best_changes, change_sentence, useless_sentences
 from .reuse import reuse_rows, reuse_sentences
@@ -28,16 +30,21 @@ _TOP = 3
 
 def explanation_page(e: Facts) -> Group:
     """All of it, the result first."""
-    rows = [*layer_rows(e.mapping.problem), ("Architecture", e.arch.name), *cost_rows(e.cost, e.arch)[:3]]
+    layer = [*layer_rows(e.mapping.problem), *density_rows(e.mapping.problem)]
+    rows = [*layer, ("Architecture", e.arch.name), *cost_rows(e.cost, e.arch)[:3], *zero_rows(e.cost)]
+    done = e.cost.macs if e.cost.zeros is None else e.cost.zeros.operations.done
     time = [*latency_sentences(e.latency), *utilization_sentences(e.utilization, e.latency)]
     parts: list[RenderableType] = [
         pairs(rows),
-        section("Where the energy goes", _sentences(energy_sentences(e.energy, e.cost.macs))),
+        section("Where the energy goes", _sentences(energy_sentences(e.energy, e.cost.macs, done))),
         section("What bounds the latency", _sentences(time)),
         section("What each loop does", _loops(e)),
         section("How often words are used", Group(_sentences(reuse_sentences(e.mapping.problem, e.reuse)), _reuse(e))),
-        section("How far from the bounds", _sentences(distance_sentences(e.distance))),
     ]
+    if e.cost.zeros is None:  # the bounds are those of dense layers
+        parts.append(section("How far from the bounds", _sentences(distance_sentences(e.distance))))
+    if lying := line_sentences(e.mapping, e.arch, e.cost):
+        parts.append(section("Where words lie", _sentences(lying)))
     if e.improvement is not None:
         parts.append(section("What would help", _improvement(e.improvement)))
     return Group(*parts)

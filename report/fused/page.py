@@ -38,7 +38,8 @@ def fused_html(comparison: FusedComparison) -> str:
     """The page as a file of HTML, with the picture, where matplotlib is there to draw it."""
     title = escape(comparison.title)
     body = f"<h1>{title}</h1>{to_list(comparison.findings)}{drawn(comparison)}{to_html(fused_page(comparison))}"
-    return document(title, f"{body}<h2>Made by</h2><pre>{escape(comparison.command)}</pre>")
+    command = f'<pre style="white-space:pre-wrap">{escape(comparison.command)}</pre>'
+    return document(title, f"{body}<h2>Made by</h2>{command}")
 
 
 def drawn(comparison: FusedComparison) -> str:

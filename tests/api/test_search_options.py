@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -265,14 +266,34 @@ def test_a_search_with_zeros() -> None:
     assert answer.certificate.value < dense.certificate.value
 
 
+def test_results_with_zeros_are_like_others(tmp_path: Path) -> None:
+    """They are stored, written and read, verified, explained; measured densities as well."""
+    layer, store = tw.gemm(8, 8, 8), tmp_path / "results.db"
+    values = np.random.default_rng(0).random((8, 8)) < 0.4
+    given: dict[str, Any] = {"density": {"W": values, "A": 0.5}, "objective": "energy"}
+    first = tw.search(layer, "scnn_like", store=store, **given)
+    again = tw.search(layer, "scnn_like", store=store, **given)
+    assert again.cost == first.cost
+    assert first.cost.zeros is not None
+    (path, *_) = first.save(tmp_path / "out")
+    loaded = tw.load_mapping(path)
+    assert loaded.recorded.cost == first.cost == tw.evaluate(loaded.mapping, loaded.arch)
+    assert loaded.mapping == first.mapping
+    assert first.verify()
+    best = tw.search_top(layer, "scnn_like", 2, objective="energy", density=given["density"])
+    assert best[0].cost.energy_pj == pytest.approx(first.cost.energy_pj)
+    assert best[1].certificate.value > best[0].certificate.value
+    assert "of 512 MACs" in str(tw.explain(first, changes=False))
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"density": 3}, "expected densities by tensor"),
         ({"density": {"W": "5:4"}}, "expected N:M with N from 1 to M"),
-        ({"density": {"W": 0.5}, "strategy": "cpsat"}, "strategy is not known for densities"),
-        ({"density": {"W": 0.5}, "store": "results.db"}, "store is not known for densities"),
-        ({"density": {"W": "2:4"}, "tiling": "ragged"}, "ragged tiles are not known to zeros"),
+        ({"density": {"W": 0.5}, "strategy": "cpsat"}, "strategy cpsat: it knows no densities"),
+        ({"density": {"W": 0.5}, "strategy": "random"}, "strategy random: it knows no densities"),
+        ({"density": {"W": 0.5}, "layout": "any"}, "layout is not known for densities"),
     ],
 )
 def test_what_zeros_do_not_know(given: dict[str, Any], message: str) -> None:

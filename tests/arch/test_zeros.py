@@ -25,14 +25,15 @@ mac: {{energy: 1 pJ, {mac}}}
 def test_what_is_read() -> None:
     arch = parse_arch(
         TEXT.format(
-            memory="compress: {weight: csr}\n    skip: {weight: [input], output: [input, weight]}\n"
+            memory="compress: {weight: csr, input: [bitmask, csr]}\n"
+            "    skip: {weight: [input], output: [input, weight]}\n"
             "    gate: {input: [weight]}",
             mac="skip: [weight], gate: [input], structure: 2:4",
         )
     )
     memory = arch.levels[0]
     assert isinstance(memory, Memory)
-    assert memory.formats == {"weight": "csr"}
+    assert memory.formats == {"weight": ("csr",), "input": ("bitmask", "csr")}
     assert memory.skips == {"weight": ("input",), "output": ("input", "weight")}
     assert memory.gates == {"input": ("weight",)}
     assert (arch.mac.skips, arch.mac.gates, arch.mac.structure) == (("weight",), ("input",), (2, 4))
@@ -46,8 +47,13 @@ def test_machines_without_zeros_say_nothing_of_them() -> None:
 @pytest.mark.parametrize(
     ("memory", "mac", "message"),
     [
-        ("compress: {weight: zip}", "per_cycle: 1", r"DRAM|compress.weight: found 'zip', expected bitmask"),
-        ("compress: {output: bitmask}", "per_cycle: 1", r"compress.output: unknown key 'output'"),
+        (
+            "compress: {weight: zip}",
+            "per_cycle: 1",
+            r"DRAM|compress.weight: found 'zip', expected uncompressed, bitmask",
+        ),
+        ("compress: {output: bitmask}", "per_cycle: 1", r"compress.output: outputs have no format"),
+        ("compress: {weight: [csr, csr]}", "per_cycle: 1", r"compress.weight: a format is given twice"),
         ("skip: {weight: [weight]}", "per_cycle: 1", r"skip.weight: weight decides about itself"),
         ("skip: {weight: []}", "per_cycle: 1", r"skip.weight: the list is empty"),
         ("gate: {psum: [weight]}", "per_cycle: 1", r"gate.psum: unknown key 'psum'"),

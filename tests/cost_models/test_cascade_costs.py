@@ -171,7 +171,11 @@ def test_one_operation_costs_as_its_mapping() -> None:
             "GLB keeps T, but it must not keep input tensors",
         ),
         ("DRAM keeps A B C D T U\nGLB keeps O", machine(), "DRAM must keep O"),
-        ("DRAM keeps A B C D O T U", machine(latency="with_fill"), "not counted with 'latency: with_fill' yet"),
+        (
+            "DRAM keeps A B C D O T U",
+            machine(latency="with_fill", overlap="across_operations"),
+            "no operation waits for tiles",
+        ),
         ("DRAM keeps A B C D O U\nGLB renews T", machine(), "no rows of T are read by two visits"),
     ],
 )

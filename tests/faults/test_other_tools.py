@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from machine_files import ACCELFORGE, ACCELFORGE_CLASSES, ART, ERT, ESTIMATED, FORMULAS, ZIGZAG
 from test_readers import trees_and_texts
 
+from commands import refusal
 from fuzzing import as_yaml, from_tagged, read_or_refused, some, to_tagged
 from mutations import mangled, mutated
 from tilewright.arch.loader import parse_arch
@@ -81,3 +82,34 @@ def test_points_of_sweeps(folder: Path, text: str, name: str) -> None:
 def test_limits_and_sweeps(text: str) -> None:
     read_or_refused(lambda: parse_limit(text))
     read_or_refused(lambda: parse_sweep(text))
+
+
+TIMELOOP = "architecture:\n  version: 0.4\n  nodes: []\n"
+FILES = {
+    "accelergy": (f"{ERT}\n{ART}", "a table of Accelergy", "accelergy FILE --arch MACHINE > machine.yaml"),
+    "accelforge": (ACCELFORGE, "an architecture of AccelForge", "accelforge FILE > machine.yaml"),
+    "zigzag": (ZIGZAG, "a hardware file of ZigZag", "zigzag FILE > machine.yaml"),
+    "timeloop": (TIMELOOP, "an architecture of Timeloop", "timeloop FILE ERT.yaml > machine.yaml"),
+    "timeloop with its layer": (f"{TIMELOOP}ERT: {{}}\nproblem: {{}}\n", "an architecture", "timeloop FILE --out DIR"),
+}
+
+
+FOREIGN = [
+    (command, tool)
+    for command in ("accelergy", "accelforge", "zigzag", "timeloop", "show")
+    for tool in FILES
+    if command != tool.split()[0] and (command, tool) != ("timeloop", "accelergy")
+]
+"""Commands that read one file, and files that are not theirs."""
+
+
+@pytest.mark.parametrize(("command", "tool"), FOREIGN)
+def test_the_file_of_one_tool_given_for_that_of_another(command: str, tool: str, tmp_path: Path) -> None:
+    """The message says whose it is, and what reads it."""
+    text, what, hint = FILES[tool]
+    file = tmp_path / "file.yaml"
+    file.write_text(text, encoding="utf-8")
+    words = ["show", str(file)] if command == "show" else ["import", command, str(file)]
+    message = refusal([*words, *(["--arch", "three_level"] if command == "accelergy" else [])])
+    assert f"this is {what}" in message
+    assert f"tilewright import {hint.replace('FILE', str(file))}" in message

@@ -91,6 +91,10 @@ class Border:
             "load_mapping": (tw.load_mapping, {"text_or_path": folder / "one" / "mapping.json"}),
             "load_network": (tw.load_network, {"name_or_path": network}),
             "load_network_plan": (tw.load_network_plan, {"path": folder / "whole" / "plan.json"}),
+            "plan_layouts": (
+                tw.plan_layouts,
+                {"network": network, "arch": lined, "tiling": "perfect", "layouts": ["row-major"]},
+            ),
             "plan_memory": (tw.plan_memory, {"buffers": [("x", 0, 3, 4), ("y", 1, 2, 4)]}),
             "search": (tw.search, {"problem": layer, "arch": arch}),
             "search tree": (tw.search, {"problem": pair, "arch": arch, "tiling": "perfect"}),

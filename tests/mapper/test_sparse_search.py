@@ -1,23 +1,31 @@
-"""The search for operands with zeros against all mappings, one by one, each with its sparse cost."""
+"""The search for operands with zeros against all mappings, and all formats, one by one, each with its mean cost."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
+import re
+from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
+import brute_force
 from brute_force import all_mappings
-from generators import memory, random_mapping, tensor
+from generators import memory, tensor
 from longer import blocks
-from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
-from tilewright.cost_models import evaluate, parse_objective
-from tilewright.cost_models.sparse import Density, Structured, Uniform, evaluate_sparse
-from tilewright.ir import InfeasibleError, Mapping, MappingError, Problem, TilewrightError, UndecidedError
-from tilewright.mapper.question import Question
-from tilewright.mapper.sparse_search import search_sparse, stand_in
+from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
+from tilewright.cost_models.sparse import DensityLike, densities_of, evaluate_sparse, with_densities
+from tilewright.ir import InfeasibleError, MappingError, Problem
+from tilewright.mapper.exact.search import search_exact
+from tilewright.mapper.space import Space
+from tilewright.mapper.tilings import Tiling
 
 MAY = Keeps(input="may", weight="may", output="may")
+ROLES = ("input", "weight")
+MOST_MAPPINGS = 400
+"""Mappings that the oracle tries per case at most, once for every choice of formats."""
 
 
 def problem_of(m: int, n: int, k: int) -> Problem:
@@ -25,103 +33,147 @@ def problem_of(m: int, n: int, k: int) -> Problem:
     return Problem("gemm", (("M", m), ("N", n), ("K", k)), tensors)
 
 
-def random_question(seed: int) -> tuple[Question, dict[str, Density]]:
+def window(rng: random.Random) -> Problem:
+    """A convolution along one axis."""
+    tensors = (
+        tensor("I", "input", "C", {"P": 1, "R": 1}),
+        tensor("W", "weight", "C", "R"),
+        tensor("O", "output", "P"),
+    )
+    return Problem("conv", (("P", rng.choice([2, 3])), ("R", 2), ("C", 2)), tensors)
+
+
+def random_density(rng: random.Random, shape: tuple[int, ...], structured: bool) -> DensityLike:
+    kinds = ["uniform", "uniform", "measured"] + ["blocks", "blocks", "band"] * structured
+    match rng.choice(kinds):
+        case "blocks":
+            return rng.choice(["2:4@K", "1:4@K", "1:2@K", "1:3@K"])
+        case "band":
+            return "band:1"
+        case "measured":
+            found = np.random.default_rng(rng.randrange(1000)).random(shape) < 0.5
+            found.flat[0] = True
+            return found
+    return rng.choice([0.25, 0.5, 0.7])
+
+
+def random_zeros(rng: random.Random, problem: Problem, style: str) -> Problem:
+    given: dict[str, DensityLike] = {}
+    for which in problem.operands:
+        if rng.random() < 0.7:
+            windows = any(len(rank) > 1 for rank in which.ranks)
+            shape = tuple(sum(problem.sizes[dim] for dim, _ in rank) - len(rank) + 1 for rank in which.ranks)
+            alike = windows or style == "known"
+            given[which.name] = rng.choice([0.3, 0.6]) if alike else random_density(rng, shape, "N" in problem.sizes)
+    return with_densities(problem, given or {problem.operands[0].name: 0.5})
+
+
+ON = {"input": ("weight",), "weight": ("input",), "output": ("input", "weight")}
+
+
+def random_formats(rng: random.Random, style: str, is_open: bool) -> dict[str, tuple[str, ...]]:
+    kinds = ["uncompressed", "bitmask", "blocks"]
+    kinds += ["coordinate", "runs", "csr"] if style != "constant" else []
+    return {
+        role: tuple(rng.sample(kinds, rng.randint(2, 3)) if is_open else [rng.choice(kinds)])
+        for role in ROLES
+        if rng.random() < 0.6
+    }
+
+
+def random_memories(rng: random.Random, style: str, is_open: bool) -> list[Memory]:
+    """Up to three memories, outermost first; those of the style "known" skip from the inside out to some one."""
+    count, found = rng.randint(1, 3), []
+    until = {role: rng.randint(0, count) for role in ON}
+    for i in range(count):
+        size = 8 * rng.choice([6, 12, 24, 64])
+        fields: dict[str, object] = {"keeps": MAY, "size_bits": size, "read_bits_per_cycle": 16.0}
+        if i == 0:
+            fields = {"shared_bits_per_cycle": rng.choice([8.0, 32.0])}
+        for key in ("gates", "skips") if style == "open" else ():
+            fields[key] = {role: roles for role, roles in ON.items() if rng.random() < 0.25}
+        if style == "known":
+            fields["skips"] = {role: roles for role, roles in ON.items() if count - i <= until[role]}
+        name = "DRAM" if i == 0 else f"L{i}"
+        found.append(memory(name, rng, formats=random_formats(rng, style, is_open), halo="innermost", **fields))
+    return found
+
+
+def random_question(seed: int, most: int = MOST_MAPPINGS) -> tuple[Problem, Architecture, bool]:
+    """A problem with zeros, a machine, and whether tiles may be ragged, with few mappings."""
     rng = random.Random(seed)
-    problem = problem_of(*rng.choice([(1, 1), (1, 2), (2, 1), (1, 2), (2, 1), (2, 2)]), 4)
-    weights: Density = rng.choice([Structured(2, 4, 0), Structured(1, 4, 0), Uniform(0.25), Uniform(0.5)])
-    kind = "blocks" if isinstance(weights, Structured) and rng.random() < 0.7 else "bitmask"
-    formats: dict[str, str] = {"weight": kind} | ({"input": "bitmask"} if rng.random() < 0.5 else {})
-    levels: list[Memory | Fanout] = [
-        memory("DRAM", rng, shared_bits_per_cycle=rng.choice([8.0, 32.0]), formats=formats)
-    ]
-    size = 8 * rng.choice([8, 16, 24, 64])
-    levels.append(memory("L1", rng, keeps=MAY, size_bits=size, read_bits_per_cycle=16.0, formats=formats))
-    if rng.random() < 0.1:
-        levels.insert(rng.randint(1, 2), Fanout(name="array", axes=(ArrayAxis(size=2),)))
-    skips = tuple(role for role in ("input", "weight") if rng.random() < 0.5)
-    structure = (2, 4) if rng.random() < 0.3 else None
-    mac = Mac(energy_pj=rng.choice([0.5, 3.0]), skips=skips, gates=("input",) * rng.randint(0, 1), structure=structure)
-    arch = Architecture(name="random", clock_hz=1e9, word_bits=8, partial_sum_bits=16, levels=tuple(levels), mac=mac)
-    objective = parse_objective(rng.choice(["energy", "latency", "edp"]))
-    densities = {"W": weights} | ({"I": Uniform(0.5)} if rng.random() < 0.5 else {})
-    return Question(problem, arch, objective, "perfect"), densities
+    style: str = ("open", "known", "open", "constant")[seed % 4]
+    while True:
+        ragged = style != "known" and rng.random() < 0.35
+        sizes = [rng.choice([1, 2, 3]), rng.choice([1, 2, 3]), rng.choice([3, 4, 5] if ragged else [3, 4, 6])]
+        problem = random_zeros(rng, window(rng) if rng.random() < 0.2 else problem_of(*sizes), style)
+        levels: list[Memory | Fanout] = [*random_memories(rng, style, seed % 8 == 0)]
+        if rng.random() < 0.4:
+            shares = {"multicast": rng.random() < 0.7, "spatial_reduction": rng.random() < 0.7}
+            levels.insert(rng.randint(1, len(levels)), Fanout(name="array", axes=(ArrayAxis(size=2),), **shares))
+        mac = Mac(
+            energy_pj=rng.choice([0.5, 3.0]),
+            skips=ROLES if style == "known" else tuple(role for role in ROLES if rng.random() < 0.5),
+            gates=tuple(role for role in ROLES if rng.random() < 0.3),
+            structure=(2, 4) if style == "constant" and rng.random() < 0.3 else None,
+        )
+        arch = Architecture(
+            name="random", clock_hz=1e9, word_bits=8, partial_sum_bits=16, levels=tuple(levels), mac=mac
+        )
+        if 10 < brute_force.count(problem, arch, ragged, most) < most:
+            return problem, arch, ragged
 
 
-def best_of_all(question: Question, densities: dict[str, Density]) -> float:
-    best = math.inf
-    for mapping in all_mappings(question.problem, question.arch, ragged=False):
-        try:
-            cost = evaluate_sparse(mapping, question.arch, densities)
-        except MappingError:
-            continue
-        best = min(best, question.objective.value(cost.energy_pj, cost.latency_cycles))
+def machines(problem: Problem, arch: Architecture) -> Iterator[Architecture]:
+    """The machine with every choice of formats; of several, what is for N:M is for no other density."""
+    structured = {which.role for which in problem.operands if re.fullmatch("[0-9]+:[0-9]+@.*", which.density or "")}
+    places = [(i, role) for i, level in enumerate(arch.levels) if isinstance(level, Memory) for role in level.formats]
+    options = []
+    for i, role in places:
+        kinds = arch.levels[i].formats[role]  # type: ignore[union-attr]
+        options.append([kind for kind in kinds if kind != "blocks" or role in structured] or ["uncompressed"])
+    for chosen in itertools.product(*options):
+        levels = list(arch.levels)
+        for (i, role), kind in zip(places, chosen, strict=True):
+            levels[i] = levels[i].model_copy(update={"formats": {**levels[i].formats, role: (kind,)}})  # type: ignore[union-attr]
+        yield arch.model_copy(update={"levels": tuple(levels)})
+
+
+OBJECTIVES = ("energy", "latency", "edp")
+
+
+def best_of_all(problem: Problem, arch: Architecture, ragged: bool, space: Space) -> dict[str, float]:
+    best, densities = dict.fromkeys(OBJECTIVES, math.inf), densities_of(problem)
+    every = [*machines(problem, arch)]
+    mappings = all_mappings(problem, arch, ragged)
+    if space == "uneven":
+        mappings = brute_force.uneven_mappings(problem, arch, "ragged" if ragged else "perfect")
+    for mapping in mappings:
+        for machine in every:
+            try:
+                cost = evaluate_sparse(mapping, machine, densities)
+            except MappingError:
+                continue
+            best = {each: min(value, cost.objective(each)) for each, value in best.items()}
     return best
 
 
-@pytest.mark.parametrize("seeds", blocks(60, 20), ids=str)
-def test_no_mapping_is_better(seeds: range) -> None:
-    decided, infeasible = 0, []
-    for seed in seeds:
-        question, densities = random_question(seed)
-        best = best_of_all(question, densities)
+def check(problem: Problem, arch: Architecture, ragged: bool, space: Space, seed: int) -> None:
+    expected = best_of_all(problem, arch, ragged, space)
+    tiling: Tiling = "ragged" if ragged else "perfect"
+    for objective, best in expected.items():
         try:
-            answer = search_sparse(question, densities)
-        except UndecidedError:
-            continue
+            _, cost, certificate = search_exact(problem, arch, objective, tiling, space)
         except InfeasibleError:
-            infeasible.append(best)
+            assert best == math.inf, (seed, objective)
             continue
-        decided += 1
-        assert answer.certificate.proven
-        found = question.objective.value(answer.cost.energy_pj, answer.cost.latency_cycles)
-        assert found == pytest.approx(best, rel=1e-9), seed
-        assert answer.certificate.value == pytest.approx(best, rel=1e-9), seed
-    assert decided >= len(seeds) / 2
-    assert all(best == math.inf for best in infeasible)
+        assert certificate.proven
+        assert cost.objective(objective) == certificate.value
+        assert certificate.value == pytest.approx(best, rel=1e-9), (seed, objective)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_stand_in_costs_the_same(seed: int) -> None:
-    """Mapping by mapping, wherever the sparse one fits."""
-    question, densities = random_question(seed)
-    problem, arch = stand_in(question.problem, question.arch, densities)
-    for other in range(20):
-        mapping = random_mapping(random.Random(other), question.problem, question.arch, ragged=False)
-        try:
-            sparse = evaluate_sparse(mapping, question.arch, densities)
-        except MappingError:
-            continue
-        dense = evaluate(Mapping(problem, mapping.nest), arch)
-        assert (sparse.energy_pj, sparse.latency_cycles) == pytest.approx((dense.energy_pj, dense.latency_cycles))
-
-
-def test_two_of_four_on_a_sparse_tensor_core() -> None:
-    objective = parse_objective("latency,energy")
-    question = Question(problem_of(512, 512, 512), load_arch("sparse_tensor_core"), objective, "perfect")
-    answer = search_sparse(question, {"W": Structured(2, 4, 0)})
-    assert answer.certificate.proven
-    assert answer.cost.compute_cycles == answer.cost.dense.compute_cycles / 2
-    assert answer.cost.operations.skipped == 512**3 / 2
-
-
-@pytest.mark.parametrize(
-    ("changes", "density", "message"),
-    [
-        ({"skips": {"input": ("weight",)}}, Structured(2, 4, 0), "L1.skip: what skip saves depends on tiles"),
-        ({"formats": {"weight": "csr"}}, Structured(2, 4, 0), "found DRAM blocks, L1 csr"),
-        ({"formats": {}}, Structured(2, 4, 0), "found DRAM blocks, L1 uncompressed"),
-        ({"formats": {"weight": "blocks"}}, Uniform(0.5), "blocks of N:M, or bitmasks"),
-    ],
-)
-def test_what_has_no_stand_in(changes: dict[str, object], density: Density, message: str) -> None:
-    levels = (memory("DRAM", formats={"weight": "blocks"}), memory("L1", keeps=MAY, size_bits=8 * 64, **changes))
-    arch = Architecture(name="tiny", clock_hz=1e9, word_bits=8, levels=levels, mac=Mac(energy_pj=1.0))
-    question = Question(problem_of(4, 4, 4), arch, parse_objective("energy"), "perfect")
-    with pytest.raises(TilewrightError, match=message):
-        search_sparse(question, {"W": density})
-
-
-def test_ragged_tilings_are_refused() -> None:
-    question = Question(problem_of(4, 4, 4), load_arch("sparse_tensor_core"), parse_objective("energy"), "ragged")
-    with pytest.raises(TilewrightError, match="ragged"):
-        search_sparse(question, {"W": Structured(2, 4, 0)})
+@pytest.mark.parametrize("seeds", blocks(24, 6), ids=str)
+def test_no_mapping_is_better(seeds: range) -> None:
+    for seed in seeds:
+        problem, arch, ragged = random_question(seed)
+        check(problem, arch, ragged, "even", seed)

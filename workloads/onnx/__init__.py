@@ -11,6 +11,7 @@ apart.py         what is done between groups: moves of data, tensors that are br
 words.py         what is done word by word, as expressions
 quantized.py     the same, of quantized words
 values.py        stored parameters
+weights.py       the weights of one layer, whose zeros are counted
 nodes.py         what an operator sees, and what it returns
 convolutions.py  Conv, ConvInteger, QLinearConv
 transposed.py    ConvTranspose

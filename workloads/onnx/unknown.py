@@ -36,7 +36,9 @@ def unknown_shape(
             return ProblemError(reason, where=first.where)
     message = f"the shape of {name} is not known before the model runs"
     if first.domain:
-        reason = f"{first.where} is an operator of {first.domain}, whose results ONNX cannot infer"
+        others = [one.where for one in nodes if one.domain and one is not first]
+        more = f" (so are {', '.join(others)})" if others else ""
+        reason = f"{first.where} is an operator of {first.domain}{more}, whose results ONNX cannot infer"
         hint = f"{reason}; export with standard operators, or with the shapes written into the file"
     else:
         hint = f"it is lost at {first.where}, whose result depends on data; export the model with fixed shapes"

@@ -24,23 +24,34 @@ def stored_values(
 
     Raises ProblemError where these are missing, and as `read_model` does.
     """
-    from onnx import external_data_helper, numpy_helper
+    from onnx import checker, external_data_helper
 
     model = read_model(path, dims, with_weights=True)
     try:
         external_data_helper.load_external_data_for_model(model, str(path.parent))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, checker.ValidationError) as error:
         message = f"parameters that lie in files of their own cannot be read: {' '.join(str(error).split())}"
         raise ProblemError(message, where=str(path)) from None
-    found = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    found = {tensor.name: _array(tensor, str(path)) for tensor in model.graph.initializer}
     if rewritten is not None:
         own = (tensor for tensor in rewritten.graph.initializer if tensor.name not in found)
-        found |= {tensor.name: numpy_helper.to_array(tensor) for tensor in own}
+        found |= {tensor.name: _array(tensor, str(path)) for tensor in own}
         model = rewritten
     for node in model.graph.node:
         if all(not name or name in found for name in node.input):
             _compute(model, node, found)
     return found
+
+
+def _array(tensor: onnx.TensorProto, where: str) -> np.ndarray[Any, Any]:
+    from onnx import numpy_helper
+
+    try:
+        return numpy_helper.to_array(tensor)
+    except (TypeError, ValueError) as error:
+        message = f"the data of parameter {tensor.name} is missing, or not what its type and shape say"
+        hint = f"onnx says: {' '.join(str(error).split())}; export the model with its parameters"
+        raise ProblemError(message, where=where, hint=hint) from None
 
 
 class StoredModel:

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 
 def check_wiring(model: onnx.ModelProto) -> None:
-    """ProblemError for a tensor that two nodes make, one that nothing makes, a cycle, and nodes that are not sorted.
+    """ProblemError for a tensor that two nodes make, one that nothing makes, a cycle, nodes that are not sorted, and a
+    graph that hands out nothing.
 
     Subgraphs are left aside: they may read what is outside of them, and are not searched.
     """
     graph = model.graph
+    if not graph.output:
+        raise ProblemError("the graph has no outputs", hint="list the tensors that it hands out as its outputs")
     given = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
     given |= {tensor.values.name for tensor in graph.sparse_initializer}
     makers: dict[str, onnx.NodeProto] = {}

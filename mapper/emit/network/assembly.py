@@ -23,6 +23,7 @@ from ...memory_plan import BufferSet, LiveBuffer, MemoryPlan
 from ...segmentation import NetworkAnswer, Segment
 from ..lifetimes import tightened
 from ..loop_program import TensorFinish
+from ..passing import without_passing
 from ..tree_lowering import lower_tree, margins_of
 from .addresses import group_addresses, plan_elements
 from .finishes import placed_finish
@@ -248,7 +249,7 @@ class _Assembly:
                 where = f"{self.graph.network}: {' + '.join(segment.names)}"
                 hint = "compile it with --fuse whole: groups then have no shared loops"
                 raise MappingError(error.message, where=where, hint=hint) from None
-            body = tightened(tree.body)
+            body = tightened(without_passing(tree.body))
             addresses = group_addresses(segment, self.arch, body, tree.places)
             self.programs[kind] = GroupProgram(number + 1, segment, self.arch, finishes, tree, body, addresses)
         return self.programs[kind]

@@ -10,6 +10,7 @@ meters.py          counting the words that move, as text
 runtime.py         what every program has in common: pasted, as are the next ones
 runtime_meters.py  meters
 runtime_passes.py  passes
+runtime_packed.py the part that packs operands with zeros
 runtime_check.py   the comparison with the direct computation
 """
 

@@ -12,14 +12,18 @@ from functools import cache
 
 from ....arch import Architecture
 from ....cost_models import count_words
+from ....cost_models.sparse import Structured, densities_of
+from ....cost_models.sparse.formats import nonzero_share
 from ....ir import Mapping
+from ..c_packed import packed_kind
 from ..direct import direct_lines, operand_shapes
 from ..names import FreshNames, comment, quoted
-from . import runtime, runtime_check, runtime_meters, runtime_passes
+from . import runtime, runtime_check, runtime_meters, runtime_packed, runtime_passes
 from .loops import LoopText
 from .meters import meter_lines
 from .passes import MANY_STEPS, checked_depths, pass_depths, pass_lines, steps_one_by_one
 from .plan import NestPlan
+from .runtime_packed import PackedZeros
 from .schedule import ProgramText
 
 TITLE = '''"""One layer on one accelerator, executed by the schedule below, with the words that it moves counted.
@@ -102,7 +106,7 @@ PASSES_NOTE = [
     "",
 ]
 
-RUNTIME = (runtime, runtime_meters, runtime_passes, runtime_check)
+RUNTIME = (runtime, runtime_meters, runtime_passes, runtime_check, runtime_packed)
 
 MODULE_NAMES = (
     "check",
@@ -133,6 +137,7 @@ def emit_numpy(
     """
     taken = [*MODULE_NAMES, *(name for module in RUNTIME for name in vars(module))]
     schedule = ProgramText(mapping, arch, taken, _depths(mapping, arch, fast, depths))
+    packing = _packing(mapping, arch)
     direct_names = FreshNames((*taken, "operands", "kind", "result", "np", "itertools"))
     parts = [
         [TITLE],
@@ -140,15 +145,17 @@ def emit_numpy(
         _header_lines(mapping, arch),
         ["", IMPORTS],
         _table_lines(schedule),
+        _packing_lines(packing),
         ["", ""],
         [RUN_HEAD],
+        _unpacking_lines(packing),
         _run_lines(schedule),
         ["", ""],
         meter_lines(schedule),
         ["", ""],
         direct_lines(mapping.problem, direct_names),
         ["", ""],
-        [runtime_text(bool(schedule.passes)), MAIN],
+        [runtime_text(bool(schedule.passes), bool(packing)), MAIN if not packing else _packing_main()],
     ]
     return "\n".join(line for part in parts for line in part)
 
@@ -173,10 +180,55 @@ def _depths(mapping: Mapping, arch: Architecture, fast: bool | None, depths: Col
     return pass_depths(plan) if fast else ()
 
 
+def _packing(mapping: Mapping, arch: Architecture) -> dict[str, PackedZeros]:
+    """The operands that the outermost memory has packed, 2:4 or with bitmasks, and how many of their words are not
+    zero."""
+    found = {}
+    shapes = operand_shapes(mapping.problem)
+    for tensor in mapping.problem.operands:
+        kind = packed_kind(mapping.problem, arch, tensor)
+        if isinstance(kind, Structured):
+            found[tensor.name] = PackedZeros(0.0, kind.kept, kind.block, kind.rank)
+        elif kind:
+            share = nonzero_share(densities_of(mapping.problem)[tensor.name], shapes[tensor.name])
+            found[tensor.name] = PackedZeros(share, 0, 0, 0)
+    return found
+
+
+def _packing_lines(packing: dict[str, PackedZeros]) -> Iterator[str]:
+    if packing:
+        yield from comment("Operands that are packed: their nonzero words, a share of all, or so many of a block.")
+        yield "PACKED: dict[str, tuple[float, int, int, int]] = {"
+        for name, zeros in packing.items():
+            yield f"    {quoted(name)}: {tuple(zeros)},"
+        yield "}"
+
+
+def _unpacking_lines(packing: dict[str, PackedZeros]) -> Iterator[str]:
+    if packing:
+        yield "    # What comes out of the outermost memory is no longer packed."
+        yield "    operands = {name: unpacked(operand) for name, operand in operands.items()}"
+
+
+def _packing_main() -> str:
+    """The check with operands that have zeros, and are packed."""
+    given = "    counted = meters()\n    output, moved = run(operands, every_step, counted)\n"
+    zeros = (
+        "    for number, (name, how) in enumerate(PACKED.items()):\n"
+        "        operands[name] = with_zeros(operands[name], PackedZeros(*how), seed + number)\n"
+        "    given = dict(operands)\n"
+        "    for name, how in PACKED.items():\n"
+        "        given[name] = packed(operands[name], PackedZeros(*how))\n"
+    )
+    assert given in MAIN
+    return MAIN.replace(given, zeros + given.replace("run(operands,", "run(given,"))
+
+
 @cache
-def runtime_text(passes: bool) -> str:
+def runtime_text(passes: bool, packs: bool = False) -> str:
     """What all programs share: the source of the `runtime` modules below their imports."""
-    modules = [module for module in RUNTIME if passes or module is not runtime_passes]
+    left_out = [*([] if passes else [runtime_passes]), *([] if packs else [runtime_packed])]
+    modules = [module for module in RUNTIME if module not in left_out]
     sources = [inspect.getsource(module) for module in modules]
     return "\n\n".join(source[source.index("# ---- ") :] for source in sources)
 

@@ -19,6 +19,7 @@ from ....ir import Rank, Tensor
 from ..cost_columns import CostColumns
 from ..hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats
+from ..zeros import EVERYTHING
 from .array_groups import ArrayGroup, Limit
 from .lattice import Lattice
 from .table_memo import TableBudget, TableMemo
@@ -122,12 +123,16 @@ class BoundaryBounds:
         # However many instances share a serving, every word of the tensor is served once.
         distinct = float(tensor_tile_words(tensor, self.hierarchy.problem.sizes))
         filled, served = words * copies, np.maximum(words * apart / shared, distinct)
-        outer_gaps, inner_gaps = gaps or self._gaps(boundary)
+        zeros = self.cost_columns.zeros
+        moved, timed = EVERYTHING if zeros is None else zeros.least_left(boundary)
+        costing = moved / timed
+        outer_gaps, inner_gaps = (gap * timed for gap in gaps or self._gaps(boundary))
         if not tensor.is_output:
-            bits = self.cost_columns.arch.width_bits(tensor)
-            self.cost_columns.book(costs, outer, served * bits * outer_gaps, nothing, outer_instances)
+            bits = self._word_bits(boundary.outer, boundary.tensor) * outer_gaps
+            self.cost_columns.book(costs, outer, served * bits, nothing, outer_instances, costing=costing)
             if inner:
-                self.cost_columns.book(costs, inner, nothing, filled * bits * inner_gaps, inner_instances)
+                bits = self._word_bits(boundary.inner, boundary.tensor) * inner_gaps
+                self.cost_columns.book(costs, inner, nothing, filled * bits, inner_instances, costing=costing)
             return found
         arch, once = self.cost_columns.arch, distinct * self.cost_columns.once_of
         # Instances outside both holders that the charge has waited for hold parts of the same sums, too.
@@ -135,7 +140,8 @@ class BoundaryBounds:
         first = np.minimum(once * parts_outside * self._parts(boundary.outer, passed), served)
         finished = self._finished(boundary.tensor, boundary.outer, once) if inner else nothing
         read, written = sum_bits_at_outer(arch, tensor, served, first, finished)
-        self.cost_columns.book(costs, outer, read * outer_gaps, written * outer_gaps, outer_instances)
+        reading, writing = read * outer_gaps, written * outer_gaps
+        self.cost_columns.book(costs, outer, reading, writing, outer_instances, costing=costing)
         if inner:
             # A word's first visit brings no sum, once per instance that holds a part of its sum. Instances inside the
             # charge repeat visits alike, so the visits after the first are at least those at one of them, and those at
@@ -149,6 +155,12 @@ class BoundaryBounds:
             read, written = sum_bits_at_inner(arch, tensor, filled, first, finished)
             self.cost_columns.book(costs, inner, read * inner_gaps, written * inner_gaps, inner_instances)
         return found
+
+    def _word_bits(self, memory: int, tensor: int) -> float:
+        """Bits of a word of an operand in a memory, at least."""
+        if self.cost_columns.zeros is not None:
+            return self.cost_columns.zeros.least_bits(memory, tensor)
+        return self.cost_columns.arch.width_bits(self.tensors[tensor])
 
     def _finished(self, tensor: int, memory: int, once: float) -> Floats:
         """Words of an output that may be finished when they leave a memory, or come to it, where that takes fewer bits

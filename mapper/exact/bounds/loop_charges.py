@@ -30,7 +30,7 @@ class End(NamedTuple):
     """A node group that may come next, while all that waits goes on waiting.
 
     above    the state above it; None above the last one
-    residents  tensors whose tiles its memory holds, or will hold, at least as large as the node group's
+    residents  tensors whose tiles its memory holds, or will hold, at least as large as at the node group's tile
     """
 
     node_group: NodeGroup
@@ -85,7 +85,7 @@ class LoopCharges:
             End(
                 node_group,
                 None if hierarchy.is_last(node_group) else hierarchy.place(state, node_group, waiting),
-                hierarchy.residents(state, node_group),
+                hierarchy.held_beside(state, node_group),
             )
             for node_group in hierarchy.next_node_groups(state)
         )

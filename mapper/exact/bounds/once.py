@@ -7,40 +7,96 @@ and nothing of tiles; the larger of the two holds, column by column.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from ....cost_models.cost import tensor_tile_words
+from ....cost_models.sets import distinct_sums
+from ....ir import Rank
 from ...tilings import Tiling
+from ..arrays import tiles_needed
 from ..hierarchy import MemoryBoundary, Placement, State
-from ..rows import Floats, Rows
-from .array_groups import partly_decided
+from ..rows import Floats, Ints, Rows
+from .array_groups import Limit, partly_decided
 from .boundary_costs import BoundaryBounds
 from .bounds import Bounds
 
 
-class OnceEach:
+class OnceEach(BoundaryBounds):
     """Least costs of the boundaries between memories, for rows of which the arrays of the first few fanouts, or of all,
-    are decided."""
+    are decided.
+
+    Every instance of a memory is given each word at least once that anything inside it ever works on, however tiles
+    and loops are chosen. So many words are wanted at least (`_wanted`):
+
+    - Along a dimension that a tensor does not have, by all instances that ever have work. Of nested arrays, all
+      instances but the last one have a whole tile, with work for all that is inside them (`arrays.tiles_needed`).
+    - Along a rank of several dimensions, c1 i1 + c2 i2 + ..., instances work on sets of indices A1, A2, ... that
+      are apart from each other, and cover each dimension together. Sums of such sets are as many as |A1| + |A2| + ... -
+      (dimensions - 1) at least, and more where one of two dimensions steps over the other (`_windows`).
+    """
 
     def __init__(self, bounds: Bounds, tiling: Tiling, rows: Rows) -> None:
-        self._hierarchy = bounds.hierarchy
         group = partly_decided(bounds.hierarchy, tiling, rows)
-        self._booked = BoundaryBounds(bounds.hierarchy, bounds.lattice, bounds.columns.rows, group)
+        super().__init__(bounds.hierarchy, bounds.lattice, bounds.columns.rows, group)
+        self._tiling, self._rows = tiling, rows
         self._known: dict[MemoryBoundary, Floats] = {}
 
     def of(self, boundary: MemoryBoundary) -> Floats:
         """(columns, rows) of one boundary."""
         if boundary not in self._known:
-            problem = self._hierarchy.problem
-            words = np.array([float(tensor_tile_words(problem.tensors[boundary.tensor], problem.sizes))])
-            self._known[boundary] = self._booked.book(boundary, len(self._hierarchy.fanouts), words)[:, :, 0].T
+            words = np.array([float(tensor_tile_words(self.tensors[boundary.tensor], self.hierarchy.problem.sizes))])
+            self._known[boundary] = self.book(boundary, len(self.hierarchy.fanouts), words)[:, :, 0].T
         return self._known[boundary]
 
     def of_all(self, boundaries: Iterable[MemoryBoundary]) -> Floats | float:
         """(columns, rows) of several together."""
         return sum(map(self.of, boundaries), 0.0)
+
+    def _copies(self, boundary: MemoryBoundary, passed: int) -> tuple[Limit, Limit, Limit]:
+        assert passed == len(self.hierarchy.fanouts)
+        filled, served = self.times(boundary)
+        return filled[:, None], served[:, None], 1.0
+
+    def times(self, boundary: MemoryBoundary) -> tuple[Floats, Floats]:
+        """(rows,) how many times each word of a tensor is given to instances of the inner memory, on average, and how
+        many times it is served to them; at least."""
+        outside = [f for f in range(len(self._rows.arrays)) if self.hierarchy.inside[f] > boundary.inner]
+        apart = [f for f in outside if not self.hierarchy.joins(f, boundary)]
+        return self._wanted(boundary.tensor, outside), self._wanted(boundary.tensor, apart)
+
+    def _wanted(self, t: int, fanouts: Sequence[int]) -> Floats:
+        """(rows,) instances of some fanouts that want a word of a tensor, over the whole run, averaged over its words;
+        at least."""
+        tensor, arrays = self.tensors[t], [self._rows.arrays[f] for f in fanouts]
+        one = np.ones((len(self._rows), len(self.dims)), dtype=np.int64)
+        working = tiles_needed([one, *arrays], self._tiling == "perfect")
+        found = working[:, [d for d, dim in enumerate(self.dims) if dim not in tensor.dims]].prod(axis=1, dtype=float)
+        for rank in tensor.ranks:
+            if len(rank) > 1:
+                found = found * self._windows(rank, working)
+        return found
+
+    def _windows(self, rank: Rank, working: Ints) -> Floats:
+        """(rows,) words along a rank that all working instances want, as a multiple of all words along it; at least.
+
+        With sets A of one dimension and B of the other, of steps a and b, sums a i + b j: the next larger i has
+        one sum at least that is larger than all before. Where B is all of 0, 1, ..., n - 1, and b = 1, it has min(a, n)
+        of them. Instances that have parts of B want as much together as one with all of it.
+        """
+        places = [self.dims.index(dim) for dim, _ in rank]
+        sizes = [self.lattice.sizes[d] for d in places]
+        counts = working[:, places].astype(np.float64)
+        every = counts.prod(axis=1)
+        wanted = sum(size * every / n for size, n in zip(sizes, counts.T, strict=True)) - (len(rank) - 1) * every
+        for (other, (_, step)), (own, (_, unit)) in itertools.permutations(enumerate(rank), 2):
+            if len(rank) == 2 and unit == 1:
+                new = min(step, sizes[own])
+                wanted = np.maximum(wanted, sizes[other] * new + counts[:, other] * (sizes[own] - new))
+        whole = distinct_sums(tuple(c for _, c in rank), tuple(sizes))
+        found: Floats = np.maximum(wanted / whole, 1.0)
+        return found
 
 
 def all_boundaries(placement: Placement) -> list[MemoryBoundary]:

@@ -49,13 +49,14 @@ class TableColumns:
         """The columns of rows that tables have."""
         cycles = [1 + i for i in self._ports]
         sums = [] if self.rows.exchange_rate is None else [len(self.rows.ports) + c for c in cycles]
-        return np.array([0, *cycles, *sums], dtype=np.int64)
+        unsettled = range(self.rows.costing, self.rows.count)
+        return np.array([0, *cycles, *sums, *unsettled], dtype=np.int64)
 
     def in_rows(self, values: Floats) -> Floats:
         """(columns of rows, ...) of (columns of tables, ...): bounds on all of them."""
         if self.all_alike:
             return values
         found = np.zeros((self.rows.count, *values.shape[1:]))
-        found[1 + len(self.rows.ports) :] = values[0]
+        found[1 + len(self.rows.ports) : self.rows.costing] = values[0]
         found[self.chosen] = values
         return found

@@ -1,6 +1,6 @@
 // The finding in one picture: what every fixed dataflow costs over the free choice, for each network and architecture.
 
-const MARK = 9, MOST_FACTOR = 10; // pixels for a mark of a line
+const MARK = 9, LINE = 14, MOST_FACTOR = 10; // pixels for a mark of a line, and for a line of a label
 
 /** One line for each network and architecture; marks of a line stand above one another, so that equal ones are all seen. */
 function drawFinding(summaries) {
@@ -9,8 +9,10 @@ function drawFinding(summaries) {
   const found = shown.filter((s) => s.penalty != null), names = [...new Set(shown.map((s) => s.dataflow))];
   byId("finding-section").hidden = !found.length;
   if (!found.length) return;
-  const places = grouped(shown, (s) => `${s.network} on ${s.arch}`), row = MARK * Math.max(names.length, 2) + 4;
-  const wide = plotWidth(), left = Math.min(220, 0.4 * wide), high = row * places.size + 28;
+  const places = grouped(shown, (s) => `${s.network} on ${s.arch}`), wide = plotWidth(), left = Math.min(220, 0.4 * wide);
+  const labels = new Map([...places].map(([place, [s]]) => [place, fitting([s.network, `on ${s.arch}`], left)]));
+  const tallest = Math.max(...[...labels.values()].map((lines) => lines.length));
+  const row = Math.max(MARK * Math.max(names.length, 2) + 4, LINE * tallest + 4), high = row * places.size + 28;
   const most = Math.max(...found.map((s) => s.penalty), 1.05);
   const x = most > MOST_FACTOR ? logScale(0.9, 1.15 * most, left, wide - 16) : linearScale(0.97, 1.04 * most, left, wide - 16);
   const svg = shape("svg", { viewBox: `0 0 ${wide} ${high}`, role: "group", "aria-label": "Price of every dataflow over the free choice" });
@@ -21,7 +23,8 @@ function drawFinding(summaries) {
   [...places].forEach(([place, group], line) => {
     const y = 4 + row * (line + 0.5);
     svg.append(shape("line", { class: "axis", x1: 0, x2: wide, y1: y + row / 2, y2: y + row / 2 }),
-      shape("text", { x: 0, y: y + 4 }, shortened(place, left), shape("title", {}, place)));
+      ...labels.get(place).map((text, i, lines) =>
+        shape("text", { x: 0, y: y + 4 + LINE * (i - (lines.length - 1) / 2) }, text, shape("title", {}, place))));
     for (const s of group) {
       const lane = MARK * (names.indexOf(s.dataflow) - (names.length - 1) / 2);
       const label = `${place}, ${s.dataflow}: ${s.penalty == null ? "no mapping for every layer" : factor(s.penalty)}`;
@@ -50,6 +53,12 @@ function factorTicks(most, room) {
   }
   const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2].find((one) => (most - 1) / one < Math.min(room, 6) - 1) ?? 5;
   return Array.from({ length: Math.floor((most - 1) / step) + 1 }, (_, i) => 1 + i * step);
+}
+
+/** The words of a label in one line, or where they do not fit so many pixels, each in a line of its own. */
+function fitting(words, pixels) {
+  const line = words.join(" ");
+  return shortened(line, pixels) === line ? [line] : words.map((word) => shortened(word, pixels));
 }
 
 /** A text that fits so many pixels, at about seven for a letter. */

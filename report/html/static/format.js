@@ -10,7 +10,9 @@ function significant(value, digits = 4) {
   if (value === 0) return "0";
   if (Math.abs(value) >= 1000 && Math.abs(value) < 1e9) return Math.round(value).toLocaleString("en-US");
   const short = Math.abs(value) < 1e9 ? value.toPrecision(digits) : value.toExponential(digits - 1);
-  return short.replace(/\.?0+(?=e|$)/, (zeros) => (short.includes(".") ? "" : zeros)).replace("e+", "e");
+  const [mantissa, exponent] = short.split("e");
+  const plain = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
+  return exponent === undefined ? plain : `${plain}e${exponent.replace("+", "")}`;
 }
 
 function scaled(value, units) {

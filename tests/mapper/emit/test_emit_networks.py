@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +220,36 @@ def test_buffers_live_no_longer_than_they_are_used() -> None:
 
 
 SIZES = {"m": 4, "n": 4, "k": 3, "p": 2}
+
+
+@needs_gcc
+def test_threads_with_an_arena_each_call_it_side_by_side(tmp_path: Path) -> None:
+    rng = random.Random(4)
+    program = network_program(
+        random_answer(rng, graph_of(tmp_path, "queries"), random_architecture(rng, capacity=4000))
+    )
+    library = ctypes.CDLL(str(built(tmp_path, emit_c_network(program), "-DNO_MAIN", "-shared", "-fPIC")))
+    weights = network_weights(program)
+    words = program.plan.height + 8 * sum(program.heights.values()) + 64
+
+    def computed(seed: int) -> list[np.ndarray]:
+        """Outputs of several calls, ctypes holding no lock meanwhile."""
+        given = np.random.default_rng(seed)
+        arena, found = np.full(words, np.nan), []
+        for _ in range(50):
+            inputs = [given.uniform(-1, 1, program.words[key]) for key in program.inputs]
+            output = np.full(program.words[program.outputs[0]], np.nan)
+            library.run(
+                (ctypes.c_void_p * len(inputs))(*(one.ctypes.data for one in inputs)),
+                ctypes.c_void_p(weights.ctypes.data),
+                (ctypes.c_void_p * 1)(output.ctypes.data),
+                ctypes.c_void_p(arena.ctypes.data),
+            )
+            found.append(output)
+        return found
+
+    alone = [computed(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(computed, range(4)))
+    np.testing.assert_array_equal(together, alone)
+    assert np.isfinite(alone).all()

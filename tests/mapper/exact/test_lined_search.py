@@ -20,7 +20,7 @@ from tilewright.cost_models import OBJECTIVES, evaluate
 from tilewright.cost_models.cost import held_width_bits
 from tilewright.cost_models.layouts import parse_layout, rank_names, tensor_extents
 from tilewright.cost_models.layouts.lines import laid_out
-from tilewright.cost_models.open_layouts import evaluate_open
+from tilewright.cost_models.open_choices import evaluate_open
 from tilewright.ir import InfeasibleError, MappingError, Problem
 from tilewright.mapper.exact.lines import lines_of_tiles, lines_of_windows
 from tilewright.mapper.exact.search import search_exact

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from tilewright.report import html
 from tilewright.report.comparison import Comparison
 from tilewright.report.html import html_page
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
+STATIC = Path(html.__file__).parent / "static"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
@@ -96,6 +98,28 @@ def test_it_fits_a_phone(browser: Any, comparison: Comparison, tmp_path: Path, s
     paper, ink = (page.evaluate(f"getComputedStyle(document.body).{name}") for name in ("backgroundColor", "color"))
     assert (brightness(paper) > brightness(ink)) == (scheme == "light")
     assert complaints == []
+
+
+def evaluated(browser: Any, script: str, expression: str) -> Any:
+    """What an expression is in one of the page's scripts."""
+    source = (STATIC / script).read_text(encoding="utf-8")
+    page = browser.new_page()
+    page.set_content('<script id="data" type="application/json">{}</script>')
+    return page.evaluate("source => new Function(source)()", f"{source}\nreturn {expression};")
+
+
+def test_numbers_keep_their_exponents(browser: Any) -> None:
+    shown = evaluated(
+        browser, "format.js", "[8.452e10, 8.01e10, 1e10, 2e20, 12.5, 1e-10, 0.5, 1234].map((one) => significant(one))"
+    )
+    assert shown == ["8.452e10", "8.01e10", "1e10", "2e20", "12.5", "1e-10", "0.5", "1,234"]
+
+
+def test_labels_of_a_narrow_picture_are_whole(browser: Any, comparison: Comparison, tmp_path: Path) -> None:
+    lines = evaluated(browser, "finding.js", "fitting(['mobilenet_v2', 'on nvdla_small'], 148)")
+    assert lines == ["mobilenet_v2", "on nvdla_small"]
+    page, _ = opened(browser, comparison, tmp_path, viewport={"width": 390, "height": 740})
+    assert "…" not in page.locator("#finding").inner_text()
 
 
 def brightness(colour: str) -> int:

@@ -1,4 +1,4 @@
-"""The best layouts for a mapping, where a machine leaves some open.
+"""The best layouts, or formats of operands with zeros, for a mapping, where a machine leaves some open.
 
 What passes a memory, and what it holds, depends on the layouts that it has alone. So of the layouts of one tensor those
 are left aside that another one beats in energy, in the cycles of every port and in room; of the choices for the tensors
@@ -22,16 +22,19 @@ from .layouts.choices import has_open_layouts, is_open, possible_layouts, with_l
 from .layouts.lines import LayoutCounts, PortFigures, count_layouts
 from .objective import EDP, ObjectiveLike
 from .ports import direction_cycles, ports_of
+from .sparse.choices import evaluate_zeros
 
 Figures = npt.NDArray[np.float64]
 Chosen = dict[str, str]
 
 
 def evaluate_open(mapping: Mapping, arch: Architecture, objective: ObjectiveLike = EDP) -> tuple[Cost, Architecture]:
-    """The least cost of a mapping over all layouts that are open, and the machine with the layouts that have it.
+    """The least cost of a mapping over all layouts and formats that are open, and the machine with those that have it.
 
-    Raises MappingError when the mapping does not fit, whatever the layouts.
+    Raises MappingError when the mapping does not fit, whatever they are.
     """
+    if mapping.problem.has_zeros:
+        return evaluate_zeros(mapping, arch, objective)
     if not has_open_layouts(arch, mapping.problem):
         return evaluate(mapping, arch), arch
     best: tuple[float, Cost, Architecture] | None = None

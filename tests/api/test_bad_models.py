@@ -1,0 +1,75 @@
+"""What `compile` says of ONNX models that no program can be written for: one message, with all that is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+import tilewright as tw
+from onnx_models import model_of, saved
+
+node = helper.make_node
+PRODUCT = [node("MatMul", ["x", "w"], ["y"], "product")]
+WEIGHTS = np.ones((3, 4), np.float32)
+
+
+def said(path: Path, **options: Any) -> str:
+    with pytest.raises(tw.TilewrightError) as caught:
+        tw.compile(path, "three_level", tiling="perfect", fuse="none", widths="arch", **options).save_program(
+            path.parent
+        )
+    return str(caught.value)
+
+
+def test_all_operators_without_a_program_are_named(tmp_path: Path) -> None:
+    nodes = [
+        node("MatMul", ["x", "w"], ["a"], "first"),
+        node("Shrink", ["a"], ["b"], "shrink"),
+        node("CumSum", ["b", "axis"], ["c"], "sums"),
+        node("MatMul", ["c", "v"], ["y"], "second"),
+    ]
+    stored = {"w": WEIGHTS, "v": WEIGHTS.T.copy(), "axis": np.array(0)}
+    message = said(saved(tmp_path, model_of(nodes, {"x": [2, 3]}, stored=stored)))
+    assert "Shrink shrink: there is no program for this operator; CumSum sums: there is no program" in message
+    assert "what a program can have stands in docs/networks.md" in message
+
+
+def test_operators_of_others_are_named_together(tmp_path: Path) -> None:
+    nodes = [
+        node("Magic", ["x"], ["a"], "magic", domain="mine"),
+        node("Spell", ["a"], ["b"], "spell", domain="mine"),
+        node("MatMul", ["b", "w"], ["y"], "product"),
+    ]
+    message = said(saved(tmp_path, model_of(nodes, {"x": [2, 3]}, stored={"w": WEIGHTS}, domains=("mine",))))
+    assert "Magic magic is an operator of mine (so are Spell spell)" in message
+
+
+def test_open_dimensions(tmp_path: Path) -> None:
+    path = saved(tmp_path, model_of(PRODUCT, {"x": ["batch", 3]}, stored={"w": WEIGHTS}))
+    assert "the size of batch is not given" in said(path)
+
+
+def test_no_outputs(tmp_path: Path) -> None:
+    model = model_of(PRODUCT, {"x": [2, 3]}, stored={"w": WEIGHTS})
+    del model.graph.output[:]
+    assert "the graph has no outputs" in said(saved(tmp_path, model))
+
+
+@pytest.mark.parametrize("left", [None, b"abc"])
+def test_parameters_in_files_that_are_missing_or_short(left: bytes | None, tmp_path: Path) -> None:
+    model, path = model_of(PRODUCT, {"x": [2, 3]}, stored={"w": WEIGHTS}), tmp_path / "model.onnx"
+    onnx.save_model(model, str(path), save_as_external_data=True, location="w.bin", size_threshold=0)
+    (tmp_path / "w.bin").unlink()
+    if left is not None:
+        (tmp_path / "w.bin").write_bytes(left)
+    assert "parameters that lie in files of their own cannot be read" in said(path)
+
+
+def test_parameters_without_data(tmp_path: Path) -> None:
+    path = saved(tmp_path, model_of(PRODUCT, {"x": [2, 3]}, stored={"w": [3, 4]}))
+    assert "the data of parameter w is missing, or not what its type and shape say" in said(path)

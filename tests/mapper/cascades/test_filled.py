@@ -1,0 +1,62 @@
+"""Searches where first and last tiles take time: no tree lies below what is proven."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from cascade_cases import CHEAP, Case, random_case
+from tilewright.cost_models import parse_objective
+from tilewright.cost_models.cascades import evaluate_tree
+from tilewright.ir import InfeasibleError, MappingError, TilewrightError
+from tilewright.mapper.cascades import CascadeQuestion, search_cascade
+
+SEEDS = 6
+
+
+def filled_case(seed: int) -> Case:
+    case = random_case(seed, CHEAP)
+    arch = case.arch.model_copy(update={"latency": "with_fill", "partial_sum_bits": None})
+    return Case(case.kind, case.cascade, arch, case.tiling, case.space, case.fuse)
+
+
+def question(case: Case, objective: str) -> CascadeQuestion:
+    return CascadeQuestion(case.cascade, case.arch, parse_objective(objective), case.tiling, case.space, case.fuse)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_the_best_of_all_trees_lies_between_bound_and_answer(seed: int) -> None:
+    case, objective = filled_case(seed), ("latency", "edp", "energy")[seed % 3]
+    best = case.trees.best()
+    try:
+        answer = search_cascade(question(case, objective))
+    except InfeasibleError:
+        assert not best
+        return
+    more = 1 + 1e-9
+    assert answer.lower_bound <= best[objective].value * more, f"{seed}\n{case}"
+    assert best[objective].value <= answer.certificate.value * more, f"{seed}\n{case}"
+    if objective == "energy" and not case.arch.total_leakage_pj_per_cycle:
+        assert answer.certificate.proven
+
+
+def test_composed_figures_are_those_of_whole_trees() -> None:
+    compared = 0
+    for seed in range(SEEDS):
+        case, rng = filled_case(seed), random.Random(seed)
+        for tree, energy, latency, _ in filter(None, (case.trees.sample(rng) for _ in range(4))):
+            try:
+                cost = evaluate_tree(tree, case.arch)
+            except MappingError:
+                continue
+            compared += sum(one.fill_cycles for one in cost.operations.values()) > 0
+            assert (cost.energy_pj, cost.latency_cycles) == pytest.approx((energy, latency)), f"{seed}\n{case}\n{tree}"
+    assert compared >= 3
+
+
+def test_perfect_prefetching_leaves_nothing_to_fill() -> None:
+    case = filled_case(2)
+    both = case.arch.model_copy(update={"overlap": "across_operations"})
+    with pytest.raises(TilewrightError, match="no operation waits for tiles"):
+        search_cascade(CascadeQuestion(case.cascade, both, parse_objective("latency"), case.tiling, case.space, "all"))
