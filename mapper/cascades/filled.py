@@ -15,7 +15,7 @@ from ..means import OutOfMeans
 from .oracle import ExactBranches
 from .question import check_searchable
 from .search import CascadeSearch
-from .weighted_sums import Corner
+from .weighted_sums import Aside, Corner
 from .weights import Weights
 
 STEADY_SHARE = 0.6
@@ -54,7 +54,9 @@ class FilledSearch(CascadeSearch):
         """The best tree if branches alone are filled: one more that is known."""
         question = self.question
         solver = ExactBranches(question.cascade, self._filled, question.space, question.tiling, self.means)
-        search = self.tree_search(weights, fuse="plain" if question.fuse == "all" else None, solver=solver)
+        search = self.tree_search(
+            weights, fuse="plain" if question.fuse == "all" else None, aside=Aside(solver, self.means)
+        )
         cutoff, best = self._least_known(weights), None
         try:
             for names in self.orders():
