@@ -136,7 +136,7 @@ def check_layer(layer: object, problem: Problem | None) -> None:
         return
     if problem is None:
         raise TilewrightError("a cascade has its own operations", where="layer", hint="leave it out")
-    if as_problem(layer) != problem:
+    if as_problem(layer).dense != problem.dense:  # a mapping is one of a layer with zeros and without
         raise TilewrightError(f"the mapping is of {problem.name}, and not of the layer that is given")
 
 

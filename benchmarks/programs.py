@@ -142,7 +142,14 @@ def main() -> None:
     model, path = MODELS[given.model](), folder / "model.onnx"
     onnx.save(model, path)
     result = tw.compile(
-        path, given.arch, given.objective, "perfect", fuse="none", widths="arch", time_limit=given.time_limit
+        path,
+        given.arch,
+        given.objective,
+        "perfect",
+        fuse="none",
+        stays=False,
+        widths="arch",
+        time_limit=given.time_limit,
     )
     trees, plain, said = emitted(result, folder, given.element, given.runs)
     columns, heads = [trees, plain, in_numpy(model, given.runs)], ["emitted", "plain loops", "numpy"]

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from rich.console import Group
 
+from ..mapper.cascades import NothingBelow
 from ..mapper.fusing import FusedAnswer
 from .store import NoMapping, Record
 from .tables import Table, Value
@@ -53,6 +54,9 @@ def record_page(record: Record) -> Group:
     found = record.cascade_result() if record.is_cascade else record.result()
     if isinstance(found, NoMapping):
         return Group(pairs(_record_rows(record)), f"\n{found.error}")
+    if isinstance(found, NothingBelow):
+        bound = f"no mapping of it has less {record.objective} than {found.bound:,.10g}"
+        return Group(pairs(_record_rows(record)), f"\nsearched for a whole network, which has no use for it: {bound}")
     head = pairs([("Key", record.key), ("Dataflow", record.dataflow)])
     if isinstance(found, FusedAnswer):
         from .cascade_documents import parse_fused

@@ -54,7 +54,8 @@ class Exchanges:
                 if self._may_exchange(memory.name, operation, readers)
             }
             stepped = stepped_dims(operation, inside.sizes[place])
-            allowed = partial(self.constraints.allow_exchange, tensor, stepped=stepped)
+            tile = dict(inside.sizes[place])
+            allowed = partial(self.constraints.allow_exchange, tensor, stepped=stepped, tile=tile)
             options.append([(tensor, m, room) for m, room in rooms.items() if allowed(m, _most_bits(room))])
             if self.nearest:
                 options[-1] = self._nearest_of(inside, live, options[-1])

@@ -138,14 +138,17 @@ class Generations:
         users = self.placing.users(part, one.tensor)
         roles = {user.problem.tensor(one.tensor).role for user in users}
         stepped = stepped_dims(one.producer, part.sizes[part.names.index(one.producer.name)])
-        stepped |= {loop.dim.of(one.producer.name) for loop in loops[:depth]}
+        above = {loop.dim.of(one.producer.name): loop for loop in loops[:depth]}
+        stepped |= set(above)
+        sizes = part.sizes[part.names.index(one.producer.name)]
+        tile = {dim: above[dim].tile_of(size) if dim in above else size for dim, size in sizes}
         for memory in (level.name for level in self.memories.upper):
             if memory == self.memories.outermost or self.placing.may_exchange(memory, roles):
                 bits = self._words(part, loops, one, memory, depth) * self.memories.width(
                     one.producer, one.tensor, False
                 )
                 taken = 0 if memory == self.memories.outermost else bits
-                if self.constraints.allow_exchange(one.tensor, memory, taken, stepped):
+                if self.constraints.allow_exchange(one.tensor, memory, taken, stepped, tile):
                     yield memory
 
     # ---- what they take ------------------------------------------------------------------------------------

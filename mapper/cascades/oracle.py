@@ -32,6 +32,8 @@ class ExactBranches:
     proves    whether each answer is the best mapping; else it is the best of the first few that a search comes to, and
               bounds are what they would be if that were the best
     searches  how many searches have been made
+    unfinished  where means have run out in the search of a branch: what no mapping weighs less than, in the objective
+                of that search, and the best mapping until then
     """
 
     cascade: Cascade
@@ -41,6 +43,7 @@ class ExactBranches:
     means: Means
     proves: bool = True
     searches: int = 0
+    unfinished: tuple[float, BranchMapping] | None = None
 
     def __post_init__(self) -> None:
         self._known = KnownBranches(self.cascade, self.arch)
@@ -151,6 +154,7 @@ class ExactBranches:
                 raise OutOfMeans
             return None
         if self.proves and search.out_of_time and search.open_bound < search.found[0].value:
+            self.unfinished = search.open_bound, self._taken(question, search)
             raise OutOfMeans
         return self._taken(question, search)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...cost_models.cost import tensor_tile_words
-from ...ir import Cascade, Operation, Role, ceil_div
+from ...ir import Cascade, Operation, ProblemError, Role, ceil_div
 from ..certificate import RELATIVE_TOLERANCE
 from ..space import Space
 from .branch import BranchSolver, Homes, Sizes
@@ -183,7 +183,10 @@ class PartBounds:
             for covered in _coverings(one, size):
                 dims = tuple((dim, covered if dim == one.dim else n) for dim, n in operation.problem.dims)
                 part = size / covered
-                found = self._near(operation, dims, (energy / part, latency / part))
+                try:
+                    found = self._near(operation, dims, (energy / part, latency / part))
+                except ProblemError:  # more positions than a search counts
+                    return 0.0, 0.0
                 energy, latency = min(energy, part * found[0]), min(latency, part * found[1])
         return energy, latency
 

@@ -90,8 +90,10 @@ class SharedLoops:
         (elements,) = size
         found = [SharedTrips(trips) for trips in factors(elements, "perfect", True) if trips > 1]
         if self.generations.is_stepped(dim):
-            return found[-1:]
-        return found + (self.ragged.steps(dim, elements) if self.ragged.is_whole(dim, elements) else [])
+            found = found[-1:]
+        elif self.ragged.is_whole(dim, elements):
+            found += self.ragged.steps(dim, elements)
+        return [step for step in found if self.constraints.allow_trips(dim, step.trips)]
 
     def _of_dims(
         self,

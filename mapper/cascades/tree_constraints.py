@@ -7,6 +7,8 @@
     T <= 4 KiB          on chip, no more of it is held at a time, counted as finished words
     T along M           a shared loop over M stands above its passing, so it passes in parts
     T not along M       none does
+    T tile M = 64       where it passes, shared loops leave 64 elements along M (of its last tile fewer, perhaps)
+    for M in 4          a shared loop over M, wherever there is one, has 4 steps
     loops over M, N     shared loops step over these dimensions alone
     no loops over K     no shared loop steps over these
 
@@ -16,7 +18,7 @@ Lines hold together. A dimension is named as in any of the operations; where the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,7 +30,7 @@ from .upper_memories import UpperMemories
 
 _FORMS = (
     "'T in GLB', 'T not in GLB', 'T apart', 'only S, P fused', 'T <= 4 KiB', 'T along M', 'T not along M', "
-    "'loops over M, N' or 'no loops over K'"
+    "'T tile M = 64', 'for M in 4', 'loops over M, N' or 'no loops over K'"
 )
 
 
@@ -42,6 +44,8 @@ class TreeConstraints:
     most     by intermediate, bits on chip at a time
     along    (intermediate, dimension of its producer) of shared loops that stand above its passing
     across   the same, of those that do not
+    tiles    (intermediate, dimension of its producer, elements that shared loops leave where it passes)
+    steps    (dimension, steps of a shared loop over it)
     only     dimensions that shared loops step over; None: any
     without  dimensions that none steps over
     """
@@ -52,14 +56,19 @@ class TreeConstraints:
     most: tuple[tuple[str, int], ...] = ()
     along: tuple[tuple[str, str], ...] = ()
     across: tuple[tuple[str, str], ...] = ()
+    tiles: tuple[tuple[str, str, int], ...] = ()
+    steps: tuple[tuple[str, int], ...] = ()
     only: frozenset[str] | None = None
     without: frozenset[str] = frozenset()
 
-    def allow_exchange(self, tensor: str, memory: str, bits: int, stepped: Set[str]) -> bool:
+    def allow_exchange(self, tensor: str, memory: str, bits: int, stepped: Set[str], tile: Mapping[str, int]) -> bool:
         """Whether an intermediate may pass in a memory, of which it takes some bits; 0 in the outermost one.
 
         stepped  dimensions of its producer that shared loops above step over
+        tile     elements that they leave along each
         """
+        if any(tile[dim] != asked for name, dim, asked in self.tiles if name == tensor):
+            return False
         if dict(self.homes).get(tensor, memory) != memory or (tensor, memory) in self.barred:
             return False
         if any(bits > most for name, most in self.most if name == tensor):
@@ -71,6 +80,11 @@ class TreeConstraints:
         """Whether a shared loop may step over a dimension."""
         names = {name for _, name in dim.dims}
         return not names & self.without and (self.only is None or bool(names & self.only))
+
+    def allow_trips(self, dim: SharedDim, trips: int) -> bool:
+        """Whether a shared loop over a dimension may have so many steps."""
+        names = {name for _, name in dim.dims}
+        return all(trips == asked for name, asked in self.steps if name in names)
 
 
 ANY_TREE: Final = TreeConstraints()
@@ -93,7 +107,9 @@ def read_tree_constraints(
         passes_on_chip = any(memory != memories.outermost for _, memory in found.homes)
         if fuse == "none" and passes_on_chip:
             raise _left_out(line, fuse, f"every intermediate passes through {memories.outermost}")
-        if fuse in ("none", "whole") and found.along != before.along:
+        new = found.tiles[len(before.tiles) :]
+        is_cut = any(tile < cascade.producers[name].problem.sizes[dim] for name, dim, tile in new)
+        if fuse in ("none", "whole") and (found.along != before.along or is_cut):
             raise _left_out(line, fuse, "no loop is shared")
     return found
 
@@ -105,11 +121,9 @@ def _left_out(line: str, fuse: str, why: str) -> ConstraintError:
 
 def _with_line(known: TreeConstraints, line: str, cascade: Cascade, memories: UpperMemories) -> TreeConstraints:
     both = replace(known, lines=(*known.lines, line))
-    if found := re.fullmatch(r"(no )?loops over (\w+(?:, ?\w+)*)", line):
-        dims = frozenset(_dim(line, name, cascade) for name in re.split(", ?", found[2]))
-        if found[1]:
-            return replace(both, without=known.without | dims)
-        return replace(both, only=dims if known.only is None else known.only & dims)
+    more = _with_loops(both, line, cascade) or _with_cut(both, line, cascade)
+    if more is not None:
+        return more
     if found := re.fullmatch(r"(\S+) (?:apart|in (\S+))", line):
         tensor = _tensor(line, found[1], cascade)
         memory = memories.outermost if found[2] is None else _memory(line, found[2], memories)
@@ -119,16 +133,44 @@ def _with_line(known: TreeConstraints, line: str, cascade: Cascade, memories: Up
     if found := re.fullmatch(r"(\S+) not in (\S+)", line):
         tensor, memory = _tensor(line, found[1], cascade), _memory(line, found[2], memories)
         return replace(both, barred=(*known.barred, (tensor, memory)))
-    if found := re.fullmatch(r"(\S+) (not )?along (\w+)", line):
-        tensor = _tensor(line, found[1], cascade)
-        asked = (tensor, _stepped_dim(line, tensor, found[3], cascade))
-        if found[2]:
-            return replace(both, across=(*known.across, asked))
-        return replace(both, along=(*known.along, asked))
     if found := re.fullmatch(r"(\S+) ?<= ?(.+)", line):
         tensor = _tensor(line, found[1], cascade)
         return replace(both, most=(*known.most, (tensor, _bits(line, found[2], memories.arch))))
     raise ConstraintError("cannot be understood as a constraint on trees", where=line, hint=f"write {_FORMS}")
+
+
+def _with_loops(known: TreeConstraints, line: str, cascade: Cascade) -> TreeConstraints | None:
+    """And what a line says of shared loops; None where it says nothing."""
+    if found := re.fullmatch(r"(no )?loops over (\w+(?:, ?\w+)*)", line):
+        dims = frozenset(_dim(line, name, cascade) for name in re.split(", ?", found[2]))
+        if found[1]:
+            return replace(known, without=known.without | dims)
+        return replace(known, only=dims if known.only is None else known.only & dims)
+    if found := re.fullmatch(r"for (\w+) in (\d+)", line):
+        if int(found[2]) < 2:
+            hint = f"write 'no loops over {found[1]}'"
+            raise ConstraintError("a loop of less than two steps is none", where=line, hint=hint)
+        return replace(known, steps=(*known.steps, (_dim(line, found[1], cascade), int(found[2]))))
+    return None
+
+
+def _with_cut(known: TreeConstraints, line: str, cascade: Cascade) -> TreeConstraints | None:
+    """And what a line says of the parts in which an intermediate passes; None where it says nothing."""
+    if found := re.fullmatch(r"(\S+) (not )?along (\w+)", line):
+        tensor = _tensor(line, found[1], cascade)
+        asked = (tensor, _stepped_dim(line, tensor, found[3], cascade))
+        if found[2]:
+            return replace(known, across=(*known.across, asked))
+        return replace(known, along=(*known.along, asked))
+    if found := re.fullmatch(r"(\S+) tile (\w+) ?= ?(\d+)", line):
+        tensor = _tensor(line, found[1], cascade)
+        dim, tile = _stepped_dim(line, tensor, found[2], cascade), int(found[3])
+        size = cascade.producers[tensor].problem.sizes[dim]
+        if not 1 <= tile <= size:
+            hint = f"ask for a tile of 1 to {size}"
+            raise ConstraintError(f"{dim} of {tensor} has {size} elements", where=line, hint=hint)
+        return replace(known, tiles=(*known.tiles, (tensor, dim, tile)))
+    return None
 
 
 def _only_fused(

@@ -34,7 +34,7 @@ from typing import Literal, NamedTuple
 
 from ...ir import Cascade, Loop, Node, Renews, Tree
 from ..certificate import RELATIVE_TOLERANCE
-from ..means import Means
+from ..means import Means, OutOfMeans
 from ..space import Space
 from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, BranchSolver
@@ -133,7 +133,19 @@ class TreeSearch:
         part = self._root(names)
         if part is None:
             return Outcome(math.inf)
-        return self._several(part, cutoff, is_root=True) if len(names) > 1 else self.least(part, cutoff)
+        return self._several(part, cutoff, is_root=True) if len(names) > 1 else self._only(part, cutoff)
+
+    def _only(self, part: VisitedPart, cutoff: float) -> Outcome:
+        """A cascade of one operation: its branch is all there is, and what it has come to when means run out is an
+        answer to the whole."""
+        try:
+            return self._least_of_way(part, part.questions(self.bounds.timed)[0], cutoff)
+        except OutOfMeans:
+            if isinstance(self.solver, ExactBranches) and self.solver.unfinished is not None:
+                bound, mapping = self.solver.unfinished
+                self.open_bound = (self.weights.energy or self.weights.latency) * bound
+                self.incumbent = self.leaf(part, mapping)
+            raise
 
     def bound_of_whole(self, names: Sequence[str]) -> float:
         """What the whole cascade weighs at least, its operations done in an order, as far as can be seen without a

@@ -195,7 +195,17 @@ class WeightedSums:
     def _has_windows(self) -> bool:
         """Whether trees are asked for in which shared loops step along what readers see through windows."""
         cascade = self.question.cascade
-        return self.question.fuse == "all" and any(any(windowed_dims(cascade, op)) for op in cascade)
+        return self._fuse == "all" and any(any(windowed_dims(cascade, op)) for op in cascade)
+
+    @cached_property
+    def _fuse(self) -> Fuse:
+        """What may be fused: what uneven visits share with other operations is not counted yet, where it stays too."""
+        cascade, fuse = self.question.cascade, self.question.fuse
+        users = {
+            tensor: sum(tensor in {t.name for t in op.problem.tensors} for op in cascade)
+            for tensor, _ in self.question.stays
+        }
+        return "plain" if fuse == "all" and max(users.values(), default=0) > 1 else fuse
 
     def _solve_with_windows(self, weights: Weights) -> None:
         """The best tree where some have shared loops along windows. What these weigh is bounded: if that which seems
@@ -231,13 +241,18 @@ class WeightedSums:
 
     def _fall_back(self, weights: Weights) -> None:
         """Know some mapping, where any fits."""
-        iterates = any(operation.iterates for operation in self.question.cascade)  # then it has to be fused
-        may_be_apart = self.question.fuse != "none" and not iterates
-        if not self.corners and may_be_apart and self.question.below == math.inf:
+        if not self.corners and self._may_be_apart and self.question.below == math.inf:
             apart = self._apart(weights)
             corner = None if apart is None else self.evaluated(apart)
             if corner is not None:
                 self.corners.append(corner)
+
+    @property
+    def _may_be_apart(self) -> bool:
+        """Whether there are trees with nothing fused beside those that are asked for: what iterates has to be fused."""
+        cascade = self.question.cascade
+        iterates = any(operation.iterates for operation in cascade)
+        return self.question.fuse != "none" and len(cascade.operations) > 1 and not iterates
 
     def _apart(self, weights: Weights) -> FoundPart | None:
         """A tree with nothing fused, to fall back on: the best one where that takes no time."""
@@ -255,7 +270,9 @@ class WeightedSums:
     ) -> tuple[float, FoundPart | None]:
         """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
         search: TreeSearch = self.tree_search(weights, wide_sums, fuse, ragged=ragged)
-        best = None if weights in self._looked and not ragged else self._first_tree(search, cutoff)
+        is_one = len(self.question.cascade.operations) == 1
+        looked = weights in self._looked and not ragged
+        best = None if is_one or looked else self._first_tree(search, cutoff)
         if best is not None:
             cutoff = weights.of(best.energy_pj, best.latency_cycles)
         bound, done = math.inf, 0
@@ -335,7 +352,7 @@ class WeightedSums:
             weights,
             self.solver if aside is None else aside.solver,
             self.means if aside is None else aside.means,
-            fuse or question.fuse,
+            fuse or self._fuse,
             wide_sums,
             constraints=question.constraints,
             stays=question.stays,

@@ -157,7 +157,8 @@ class WindowPassing:
                 most = max((bits for own in taken for _, _, bits in own), default=0)
                 stepped = stepped_dims(self.cascade.operation(name), part.sizes[part.names.index(name)])
                 stepped |= {each.dim.of(name) for each in loops}
-                if not self.constraints.allow_exchange(one.tensor, one.memory, most, stepped):
+                tile = dict(self.sizes_below(part, loops)[part.names.index(name)])
+                if not self.constraints.allow_exchange(one.tensor, one.memory, most, stepped, tile):
                     return None
                 found = [(*own, *more) for own, more in zip(found, taken, strict=True)]
         return tuple(found)

@@ -90,11 +90,11 @@ class _Rank:
         least: Floats = 1.0 / np.minimum(most, per_line[:, None])
         if self.is_plain:
             tiles = np.array([lines_of_tiles(self.sizes[0], self.steps[0], int(b))[code] for b in per_line])
-            return np.maximum(least, tiles)
-        if self.is_window:
+            least = np.maximum(least, tiles)
+        elif self.is_window:
             known, which = np.unique(code, return_inverse=True)
             windows = np.array([self._of_windows(int(one), per_line) for one in known])
-            return np.maximum(least, windows.T[:, which])
+            least = np.maximum(least, windows.T[:, which])
         return least
 
     def sliding(self, code: Ints, i: int, end: Ints) -> Ints:
@@ -223,6 +223,16 @@ class LineBounds:
                 for t, tensor in enumerate(problem.tensors)
                 if memory.line_bits is not None
             },
+        )
+
+    def are_words(self, dim: int) -> bool:
+        """Whether no line holds two neighbours along a dimension, and no others lie in different banks: then lines are
+        counted along its ranks as words are, and what holds of words as its loops grow holds of lines."""
+        return all(
+            (lies.spread[:, r] == 1).all()
+            for lies in self.lies.values()
+            for r, rank in enumerate(lies.ranks)
+            if dim in rank.dims
         )
 
     def bank_ports(self) -> tuple[Port, ...]:

@@ -250,11 +250,14 @@ class ExactSearch:
         # Constraints may ask for more trips, or instances, than anyone needs; more instances may fill their last blocks
         # better; and where several mappings are wanted, those that only cost more count too.
         every = self.count > 1 or (self.zeros is not None and self.zeros.orders_count)
-        every_trip = every or self._has_lines or has_few_tiles(self.problem)
+        every_trip = every or has_few_tiles(self.problem)
         every_trip |= self.zeros is not None and self.zeros.trips_count
         fewest = not every_trip and not wants_more(self.constraints) and not rounds_unequally(self.arch, tiling)
-        even = tuple(fewest and linear_growth(self.problem, dim) for dim in self.problem.dim_names)
         lines = LineBounds.of(self.original, self.machine, hierarchy) if self._has_lines else None
+        even = tuple(
+            fewest and linear_growth(self.problem, dim) and (lines is None or lines.are_words(d))
+            for d, dim in enumerate(self.problem.dim_names)
+        )
         zeros = None if self.zeros is None else ZeroBounds(self.zeros, hierarchy)
         cost_columns = CostColumns.of(self.arch, exchange_rate, self.objective, self.surroundings, lines, zeros)
         footprints = Footprints(hierarchy, zeros)

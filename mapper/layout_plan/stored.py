@@ -81,7 +81,7 @@ def stored_tensors(graph: NetworkGraph, room: Callable[[Tensor], int], only: Seq
     """
     one = _Joined()
     for occurrence in graph:
-        one.join(occurrence.name, *([] if occurrence.multiplies else [s.name for s in occurrence.sources]))
+        one.join(*([] if occurrence.multiplies else [s.name for s in occurrence.sources]), occurrence.name)
     found: dict[str, StoredTensor] = {}
     for occurrence in graph:
         if occurrence.problem is None or not occurrence.multiplies:
@@ -152,9 +152,8 @@ class _Joined:
         return name
 
     def join(self, *names: str) -> None:
-        """These are one."""
-        first, *others = map(self.first, names)
-        for other in others:
-            if other != first:
-                self._parent[first] = other
-                first = other
+        """These are one; the name that was known first stands for them."""
+        roots = {self.first(name) for name in names}
+        earliest = next(name for name in self._parent if name in roots)
+        for root in roots - {earliest}:
+            self._parent[root] = earliest

@@ -13,8 +13,10 @@ tighten.py   rules on the room that is left
 work.py      arrays of the search
 compiled.py  functions as machine code
 order.py     the order of operations with the least peak
+activations.py  the activations of a network as steps and buffers
 """
 
+from .activations import ActivationSteps, activation_buffers, activation_steps
 from .buffers import BufferSet, InPlace, LiveBuffer, buffer_set
 from .csv_files import read_buffers
 from .order import StepOrder, TensorStep, least_peak_order, live_during
@@ -22,12 +24,15 @@ from .plan import MemoryPlan
 from .planner import plan_memory
 
 __all__ = [
+    "ActivationSteps",
     "BufferSet",
     "InPlace",
     "LiveBuffer",
     "MemoryPlan",
     "StepOrder",
     "TensorStep",
+    "activation_buffers",
+    "activation_steps",
     "buffer_set",
     "least_peak_order",
     "live_during",

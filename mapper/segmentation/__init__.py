@@ -8,6 +8,7 @@ residency.py  which tensors may stay on chip between groups
 states.py     what has been done, and what stays: all orders of all groups
 steps.py      the steps between states, and what each asks
 kinds.py      groups that differ in names alone, with what is known of them
+covers.py     groups for networks with too many states, by CP-SAT
 lazy_path.py  the cheapest way where the cost of a step takes long to find
 segments.py   from the cheapest way to segments with addresses
 arenas.py     what a network's mapping holds in every memory, over the run

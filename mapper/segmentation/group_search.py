@@ -23,7 +23,7 @@ from ..fusing import FusedAnswer, outer_words
 from ..means import Means
 from .arenas import arenas_of
 from .kinds import Finding, GroupKind, used_by
-from .lazy_path import CheapestWay, Edge, cheapest, cheapest_way, value_of
+from .lazy_path import CheapestWay, Edge, cheapest_way
 from .question import Apart, NetworkAnswer, NetworkQuestion
 from .residency import Taken
 from .segments import PLAN_SECONDS, Segments
@@ -51,6 +51,7 @@ class GroupSearch:
         self.started = time.perf_counter()
         self.steps = NetworkSteps(self.question)
         self.residency = self.steps.residency
+        self._longer = 1.0
 
     def run(self) -> NetworkAnswer:
         """The best segmentation, and what is proven of it."""
@@ -71,6 +72,7 @@ class GroupSearch:
             way = passing = self._cheapest(apart)
         if not way.edges:
             raise self._nothing_found()
+        way, passing = self._with_more_time(way, passing, apart)
         found = Segments(steps, way, self.question.limits.memory_bytes)
         return NetworkAnswer(
             self.question,
@@ -85,7 +87,25 @@ class GroupSearch:
         )
 
     def _cheapest(self, edges: Sequence[GroupEdge]) -> CheapestWay:
-        return cheapest_way(self.steps.states, edges, self._find_out, self._goes_on)
+        cover = self.steps.cover
+        choose = None if cover is None else cover.cheapest
+        return cheapest_way(self.steps.states, edges, self._find_out, self._goes_on, choose)
+
+    def _with_more_time(
+        self, way: CheapestWay, passing: CheapestWay, apart: Sequence[GroupEdge]
+    ) -> tuple[CheapestWay, CheapestWay]:
+        """The cheapest ways once more, as long as time for the whole is left: groups that were not searched to the end
+        are searched again, four times as long each time."""
+        while not self.interrupted and 0 < self._seconds_left < math.inf and _is_open(way):
+            again = sum(kind.reopen() for kind in self.steps.kinds)
+            if not again:
+                break
+            self._longer *= 4
+            self.steps.tell()
+            keeps_nothing = way is passing
+            way = self._cheapest(apart if keeps_nothing else self.steps.edges)
+            passing = way if keeps_nothing else self._cheapest(apart)
+        return way, passing
 
     def _goes_on(self) -> bool:
         """Whether there is time for another group."""
@@ -104,8 +124,7 @@ class GroupSearch:
         """Find out what a group costs, if that is less than what the rest of the way leaves, and than what other ways
         to do the same cost. Where it cannot be, it is left aside for good."""
         assert isinstance(edge, GroupEdge)
-        between = [one for one in self.steps.edges if edge.start <= one.start < edge.end and one is not edge]
-        other, _ = cheapest(self.steps.states, between, value_of, edge.start, edge.end)
+        other = self.steps.another_way(edge) if len(self.steps.groups[edge.step.group].names) > 1 else math.inf
         if edge.bound >= other * (1 - RELATIVE_TOLERANCE):
             edge.bound, edge.value, edge.is_known = math.inf, math.inf, True
             return
@@ -140,7 +159,8 @@ class GroupSearch:
         """The question about a group with the room that is left, and the time."""
         limits = self.question.limits
         if self._seconds_left < math.inf:
-            limits = replace(limits, time_s=max(0.1, min(limits.time_s or math.inf, self._seconds_left)))
+            seconds = self._longer * (limits.time_s if limits.time_s is not None else math.inf)
+            limits = replace(limits, time_s=max(0.1, min(seconds, self._seconds_left)))
         asked, machine = self.question.of_group(kind.cascade), self.residency.less(self.question.arch, taken)
         return replace(asked, arch=machine, stays=kind.stays, below=below, limits=limits)
 
@@ -164,10 +184,10 @@ class GroupSearch:
         return Means.from_now(PLAN_SECONDS, self.question.limits.memory_bytes)
 
     def _bound_groups(self) -> None:
-        """A bound for every kind that has not been searched."""
+        """A bound for every kind that has not been searched to its end."""
         nearest: Nearest = {}
         for kind in self.steps.kinds:
-            if not kind.findings:
+            if all(one.bound < one.value * (1 - RELATIVE_TOLERANCE) for one in kind.findings):
                 asked = self.question.of_group(kind.cascade)
                 kind.least = bound_cascade(replace(asked, stays=kind.stays), nearest)
 
@@ -191,7 +211,8 @@ class GroupSearch:
     def _certificate(self, way: CheapestWay) -> Certificate:
         question = self.question
         met = way.bound >= way.value * (1 - RELATIVE_TOLERANCE)
-        told = (f"groups of up to {question.most} operations",) if question.fuse != "none" else ("nothing fused",)
+        groups = f"groups of up to {question.most} operations" if question.fuse != "none" else "nothing fused"
+        told = (groups, *self._told_of_groups())
         return Certificate(
             objective=question.objective.name,
             tiling=question.tiling,
@@ -207,6 +228,12 @@ class GroupSearch:
             interrupted=self.interrupted,
         )
 
+    def _told_of_groups(self) -> tuple[str, ...]:
+        """What searches of groups say of the trees that their proofs are of: these bounds are among the network's."""
+        answers = [one.answer for kind in self.steps.kinds for one in kind.findings if one.answer is not None]
+        lines = [line.partition(":")[0] for answer in answers for line in answer.certificate.constraints]
+        return tuple(dict.fromkeys(line for line in lines if not line.startswith("nothing fused")))
+
     def _nothing_found(self) -> BaseException:
         """Why there is no way: an operation that fits in no group."""
         for edge in self.steps.alone():
@@ -215,6 +242,11 @@ class GroupSearch:
                 error, where = kind.refused, self.steps.groups[edge.step.group].names[0]
                 return type(error)(f"{where}: {error.message}", where=error.where, hint=error.hint)
         return KeyboardInterrupt()
+
+
+def _is_open(way: CheapestWay) -> bool:
+    """Whether something better than a way may be found still."""
+    return way.bound < way.value * (1 - RELATIVE_TOLERANCE)
 
 
 def _apart(answer: FusedAnswer) -> Apart:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...cost_models.cascades import FusedCost
 from ...ir import Cascade, TilewrightError
@@ -78,6 +78,15 @@ class GroupKind:
         if value < math.inf and self.bound(taken) >= value * (1 - RELATIVE_TOLERANCE):
             return True
         return self.bound(taken) == math.inf or any(one.is_over and one.taken == taken for one in self.findings)
+
+    def reopen(self) -> int:
+        """Let searches be made again that have not come to their end; how many there are."""
+        found = 0
+        for number, one in enumerate(self.findings):
+            if one.is_over and one.bound < min(one.value, one.below) * (1 - RELATIVE_TOLERANCE):
+                self.findings[number] = replace(one, is_over=False)
+                found += 1
+        return found
 
     def _fitting(self, taken: Taken, residency: Residency) -> Iterator[Finding]:
         for one in self.findings:

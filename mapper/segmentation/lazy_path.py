@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..certificate import RELATIVE_TOLERANCE
 
@@ -33,6 +34,10 @@ class Edge:
     stays: int
 
 
+Choose = Callable[[Callable[[Edge], float]], tuple[float, list[Edge]]]
+"""By what an edge costs, what the cheapest way costs, and its edges."""
+
+
 @dataclass(frozen=True)
 class CheapestWay:
     """The way that costs least of those that are known, and what no other one costs less than.
@@ -50,10 +55,12 @@ def cheapest_way(
     edges: Sequence[Edge],
     find_out: Callable[[Edge, float], None],
     goes_on: Callable[[], bool] = lambda: True,
+    choose: Choose | None = None,
 ) -> CheapestWay:
     """The cheapest way from state 0 to the last one.
 
     edges     by rising starts
+    choose    what the cheapest way costs, and its edges, where ways are no ways through states
     find_out  sets bound and value of an edge to what is found out, and `is_known` if that is all; the second argument
               is what the edge has to cost less than to be of use. Where it raises KeyboardInterrupt, what is known
               until then is handed over
@@ -61,10 +68,11 @@ def cheapest_way(
 
     An edge that is left half known keeps the bound below the value, and both are told.
     """
+    find = choose or partial(cheapest, states, edges)
     try:
         while goes_on():
-            least, open_way = cheapest(states, edges, bound_of)
-            value, _ = cheapest(states, edges, value_of)
+            least, open_way = find(bound_of)
+            value, _ = find(value_of)
             unknown = [edge for edge in open_way if not edge.is_known]
             if not unknown or least >= value * (1 - RELATIVE_TOLERANCE):
                 break
@@ -73,8 +81,8 @@ def cheapest_way(
             find_out(edge, value - (least - edge.bound))
     except KeyboardInterrupt:
         pass
-    value, way = cheapest(states, edges, value_of)
-    return CheapestWay(tuple(way), value, min(value, cheapest(states, edges, bound_of)[0]))
+    value, way = find(value_of)
+    return CheapestWay(tuple(way), value, min(value, find(bound_of)[0]))
 
 
 def bound_of(edge: Edge) -> float:

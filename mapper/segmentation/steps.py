@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from ...cost_models.cascades import evaluate_tree
 from ...workloads.graph import GraphReading, OperationGroup, operation_groups
 from ..cascades.equal import CascadeNames, form_of, under_names_of
 from ..fusing import FusedAnswer
+from .covers import CheapestCover
 from .kinds import GroupKind, NamedStays
-from .lazy_path import Edge
+from .lazy_path import Edge, cheapest, value_of
 from .question import NetworkQuestion
 from .residency import NOTHING_STAYS, Residency, residency_of
 from .states import GroupStep, StateGraph, Stays, TooManyStates, state_graph
@@ -40,6 +42,7 @@ class NetworkSteps:
     groups     that steps do
     residency  what may stay on chip
     in_order   whether operations are done in the network's order, since there are too many others
+    is_wild    whether there are too many states to go through them: then groups are chosen as a whole (`covers.py`)
     states     how many there are
     edges      a step each, by rising starts
     kinds      of groups
@@ -50,10 +53,10 @@ class NetworkSteps:
         self.reading = GraphReading(question.graph)
         self.groups: Sequence[OperationGroup] = ()
         self.residency: Residency = NOTHING_STAYS
-        self.in_order = False
+        self.in_order = self.is_wild = False
         graph = self._state_graph()
         self.states = graph.count
-        self._forms = [None if group.cascade is None else form_of(group.cascade) for group in self.groups]
+        self._forms: list[object] = [None if group.cascade is None else form_of(group.cascade) for group in self.groups]
         kinds: dict[object, GroupKind] = {}
         self.edges = [self._edge(step, kinds) for step in graph.steps]
         self.kinds = list(kinds.values())
@@ -65,7 +68,10 @@ class NetworkSteps:
         """All steps; with fewer choices where there are too many."""
         question = self.question
         most = 1 if question.fuse == "none" else question.most
-        for self.in_order, stays in ((False, question.stays), (True, question.stays), (True, False)):
+        ladder = [(False, True), (True, True), (False, False)] if question.stays else [(False, False)]
+        if find_spec("ortools") is None:
+            ladder.append((True, False))
+        for self.in_order, stays in ladder:
             self.groups = operation_groups(question.graph, most, runs_only=self.in_order)
             if stays:
                 self.residency = residency_of(self.reading, self.groups, question.arch)
@@ -75,7 +81,24 @@ class NetworkSteps:
                 return state_graph(self.reading, self.groups, self.residency)
             except TooManyStates:
                 continue
-        raise AssertionError("runs of a network's order are few")
+        self.in_order, self.is_wild = False, True
+        steps = [GroupStep(0, 1, number, (), ()) for number in range(len(self.groups))]
+        return StateGraph(2, tuple(steps))
+
+    @property
+    def cover(self) -> CheapestCover | None:
+        """Chooses groups where there are too many states to go through them."""
+        if not self.is_wild:
+            return None
+        return CheapestCover(self.reading, self.edges, [self.groups[edge.step.group].places for edge in self.edges])
+
+    def another_way(self, edge: GroupEdge) -> float:
+        """What the operations of a step cost in another way that is known."""
+        if self.is_wild:
+            places = set(self.groups[edge.step.group].places)
+            return sum(one.value for one in self.alone() if self.groups[one.step.group].start in places)
+        between = [one for one in self.edges if edge.start <= one.start < edge.end and one is not edge]
+        return cheapest(self.states, between, value_of, edge.start, edge.end)[0]
 
     def _edge(self, step: GroupStep, kinds: dict[object, GroupKind]) -> GroupEdge:
         group, form = self.groups[step.group], self._forms[step.group]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Literal
 
@@ -200,6 +201,24 @@ def test_a_shared_loop_is_asked_for_and_barred(
     assert min(values) == pytest.approx(result.cost.energy_pj)
     apart = tw.search(chain, F2, "energy", "perfect", constraints="T not in GLB")
     assert not apart.answer.is_fused
+
+
+def test_tiles_and_steps_of_shared_loops_are_asked_for(chain: tw.Cascade, result: tw.CascadeResult) -> None:
+    best = []
+    for tile in range(1, 5):
+        lines = ["T in GLB", f"T tile M = {tile}"]
+        found = tw.search(chain, F2, "energy", "ragged" if tile == 3 else "perfect", constraints=lines)
+        trips = math.prod(loop.trips for loop in found.mapping.paths["T"].shared_loops if loop.dim == "M")
+        assert (trips, found.certificate.proven) == (-(-4 // tile), True)
+        best += [found.cost.energy_pj] if tile != 3 else []
+    assert min(best) == pytest.approx(result.cost.energy_pj)
+    halves = tw.search(chain, F2, "energy", "perfect", constraints=["T along M", "for M in 2"])
+    assert [loop.trips for loop in halves.mapping.paths["T"].shared_loops if loop.dim == "M"] == [2]
+    for line in ("T tile M = 5", "for M in 1", "for X in 2", "T tile K = 2"):
+        with pytest.raises(tw.TilewrightError):
+            tw.search(chain, F2, "energy", "perfect", constraints=line)
+    with pytest.raises(tw.TilewrightError, match="no loop is shared"):
+        tw.search(chain, F2, "energy", "perfect", fuse="whole", constraints="T tile M = 2")
 
 
 def test_operations_that_may_fuse_are_named(chain: tw.Cascade) -> None:

@@ -18,8 +18,11 @@ import tilewright as tw
 from make_schema import network_plan_schema_file
 from pages import run
 from tilewright.cli.compile import compile_network
+from tilewright.cost_models import ENERGY
 from tilewright.ir import TilewrightError
+from tilewright.mapper.cascades import CascadeQuestion, NothingBelow
 from tilewright.report.mapping_schema import network_plan_schema_path
+from tilewright.stored import group_stored
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "fused"
 
@@ -280,3 +283,15 @@ def test_an_interrupt_says_how_to_go_on(
     done = run(["compile", table, *MACHINE, *option])
     assert done.exit_code == 130
     assert f"interrupted: {said}" in done.stderr or (said in done.stderr and "in the store" in done.stderr)
+
+
+def test_what_a_network_had_no_use_for_is_in_the_store_too(table: str) -> None:
+    """Of a group that costs no less than is asked for, the record has the bound, and no mapping."""
+    cascade = tw.cascade(["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"], m=4, k=4, n=8, p=4)
+    question = CascadeQuestion(cascade, tw.load_arch(GOLDEN / "F2.yaml"), ENERGY, "perfect", below=1000.0)
+    found = group_stored(question, None, pytest.fail)
+    assert found == NothingBelow(1000.0) == group_stored(question, None, pytest.fail)
+    (line,) = (line for line in run(["results", "list"]).stdout.splitlines() if "F2" in line)
+    page = run(["results", "show", line.split()[0]])
+    assert page.exit_code == 0, page.output
+    assert "which has no use for it: no mapping of it has less energy than 1,000" in " ".join(page.stdout.split())

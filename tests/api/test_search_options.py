@@ -263,6 +263,7 @@ def test_a_search_with_zeros() -> None:
     dense = tw.search(tw.gemm(64, 64, 64), "sparse_tensor_core", tiling="perfect")
     assert answer.certificate.proven
     assert answer.cost == tw.evaluate(answer.mapping, "sparse_tensor_core", density={"W": "2:4@K"})
+    assert answer.cost == tw.evaluate(answer.mapping, tw.gemm(64, 64, 64), "sparse_tensor_core")
     assert answer.certificate.value < dense.certificate.value
 
 

@@ -177,3 +177,11 @@ def test_no_mapping_is_better(seeds: range) -> None:
     for seed in seeds:
         problem, arch, ragged = random_question(seed)
         check(problem, arch, ragged, "even", seed)
+
+
+@pytest.mark.parametrize("seeds", blocks(8, 4), ids=str)
+def test_no_uneven_mapping_is_better(seeds: range) -> None:
+    for seed in seeds:
+        problem, arch, ragged = random_question(seed, 120)
+        if brute_force.count_uneven(problem, arch, "ragged" if ragged else "perfect", 600) < 600:
+            check(problem, arch, ragged, "uneven", seed)

@@ -96,9 +96,9 @@ def reduced(read: ReadWords, how: str) -> np.ndarray:
     where = places(read, 1)
     words = read.words[np.maximum(where, 0)]
     if how == "max":
-        return np.where(where >= 0, words, -np.inf).max(axis=-1)
-    total = np.where(where >= 0, words, 0).sum(axis=-1)
-    return total / (where >= 0).sum(axis=-1) if how == "mean" else total
+        return np.asarray(np.where(where >= 0, words, -np.inf).max(axis=-1))
+    total = np.asarray(np.where(where >= 0, words, 0).sum(axis=-1))
+    return np.asarray(total / (where >= 0).sum(axis=-1)) if how == "mean" else total
 
 
 def added(moved: WordTable, more: WordTable) -> None:

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from generators import tensor
-from tilewright.cost_models.sparse import Banded, Density, Structured, Uniform, density_text, parse_densities
+from tilewright.cost_models.sparse import (
+    Banded,
+    Density,
+    Measured,
+    Structured,
+    Uniform,
+    densities_of,
+    density_text,
+    parse_densities,
+    with_densities,
+)
 from tilewright.cost_models.sparse.formats import metadata_bits
 from tilewright.ir import Problem, TilewrightError
 
@@ -85,3 +95,21 @@ def test_metadata_of_two_of_four(kind: str, bits: int) -> None:
 def test_blocks_need_a_structure() -> None:
     with pytest.raises(TilewrightError, match="the format blocks is for N:M"):
         metadata_bits("blocks", Uniform(0.5), (8, 8), (16, 16))
+
+
+def test_metadata_of_ragged_tiles_is_in_proportion() -> None:
+    """Of blocks of one of three along five words, two are nonzero; a tile of four has four fifths of them."""
+    assert metadata_bits("blocks", Structured(1, 3, 1), (1, 4), (1, 5)) == pytest.approx(2 * 2 * 4 / 5)
+
+
+def test_densities_stay_with_their_problem() -> None:
+    values = np.arange(48).reshape(8, 6) % 3 == 0
+    problem = with_densities(GEMM, {"W": values, "I": "1:4"})
+    assert [tensor.density for tensor in problem.tensors][::2] == ["1:4@K", None]
+    measured = densities_of(problem)["W"]
+    assert isinstance(measured, Measured)
+    assert (measured.values == values).all()
+    assert problem.dense == GEMM
+    for text in ("mask:", "mask:!!", "mask:" + "A" * 8):
+        with pytest.raises(TilewrightError, match="mask"):
+            parse_densities({"W": text}, GEMM)

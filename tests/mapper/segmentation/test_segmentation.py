@@ -20,6 +20,7 @@ from tilewright.mapper.cascades.equal import form_of, under_names_of
 from tilewright.mapper.fusing import FusedAnswer, answer_below
 from tilewright.mapper.question import Limits
 from tilewright.mapper.segmentation import NetworkQuestion, segment
+from tilewright.mapper.segmentation.states import TooManyStates
 from tilewright.workloads import Network, load_network
 
 FUSED = Path(__file__).parent.parent.parent / "golden" / "fused"
@@ -200,13 +201,17 @@ def test_a_tree_under_other_names_is_the_same_tree() -> None:
     assert str(under_names_of(mapping, ours)) == str(found.mapping)
 
 
-def test_a_limit_on_time_leaves_a_gap_that_is_told(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_limit_on_time_leaves_a_gap_that_is_told(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def solve(one: CascadeQuestion) -> FusedAnswer | NothingBelow:
         answer = answer_below(one)
         if len(one.cascade.operations) > 1 or isinstance(answer, NothingBelow):
             return answer
         return replace(answer, certificate=replace(answer.certificate, lower_bound=0.9 * answer.certificate.value))
 
+    # What is known without a search proves as much of so small operations.
+    monkeypatch.setattr("tilewright.mapper.segmentation.group_search.bound_cascade", lambda *_: 0.0)
     answer = segment(question(network(tmp_path_factory.getbasetemp()), size="400 B"), solve)
     assert not answer.certificate.proven
     assert 0 < answer.certificate.gap <= 0.1 + 1e-9
@@ -243,3 +248,26 @@ def test_an_interrupted_search_hands_over_what_it_has(tmp_path_factory: pytest.T
     assert not answer.certificate.proven
     assert all(len(one.names) == 1 for one in answer.segments)
     assert answer.question.limits == Limits()
+
+
+@pytest.mark.parametrize(("text", "size"), [(RESIDUAL, "400 B"), (CHAIN, "100 B")])
+def test_covers_are_as_good_as_ways_through_states(
+    tmp_path: Path, text: str, size: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By CP-SAT, as where there are too many states, and by the shortest path."""
+
+    def too_many(*_: object) -> None:
+        raise TooManyStates
+
+    asked = question(network(tmp_path, text), size=size)
+    answer = segment(asked)
+    monkeypatch.setattr("tilewright.mapper.segmentation.steps.state_graph", too_many)
+    cover = segment(asked)
+    assert cover.certificate.proven
+    assert cover.certificate.value == pytest.approx(answer.certificate.value)
+    assert cover.energy_pj == pytest.approx(cover.certificate.value)
+    done: set[str] = set()
+    for one in cover.segments:  # in an order that the network allows
+        done |= set(one.names)
+        sources = {s.name for name in one.names for s in asked.graph.by_name[name].sources}
+        assert sources & set(asked.graph.by_name) <= done

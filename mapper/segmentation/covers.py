@@ -1,0 +1,61 @@
+"""The cheapest groups of a network of any shape, by CP-SAT: where it has too many states to go through them.
+
+Every operation is in one group. Operations of a group have one rank; of two of different groups the one that reads the
+other has a higher one: so groups can be done by rising ranks. Nothing stays on chip between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from ...workloads.graph import GraphReading, bits_of
+from .lazy_path import Edge
+
+SCALE = 2**44
+"""What all costs together are at most, as whole numbers: rounding is far below the tolerance of values."""
+
+
+class CheapestCover:
+    """Choices of groups for one network.
+
+    places  by edge, of the operations that its group does
+    """
+
+    def __init__(self, reading: GraphReading, edges: Sequence[Edge], places: Sequence[tuple[int, ...]]) -> None:
+        self.reading, self.edges, self.places = reading, edges, places
+
+    def cheapest(self, cost: Callable[[Edge], float]) -> tuple[float, list[Edge]]:
+        """What the cheapest cover costs, and its edges in an order in which they can be done; infinite, and none, where
+        there is none."""
+        from ortools.sat.python import cp_model
+
+        costs = [cost(edge) for edge in self.edges]
+        usable = [i for i, one in enumerate(costs) if one < math.inf]
+        model = cp_model.CpModel()
+        count = len(self.reading.occurrences)
+        chosen = {i: model.new_bool_var(f"group {i}") for i in usable}
+        rank = [model.new_int_var(0, count, f"rank {place}") for place in range(count)]
+        for place in range(count):
+            model.add_exactly_one([chosen[i] for i in usable if place in self.places[i]])
+        for i in usable:
+            for other in self.places[i][1:]:
+                model.add(rank[other] == rank[self.places[i][0]]).only_enforce_if(chosen[i])
+        for place, before in enumerate(self.reading.before):
+            for made in bits_of(before):
+                together = sum(chosen[i] for i in usable if place in self.places[i] and made in self.places[i])
+                model.add(rank[place] + together >= rank[made] + 1)
+        total = sum(costs[i] for i in usable) or 1.0
+        model.minimize(sum(math.floor(SCALE * costs[i] / total) * chosen[i] for i in usable))
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = 0
+        if solver.solve(model) != cp_model.OPTIMAL:
+            return math.inf, []
+        taken = sorted((i for i in usable if solver.boolean_value(chosen[i])), key=lambda i: self._key(solver, rank, i))
+        return sum(costs[i] for i in taken), [self.edges[i] for i in taken]
+
+    def _key(self, solver: object, rank: Sequence[object], number: int) -> tuple[int, int]:
+        """When a group is done: by its rank, and of equal ones the first in the network."""
+        place = self.places[number][0]
+        return solver.value(rank[place]), place  # type: ignore[attr-defined]
