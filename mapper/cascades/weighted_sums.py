@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ...arch import Architecture
 from ...cost_models.cascades import FusedCost, evaluate_tree
@@ -59,6 +59,18 @@ class Corner:
     mapping: FusedMapping
     cost: FusedCost
     ragged: bool = False
+
+
+class Aside(NamedTuple):
+    """What a search has that is no part of a proof.
+
+    solver, means  of its branches
+    beam           as of `TreeSearch`
+    """
+
+    solver: TableBranches | ExactBranches
+    means: Means
+    beam: int | None = None
 
 
 @dataclass
@@ -285,14 +297,17 @@ class WeightedSums:
         if not isinstance(self.solver, ExactBranches) and self._beam is None:  # tables are soon done with few
             return None
         means = self.means.share(share).at_most(FIRST_SECONDS)
-        if isinstance(self.solver, ExactBranches):
-            self._quick.means = means
+        solver = self.solver
+        if isinstance(solver, ExactBranches):
+            solver = self._quick
+            solver.means = means
+        aside = Aside(solver, means, self._beam)
         best: FoundPart | None = None
         kinds: list[tuple[Fuse, bool]] = [("plain", True)] if self._has_windows and search.fuse == "all" else []
         kinds += [(search.fuse, flat) for flat in (True, False) if flat or len(self.question.cascade.operations) > 2]
         for fuse, flat in kinds:
             first: TreeSearch = self.tree_search(
-                search.weights, search.wide_sums, fuse, quick=means, flat=flat, ragged=search.ragged
+                search.weights, search.wide_sums, fuse, aside=aside, flat=flat, ragged=search.ragged
             )
             try:
                 for names in self.orders():
@@ -320,14 +335,13 @@ class WeightedSums:
         wide_sums: bool = False,
         fuse: Fuse | None = None,
         kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
-        quick: Means | None = None,
+        aside: Aside | None = None,
         flat: bool = False,
         ragged: bool = False,
     ) -> Kind:
         """A search.
 
-        quick  means of one for a first tree: what it comes to know of branches that it does not search to the end, and
-               of parts, is known to no other
+        aside  what answers for branches in its place: nothing that it comes to know is known to others
         """
         question = self.question
         return kind(
@@ -336,15 +350,15 @@ class WeightedSums:
             question.space,
             question.tiling,
             weights,
-            self._quick if quick is not None and isinstance(self.solver, ExactBranches) else self.solver,
-            self.means if quick is None else quick,
+            self.solver if aside is None else aside.solver,
+            self.means if aside is None else aside.means,
             fuse or self._fuse,
             wide_sums,
             constraints=question.constraints,
             stays=question.stays,
-            nearest=self.nearest if quick is None else {},
+            nearest=self.nearest if aside is None else {},
             flat=flat,
-            beam=None if quick is None else self._beam,
+            beam=None if aside is None else aside.beam,
             ragged=ragged,
         )
 

@@ -56,7 +56,8 @@ class NetworkSteps:
         self.in_order = self.is_wild = False
         graph = self._state_graph()
         self.states = graph.count
-        self._forms: list[object] = [None if group.cascade is None else form_of(group.cascade) for group in self.groups]
+        cascades = [group.cascade for group in self.groups]
+        self._forms = [None if cascade is None else form_of(cascade) for cascade in cascades]
         kinds: dict[object, GroupKind] = {}
         self.edges = [self._edge(step, kinds) for step in graph.steps]
         self.kinds = list(kinds.values())
