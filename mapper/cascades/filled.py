@@ -15,12 +15,8 @@ from ..means import OutOfMeans
 from .oracle import ExactBranches
 from .question import check_searchable
 from .search import CascadeSearch
-<<<<<<< HEAD
 from .tree_search import TreeSearch
-from .weighted_sums import Corner
-=======
 from .weighted_sums import Aside, Corner
->>>>>>> ready-iter
 from .weights import Weights
 
 STEADY_SHARE = 0.6
@@ -57,19 +53,11 @@ class FilledSearch(CascadeSearch):
 
     def _fill_branches(self, weights: Weights) -> None:
         """The best tree if branches alone are filled: one more that is known."""
-<<<<<<< HEAD
-        question, steady = self.question, (self.solver, self.nearest)
-        self.solver = ExactBranches(question.cascade, self._filled, question.space, question.tiling, self.means)
-        self.nearest = {}
-        search: TreeSearch = self.tree_search(weights, fuse="plain" if question.fuse == "all" else None)
-        self.solver, self.nearest = steady
-=======
         question = self.question
         solver = ExactBranches(question.cascade, self._filled, question.space, question.tiling, self.means)
-        search = self.tree_search(
+        search: TreeSearch = self.tree_search(
             weights, fuse="plain" if question.fuse == "all" else None, aside=Aside(solver, self.means)
         )
->>>>>>> ready-iter
         cutoff, best = self._least_known(weights), None
         try:
             for names in self.orders():
