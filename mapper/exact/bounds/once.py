@@ -72,8 +72,8 @@ class OnceEach(BoundaryBounds):
         tensor, arrays = self.tensors[t], [self._rows.arrays[f] for f in fanouts]
         one = np.ones((len(self._rows), len(self.dims)), dtype=np.int64)
         working = tiles_needed([one, *arrays], self._tiling == "perfect")
-        beside = [d for d, dim in enumerate(self.dims) if dim not in tensor.dims]
-        found: Floats = working[:, beside].prod(axis=1, dtype=float)
+        others = [d for d, dim in enumerate(self.dims) if dim not in tensor.dims]
+        found: Floats = working[:, others].prod(axis=1, dtype=np.float64)
         for rank in tensor.ranks:
             if len(rank) > 1:
                 found = found * self._windows(rank, working)
@@ -87,15 +87,15 @@ class OnceEach(BoundaryBounds):
         of them. Instances that have parts of B want as much together as one with all of it.
         """
         places = [self.dims.index(dim) for dim, _ in rank]
-        sizes = [self.lattice.sizes[d] for d in places]
+        sizes = np.array([self.lattice.sizes[d] for d in places])
         counts = working[:, places].astype(np.float64)
         every = counts.prod(axis=1)
-        wanted = sum(size * every / n for size, n in zip(sizes, counts.T, strict=True)) - (len(rank) - 1) * every
+        wanted: Floats = (sizes / counts).sum(axis=1) * every - (len(rank) - 1) * every
         for (other, (_, step)), (own, (_, unit)) in itertools.permutations(enumerate(rank), 2):
             if len(rank) == 2 and unit == 1:
                 new = min(step, sizes[own])
                 wanted = np.maximum(wanted, sizes[other] * new + counts[:, other] * (sizes[own] - new))
-        whole = distinct_sums(tuple(c for _, c in rank), tuple(sizes))
+        whole = distinct_sums(tuple(c for _, c in rank), tuple(sizes.tolist()))
         found: Floats = np.maximum(wanted / whole, 1.0)
         return found
 
