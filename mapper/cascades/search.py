@@ -67,15 +67,8 @@ class CascadeSearch(WeightedSums):
 
     def run(self) -> CascadeAnswer:
         """The best mapping, its cost, and the proof."""
-        try:
-            self._explore()
-        except OutOfMeans:
-            self.out_of_means = True
-        except KeyboardInterrupt:
-            self.interrupted = True
+        self._explore_within_means()
         if not self.corners:
-            if self.interrupted:
-                raise KeyboardInterrupt
             raise self._nothing_found()
         best = min(self.corners, key=self._value)
         objective = self.question.objective
@@ -85,14 +78,7 @@ class CascadeSearch(WeightedSums):
 
     def run_below(self) -> CascadeAnswer | NothingBelow:
         """The best mapping, if it is better than what is asked for; else what no mapping has less of."""
-        try:
-            self._explore()
-        except OutOfMeans:
-            self.out_of_means = True
-        except KeyboardInterrupt:
-            self.interrupted = True
-            if not self.corners:
-                raise
+        self._explore_within_means()
         objective, below = self.question.objective, self.question.below
         best = min(self.corners, key=self._value, default=None)
         if best is not None and self._value(best) < below:
@@ -114,6 +100,17 @@ class CascadeSearch(WeightedSums):
         return self.question.objective.value(corner.energy, corner.latency)
 
     # ---- which weighted sums are searched ------------------------------------------------------------------
+
+    def _explore_within_means(self) -> None:
+        """Search until the end, until means run out, or until an interrupt, which is passed on where nothing is known."""
+        try:
+            self._explore()
+        except OutOfMeans:
+            self.out_of_means = True
+        except KeyboardInterrupt:
+            self.interrupted = True
+            if not self.corners:
+                raise
 
     def _explore(self) -> None:
         if not self.whole_front:
