@@ -102,7 +102,7 @@ class CascadeSearch(WeightedSums):
     # ---- which weighted sums are searched ------------------------------------------------------------------
 
     def _explore_within_means(self) -> None:
-        """Search until the end, until means run out, or until an interrupt, which is passed on where nothing is known."""
+        """Search to the end, until means run out, or until an interrupt: that is passed on where nothing is known."""
         try:
             self._explore()
         except OutOfMeans:
