@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -238,6 +239,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     memory_limit: SizeLike = DEFAULT_MEMORY_LIMIT,
     store: StoreLike | None = None,
     watch: Watch | None = None,
+    progress: bool = False,
 ) -> CompiledNetwork:
     """The proven best way to cut a network into groups of operations that are each mapped as one (docs/networks.md).
 
@@ -259,20 +261,39 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     memory_limit  bytes that each search may take, or a text such as "2 GiB"
     store      path of a result store that is asked first, and keeps what is found; None: none is
     watch      called with how many groups have been searched, and how many more there may be at most
+    progress   whether a bar shows it, in a notebook or on a terminal
 
     Raises TilewrightError: ProblemError for a network whose edges are not known, InfeasibleError where an operation
     fits in no group, UndecidedError where that is not known in time.
     """
     if watch is not None:
         checks.function(watch, "watch")
+    checks.flag(progress, "progress")
     found = network if isinstance(network, Network) else load_network(network, dims, widths)
     limits = limits_of(time_limit, memory_limit)
     question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
     question = with_choices(question, stays=stays, total_limit=total_limit)
     from .searches import warn
 
-    answer = compiled(question, store, watch, warn, cached=as_store(store) is not None)
+    with _shown(watch) if progress else nullcontext(watch) as told:
+        answer = compiled(question, store, told, warn, cached=as_store(store) is not None)
     return CompiledNetwork(found.name, question.arch, answer)
+
+
+@contextmanager
+def _shown(watch: Watch | None) -> Iterator[Watch]:
+    """What to call with the progress, so that a bar shows it as well."""
+    from .report.batch.display import moving_display
+    from .report.batch.run import Progress
+
+    with moving_display() as show:
+
+        def told(done: int, left: int) -> None:
+            show(Progress(done + left, done=done, workers=1))
+            if watch is not None:
+                watch(done, left)
+
+        yield told
 
 
 def load_network_plan(path: str | os.PathLike[str]) -> NetworkPlanDocument:

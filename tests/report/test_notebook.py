@@ -139,18 +139,34 @@ def test_tables_are_frames_and_pictures_are_figures(comparison: Comparison, resu
     assert result.figure().axes
 
 
-def test_a_notebook_has_a_bar_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As IPython would show it; it is no part of tilewright."""
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a notebook shows in place of the page before. As IPython would show it; it is no part of tilewright."""
     pages: list[str] = []
     handle = SimpleNamespace(update=pages.append)
     display = SimpleNamespace(HTML=lambda text: text, display=lambda page, display_id: handle)
     shell = SimpleNamespace(kernel=object())
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell, display=display))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
+    return pages
+
+
+def test_a_notebook_has_a_bar_that_moves(pages: list[str]) -> None:
     tw.search_many([tw.gemm(2, 2, 2), tw.gemm(4, 2, 2)], "three_level", workers=1, cache=False, progress=True)
     assert "0 of 2 searches done" in read(pages[0])
     assert "2 of 2 searches done" in read(pages[-1])
     assert '<progress max="2" value="2">' in pages[-1]
+
+
+def test_compiling_has_a_bar(pages: list[str], tmp_path: Path) -> None:
+    table = tmp_path / "pair.yaml"
+    rows = "\n".join(f"  - {{name: {name}, op: gemm, M: 2, N: 2, K: 2, weight: true}}" for name in ("up", "down"))
+    table.write_text(f"network: pair\nlayers:\n{rows}\ngraph: [up, down]\n", encoding="utf-8")
+    told: list[tuple[int, int]] = []
+    asked = {"tiling": "perfect", "most": 1, "progress": True}
+    tw.compile(table, "three_level", watch=lambda *how_far: told.append(how_far), **asked)  # type: ignore[arg-type]
+    assert told
+    assert "searches done" in read(pages[-1])
 
 
 def test_a_terminal_has_a_bar(capfd: pytest.CaptureFixture[str]) -> None:
