@@ -163,6 +163,6 @@ def test_a_shell_completes_commands_options_and_names() -> None:
     assert completed("se") == ["search"]
     assert completed("results", "li") == ["list"]
     assert completed("search", "--ob") == ["--objective"]
-    assert completed("search", "--arch", "eye") == ["eyeriss", "eyeriss_like"]
+    assert completed("search", "--arch", "eye") == ["eyeriss", "eyeriss_like", "eyeriss_v2_like"]
     assert completed("compare", "--archs", "eyeriss,tpu_v1") == ["eyeriss,tpu_v1"]
     assert completed("search", "alexnet:conv") == [f"alexnet:conv{number}" for number in range(1, 6)]

@@ -70,7 +70,9 @@ def test_the_page_of_a_table(tmp_path: Path) -> None:
     assert [one.measured_s for one in back] == [one.measured_s for one in rows]
     layers = layers_of(back)
     assert [layer.place() for layer in layers] == [1, 2]
-    page = "\n".join(page_lines(layers))
+    page = "\n".join(page_lines(layers, ["| effects |"], "a processor, gcc"))
+    assert "Run on: a processor, gcc `" in page
+    assert "| effects |" in page
     assert "median -0.25 of 2 layers, from -1.00 to 0.50" in page
     assert "within 1.25 times the fastest that was tried in 1 of 2 layers" in page
     assert "| a:x | 0.0 M | 3 | 0.50 | 0.50 | 0.00 | 1.00 | 1 | 1.00 | 4.00 | 0.50 | 0.0 |" in page

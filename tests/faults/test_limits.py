@@ -113,7 +113,8 @@ for tiling in ("perfect", "ragged"):
                 print(run(problem, "three_level", tiling=tiling, time_limit=0.3))
             except TilewrightError as error:
                 print(error.message.splitlines()[0])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+# Not ru_maxrss: that begins with what the process which started this one had.
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 

@@ -156,7 +156,9 @@ def test_the_command_writes_the_parameters_of_the_file(tmp_path: Path) -> None:
     stored = {"u": w(3, 4), "v": w(4, 2), "b": w(2)}
     nodes = [node("MatMul", ["x", "u"], ["a"], "first"), node("Gemm", ["a", "v", "b"], ["y"], "second")]
     path = saved(tmp_path, model_of(nodes, {"x": ["batch", 3]}, stored=stored))
-    result = tw.compile(path, "three_level", tiling="perfect", fuse="none", dims={"batch": 2}, time_limit=1)
+    result = tw.compile(
+        path, "three_level", tiling="perfect", fuse="none", stays=False, dims={"batch": 2}, time_limit=1
+    )
     values = np.frombuffer(result.weights(), "<f8")
     np.testing.assert_array_equal(values, np.concatenate([stored[name].ravel() for name in "uvb"]))
     text, weights = result.save_program(tmp_path / "out")
