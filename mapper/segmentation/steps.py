@@ -56,8 +56,7 @@ class NetworkSteps:
         self.in_order = self.is_wild = False
         graph = self._state_graph()
         self.states = graph.count
-        cascades = [group.cascade for group in self.groups]
-        self._forms = [None if cascade is None else form_of(cascade) for cascade in cascades]
+        self._forms: list[object] = list(map(_form, self.groups))
         kinds: dict[object, GroupKind] = {}
         self.edges = [self._edge(step, kinds) for step in graph.steps]
         self.kinds = list(kinds.values())
@@ -151,3 +150,8 @@ class NetworkSteps:
         mapping = under_names_of(answer.mapping, cascade)
         cost = evaluate_tree(mapping, self.question.arch, [tensor for tensor, _ in self.named(edge.step)])
         return FusedAnswer(mapping, cost, answer.certificate, answer.unfused)
+
+
+def _form(group: OperationGroup) -> object:
+    """What equal groups have in common; None: no operation."""
+    return None if group.cascade is None else form_of(group.cascade)
