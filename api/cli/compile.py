@@ -21,6 +21,7 @@ from .options import (
     GroupOption,
     JsonOption,
     MemoryLimitOption,
+    NetworkArgument,
     NoCacheOption,
     QuietOption,
     SetOption,
@@ -46,14 +47,7 @@ if TYPE_CHECKING:
 
 def compile_network(
     context: typer.Context,
-    network: Annotated[
-        str,
-        typer.Argument(
-            metavar="NETWORK",
-            autocompletion=completions.network,
-            help="A network (`tilewright list networks`), or a YAML or ONNX file.",
-        ),
-    ],
+    network: NetworkArgument,
     arch: ArchOption = None,
     set_fields: SetOption = None,
     objective: Annotated[

@@ -14,6 +14,7 @@ from .options import (
     DimsOption,
     JsonOption,
     MemoryLimitOption,
+    NetworkArgument,
     QuietOption,
     SetOption,
     SpaceOption,
@@ -27,14 +28,7 @@ from .terminal import show_document, show_page, status
 
 
 def layouts(
-    network: Annotated[
-        str,
-        typer.Argument(
-            metavar="NETWORK",
-            autocompletion=completions.network,
-            help="A network (`tilewright list networks`), or a YAML or ONNX file.",
-        ),
-    ],
+    network: NetworkArgument,
     arch: ArchOption = None,
     set_fields: SetOption = None,
     objective: Annotated[

@@ -7,21 +7,13 @@ from typing import Annotated
 import typer
 
 from ..ir import TilewrightError
-from . import completions
-from .options import DimsOption, WidthsOption, widths_named
+from .options import DimsOption, NetworkArgument, WidthsOption, widths_named
 from .problems import sizes_of_symbols
 from .terminal import show_document, show_page
 
 
 def network(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NETWORK",
-            autocompletion=completions.network,
-            help="A network (`tilewright list networks`), or a YAML or ONNX file.",
-        ),
-    ],
+    name: NetworkArgument,
     dim: DimsOption = None,
     widths: WidthsOption = "file",
     word: Annotated[

@@ -35,6 +35,14 @@ WorkArgument = Annotated[
         "the operations of a cascade.",
     ),
 ]
+NetworkArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NETWORK",
+        autocompletion=completions.network,
+        help="A network (`tilewright list networks`), or a YAML or ONNX file.",
+    ),
+]
 ConvOption = Annotated[
     str | None,
     typer.Option(
