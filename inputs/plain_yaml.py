@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from ..ir import TilewrightError
@@ -35,8 +35,8 @@ def check_plain(
         message = f"found the character {strange[0]!r}, expected a YAML file of plain text"
         raise error(message, where=f"{file}:{line}")
     depth = documents = 0
-    events: Iterable[Any] = yaml.parse(text, Loader=loader)
-    for event in events:
+    too_deep = f"nested more than {DEEPEST} deep, expected {what}"
+    for event in _events(text, file, error, too_deep, loader):
         where = f"{file}:{event.start_mark.line + 1}"
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         documents += isinstance(event, yaml.DocumentStartEvent)
@@ -49,9 +49,23 @@ def check_plain(
         if getattr(event, "tag", None) not in (None, *tags):
             raise error(f"the tag {_shown(event.tag)} is not allowed, expected plain YAML", where=where)
         if depth > DEEPEST:
-            raise error(f"nested more than {DEEPEST} deep, expected {what}", where=where)
+            raise error(too_deep, where=where)
         if documents > 1:
             raise error("a second document starts here, expected one in a file", where=where)
+
+
+def _events(text: str, file: str, error: type[TilewrightError], too_deep: str, loader: Any) -> Iterator[Any]:
+    """What the parser finds. It looks ahead, and some refuse deep nesting (1,000 levels in PyYAML 6.0.4) before they
+    have handed over the first level of it."""
+    import yaml
+
+    try:
+        yield from yaml.parse(text, Loader=loader)
+    except yaml.MarkedYAMLError as refused:
+        if "nesting depth" not in (refused.problem or ""):
+            raise
+        line = refused.problem_mark.line + 1 if refused.problem_mark else 1
+        raise error(too_deep, where=f"{file}:{line}") from None
 
 
 def _shown(text: str) -> str:
