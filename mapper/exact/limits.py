@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ir import Problem
 from ..constraints.constraints import ANY, Constraints, Range
-from .arrays import AxisSpans, axis_spans
+from .arrays.arrays import AxisSpans, axis_spans
 from .hierarchy import Hierarchy, Path, Placement
 from .rows import Flags, Floats, Ints, Rows, ceil_div_array
 

@@ -16,10 +16,10 @@ from ....cost_models.cost import tensor_tile_words
 from ....cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ....cost_models.sets import distinct_sums
 from ....ir import Rank, Tensor
-from ..cost_columns import CostColumns
+from ..counting.cost_columns import CostColumns
+from ..counting.zeros import EVERYTHING
 from ..hierarchy import MAC, Hierarchy, MemoryBoundary
 from ..rows import Floats
-from ..zeros import EVERYTHING
 from .array_groups import ArrayGroup, Limit
 from .lattice import Lattice
 from .table_memo import TableBudget, TableMemo

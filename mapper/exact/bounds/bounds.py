@@ -29,9 +29,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...tilings import Tiling, grid
-from ..arrays import axis_limits
+from ..arrays.arrays import axis_limits
+from ..counting.footprints import Footprints
 from ..effort import EFFORT, Effort
-from ..footprints import Footprints
 from ..hierarchy import BLOCK_END, Block, Hierarchy, MemoryBoundary, NodeGroup, State
 from ..rows import Floats, Ints
 from .array_groups import ArrayGroup, any_arrays, stacked
