@@ -12,7 +12,7 @@ from ....arch import Fanout
 from ....ir import Problem, ceil_div
 from ...tilings import Tiling, factors, per_dim, ragged_trips
 from ..bounds.table_memo import TableBudget
-from ..rows import Flags, Ints, distinct, row_codes
+from ..rows import Flags, Ints, distinct, repeated, row_codes
 
 Pair = tuple[int, int]
 """Trips along axis x (inner loop) and axis y (outer loop)."""
@@ -74,6 +74,15 @@ def least(pairs: Sequence[Pair] | set[Pair]) -> Pairs:
     return frozenset(kept)
 
 
+def most(rooms: set[Pair]) -> Pairs:
+    """Rooms that no other one has at least as much of on both axes."""
+    kept: list[Pair] = []
+    for x, y in sorted(rooms, reverse=True):
+        if not kept or y > kept[-1][1]:
+            kept.append((x, y))
+    return frozenset(kept)
+
+
 def axis_limits(problem: Problem, fanout: Fanout, dim: str) -> Pair:
     """Instances that one dimension may take on axis x and on axis y."""
     sizes = [axis.size if axis.allows(problem, dim) else 1 for axis in fanout.axes]
@@ -96,15 +105,19 @@ def axis_spans(
 
 @dataclass
 class AxisUse:
-    """Axis instances taken by the dimensions spread so far, as small numbers that stand for sets of pairs.
+    """What the dimensions spread so far leave of the axes, as small numbers that stand for sets of rooms: how often
+    the instances in use fit an axis, which is all that later dimensions ask for, and takes few different numbers.
 
     State 0 is the empty array; -1 is an array that is too small.
     """
 
     sizes: Pair
-    _states: list[Pairs] = field(default_factory=lambda: [frozenset([(1, 1)])])
-    _numbers: dict[Pairs, int] = field(default_factory=lambda: {frozenset([(1, 1)]): 0})
+    _states: list[Pairs] = field(default_factory=list)
+    _numbers: dict[Pairs, int] = field(default_factory=dict)
     _next: dict[tuple[int, Pairs], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._number(frozenset([self.sizes]))
 
     @classmethod
     def of(cls, fanout: Fanout) -> AxisUse:
@@ -115,13 +128,8 @@ class AxisUse:
         """The state after one more dimension."""
         key = (state, pairs)
         if key not in self._next:
-            taken = {
-                (x * dx, y * dy)
-                for x, y in self._states[state]
-                for dx, dy in pairs
-                if x * dx <= self.sizes[0] and y * dy <= self.sizes[1]
-            }
-            self._next[key] = self._number(least(taken)) if taken else -1
+            left = {(x // dx, y // dy) for x, y in self._states[state] for dx, dy in pairs if x >= dx and y >= dy}
+            self._next[key] = self._number(most(left)) if left else -1
         return self._next[key]
 
     def _number(self, pairs: Pairs) -> int:
@@ -195,11 +203,10 @@ def _vectors(axes: Pair, dims: Sequence[tuple[int, AxisSpans, Tiling, bool]]) ->
     vectors, states = np.ones((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
     for size, span, own, grows in dims:
         ways = _any_spreading(size, span, own, grows)
-        chosen, after = _allowed(use, states, [[(w.instances, w.pairs) for w in ways]], np.zeros_like(states))
-        rows = np.repeat(np.arange(len(states)), [len(c) for c in chosen])
-        column = np.array([n for c in chosen for n in c], dtype=np.int64)
-        vectors = np.column_stack([vectors[rows], column])
-        states = np.array([s for c in after for s in c], dtype=np.int64)
+        first, which = distinct(states)
+        fine = [[(w.instances, s) for w in ways if (s := use.after(n, w.pairs)) >= 0] for n in states[first].tolist()]
+        rows, chosen = repeated([np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in fine], which)
+        vectors, states = np.column_stack([vectors[rows], chosen[:, 0]]), chosen[:, 1]
     vectors.flags.writeable = False
     return vectors
 
@@ -235,21 +242,6 @@ def _any_spreading(size: int, spans: AxisSpans, tiling: Tiling, even: bool) -> t
         for way in _spread_within(left, spans, tiling, even):
             ways.setdefault(way.instances, set()).update(way.pairs)
     return tuple(Spreading(count, least(pairs)) for count, pairs in sorted(ways.items()))
-
-
-def _allowed(
-    use: AxisUse, states: Ints, options: Sequence[Sequence[tuple[int, Pairs]]], which: Ints
-) -> tuple[list[list[int]], list[list[int]]]:
-    """Per state, the instances among its options (`which` of the lists) that the axes allow, and the states after."""
-    known: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
-    chosen, after = [], []
-    for state, option in zip(states.tolist(), which.tolist(), strict=True):
-        if (state, option) not in known:
-            fine = [(n, s) for n, pairs in options[option] if (s := use.after(state, pairs)) >= 0]
-            known[state, option] = [n for n, _ in fine], [s for _, s in fine]
-        chosen.append(known[state, option][0])
-        after.append(known[state, option][1])
-    return chosen, after
 
 
 def realizable(
