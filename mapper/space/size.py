@@ -89,18 +89,18 @@ MOST_COUNTED = 256
 
 
 def _count(problem: Problem, regions: tuple[SlotWays, ...], tiling: Tiling, means: Means) -> int:
-    return _signed(problem, regions, tiling, means, (True,))[0]
+    return _totals(problem, regions, tiling, means, (True,))[0]
 
 
-def _signed(
+def _totals(
     problem: Problem, regions: Sequence[SlotWays], tiling: Tiling, means: Means, ordered: Sequence[bool]
 ) -> list[int]:
     """Mappings with slots directly inside arrays; where `ordered`, orders of loops in one slot are told apart."""
     totals = [0] * len(ordered)
-    for sign, term in with_blocks(regions):
+    for term in with_blocks(regions):
         halves = _halves(tables(problem, [r.region for r in term], tiling, means), term, means)
         for i, tell_apart in enumerate(ordered):
-            totals[i] += sign * _sum(halves, term, means, tell_apart)
+            totals[i] += _sum(halves, term, means, tell_apart)
     return totals
 
 
@@ -111,7 +111,7 @@ def space_size(
     regions = slot_ways(problem, arch, space)
     in_time = without_arrays(regions)
     found = tables(problem, [r.region for r in in_time], tiling, means)
-    spread, total = _signed(problem, regions, tiling, means, (False, True))
+    spread, total = _totals(problem, regions, tiling, means, (False, True))
     return SpaceSize(
         placements=placements(problem, arch),
         tiled=_sum(_halves(found, in_time, means), in_time, means, ordered=False),

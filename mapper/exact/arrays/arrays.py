@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -40,16 +41,26 @@ def spreadings(
     left: int, limits: Pair, tiling: Tiling, even: bool, least_trips: Pair = (1, 1)
 ) -> tuple[Spreading, ...]:
     """Ways to spread `left` tiles over two axes of at most `limits` instances each (1: not allowed)."""
-    found: dict[int, set[Pair]] = {}
+    return _least_of(_every_pair(left, limits, tiling, even, least_trips))
+
+
+def _every_pair(left: int, limits: Pair, tiling: Tiling, even: bool, least_trips: Pair) -> Iterator[tuple[int, Pair]]:
+    """The same, as the instances in use of every pair of axis trips, and that pair."""
     for x in _trips(left, limits[0], tiling, even):
         if x < least_trips[0]:
             continue
         rest = ceil_div(left, x)
         for y in _trips(rest, limits[1], tiling, even):
-            if y < least_trips[1]:
-                continue
-            found.setdefault(min(x * y, left), set()).add((x, y))
-    return tuple(Spreading(instances, least(pairs)) for instances, pairs in sorted(found.items()))
+            if y >= least_trips[1]:
+                yield min(x * y, left), (x, y)
+
+
+def _least_of(found: Iterable[tuple[int, Pair]]) -> tuple[Spreading, ...]:
+    """The least of the pairs for each number of instances."""
+    pairs: dict[int, set[Pair]] = {}
+    for instances, pair in found:
+        pairs.setdefault(instances, set()).add(pair)
+    return tuple(Spreading(instances, least(pairs[instances])) for instances in sorted(pairs))
 
 
 def _trips(left: int, most: int, tiling: Tiling, even: bool) -> tuple[int, ...]:
@@ -237,11 +248,10 @@ def _any_spreading(size: int, spans: AxisSpans, tiling: Tiling, even: bool) -> t
     """Ways to spread a dimension, whatever the tile below the array."""
     if spans == ((1, 1), (1, 1)):
         return (Spreading(1, frozenset([(1, 1)])),)
-    ways: dict[int, set[Pair]] = {}
-    for left in {ceil_div(size, tile) for tile in factors(size, tiling, even)}:
-        for way in _spread_within(left, spans, tiling, even):
-            ways.setdefault(way.instances, set()).update(way.pairs)
-    return tuple(Spreading(count, least(pairs)) for count, pairs in sorted(ways.items()))
+    (least_x, most_x), (least_y, most_y) = spans
+    lefts = {ceil_div(size, tile) for tile in factors(size, tiling, even)}
+    found = (_every_pair(left, (most_x, most_y), tiling, even, (least_x, least_y)) for left in lefts)
+    return _least_of(itertools.chain.from_iterable(found))
 
 
 def realizable(

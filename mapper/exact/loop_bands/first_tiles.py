@@ -204,8 +204,11 @@ def _tried(context: SearchContext, sizes: Ints, known: Ints, d: int) -> Flags:
     choice, (rules, choices)."""
     first, which = _different(known)
     visited, largest = context.visit.sizes[d], int(sizes[-1])
-    trips = (context.trips(d, visited, largest, *rules) for rules in known[:, first].T.tolist())
-    return np.array([np.isin(sizes, np.array(each)) for each in trips])[which]
+    tried = np.zeros((len(first), largest + 1), dtype=bool)
+    for row, rules in enumerate(known[:, first].T.tolist()):
+        trips = context.trips(d, visited, largest, *rules)
+        tried[row, [f for f in trips if f <= largest]] = True
+    return tried[:, sizes][which]
 
 
 def _different(columns: Ints) -> tuple[Ints, Ints]:
