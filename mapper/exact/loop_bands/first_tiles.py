@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays.arrays import AxisSpans, spread_counts, tiles_needed
 from ..batch import Batch
 from ..bounds.bounds import AroundBlock
 from ..context import SearchContext
 from ..hierarchy import BLOCK_END, NodeGroup, State
+from ..instances import AxisSpans, spread_counts, tiles_needed
 from ..rows import Flags, Floats, Ints, Rows, ceil_div_array, distinct, row_codes
 from ..symmetry import compared
 
