@@ -34,7 +34,7 @@ from .parts import FoundPart
 from .question import CascadeAnswer, NothingBelow, check_searchable
 from .regions import Box, heaviest, least_value
 from .weighted_sums import Corner, WeightedSums
-from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights, weights_between, weights_of
+from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Region, Weights, weights_between, weights_of
 
 FAST = 1e6
 """How much more latency weighs than energy where the fastest mapping is looked for, and of equally fast ones the one of
@@ -119,11 +119,11 @@ class CascadeSearch(WeightedSums):
                 self.solve(alone)
                 return
         fast = self._look_along_front()
-        fewest = LATENCY_ALONE, self.least_of(LATENCY_ALONE)
-        self.bounds.append(fewest)
-        self.ragged_bounds.append(fewest)
+        fewest = self.least_of(LATENCY_ALONE)
+        self.bounds.append((LATENCY_ALONE, fewest))
+        self.ragged_bounds.append((LATENCY_ALONE, fewest))
         least = self._solve_within(ENERGY_SHARE, ENERGY_ALONE)
-        if least is None or not self._matters(least.energy, 0.0):
+        if least is None or self._is_closed(least, fewest) or self._none_is_faster(least, fewest):
             self._end()
             return
         fastest = self._solve_within(FAST_SHARE, fast or _fast(least))
@@ -132,6 +132,33 @@ class CascadeSearch(WeightedSums):
         self._end()
         if fastest is not None and not self._is_on_hull:
             self._above_hull(fastest)
+
+    def _is_closed(self, least: Corner, fewest: float) -> bool:
+        """Whether nothing is open beside the least energy, where no mapping has fewer cycles than these."""
+        quickest = min(c.latency for c in self.corners if c.energy <= least.energy)
+        return quickest <= fewest * (1 + RELATIVE_TOLERANCE) or not self._matters(least.energy, fewest)
+
+    def _none_is_faster(self, least: Corner, fewest: float) -> bool:
+        """Whether no mapping is so fast that it could be wanted, beside that of the least energy."""
+        most = self._slowest(least.energy, fewest, min(corner.latency for corner in self.corners))
+        self._solve_within(FAST_SHARE, LATENCY_ALONE, most)
+        return not self._cut_short and self._is_closed(least, self._fewest_cycles_of_all)
+
+    def _slowest(self, energy: float, fewest: float, most: float) -> float:
+        """Cycles, at most so many, from which on no mapping could be wanted that has no less than some energy."""
+        if self._matters(energy, most * (1 - RELATIVE_TOLERANCE)):
+            return most
+        low, high = fewest, most
+        while high > low * (1 + RELATIVE_TOLERANCE):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._matters(energy, middle) else (low, middle)
+        return high
+
+    @property
+    def _fewest_cycles_of_all(self) -> float:
+        """What no mapping has fewer cycles than."""
+        every = [self.bounds, self.ragged_bounds] if self.has_ragged_loops else [self.bounds]
+        return min(max(bound for weights, bound in bounds if weights is LATENCY_ALONE) for bounds in every)
 
     def _look_along_front(self) -> Weights | None:
         """Good mappings at the ends of the front, and between them, before anything is proven; the weights that stand
@@ -146,12 +173,13 @@ class CascadeSearch(WeightedSums):
             self.look(between)
         return fast
 
-    def _solve_within(self, share: float, weights: Weights) -> Corner | None:
-        """The least of one weighted sum; or, where a part of the time does not do, the best that is known by then."""
+    def _solve_within(self, share: float, weights: Weights, most: float = math.inf) -> Corner | None:
+        """The least of one weighted sum, if it is less than so much; or, where a part of the time does not do, the best
+        that is known by then."""
         whole = self.means
         self.use(whole.share(share))
         try:
-            return self.solve(weights)
+            return self.solve(weights, most)
         except OutOfMeans:
             self._cut_short, self.out_of_means = True, False
         finally:
@@ -198,10 +226,8 @@ class CascadeSearch(WeightedSums):
 
     def _above_hull(self, fastest: Corner) -> None:
         """All mappings between corners that may matter, and those that are a little faster than the fastest corner."""
-        least_latency = next(bound for weights, bound in self.bounds if weights is LATENCY_ALONE)
-        if fastest.latency > least_latency * (1 + RELATIVE_TOLERANCE):
-            quickest = self.solve(LATENCY_ALONE)
-            assert quickest is not None
+        if fastest.latency > self._fewest_cycles_of_all * (1 + RELATIVE_TOLERANCE):
+            quickest = min(self.corners, key=lambda c: c.latency)
             self._between(fastest, quickest)
         is_complete = True
         for left, right, weights in self._lines:
@@ -222,20 +248,26 @@ class CascadeSearch(WeightedSums):
         for names in self.orders():
             search = self.tree_search(weights, wide_sums, kind=FrontSearch)
             try:
-                search.explore(names, partial(self._most, left, right, weights), take)
+                search.explore(names, partial(self._open, left, right, weights), take)
             finally:
                 self.branches += search.branches
                 self.pruned.update(search.pruned)
         return as_taken
 
-    def _most(self, left: Corner, right: Corner, weights: Weights) -> float:
-        """What all that matters between two corners weighs less than."""
+    def _open(self, left: Corner, right: Corner, weights: Weights) -> Region | None:
+        """Where all that matters lies between two corners; None where nothing does."""
         line = weights.of(left.energy, left.latency) * (1 - RELATIVE_TOLERANCE)
         limits = (math.inf, math.inf) if self.whole_front else _limits(self.question.objective)
         points = [c for c in self.front() if left.energy <= c.energy <= right.energy]
         boxes = (Box(a.energy, b.energy, b.latency, a.latency) for a, b in itertools.pairwise(points))
-        within = (box.within(*limits) for box in boxes)
-        return max((heaviest(box, weights, line, self._matters) for box in within), default=-math.inf)
+        within = [box.within(*limits) for box in boxes]
+        weighed = [(heaviest(box, weights, line, self._matters), box) for box in within]
+        weighed = [(weight, box) for weight, box in weighed if weight > -math.inf]
+        if not weighed:
+            return None
+        most = max(box.most_energy for _, box in weighed), max(box.most_latency for _, box in weighed)
+        region = Region(weights, AtLeast(*most, max(weight for weight, _ in weighed)))
+        return region.without((corner.energy, corner.latency) for corner in points)
 
     def _take(self, found: FoundPart) -> bool:
         """Know one more mapping; whether it costs what the search took it to cost."""

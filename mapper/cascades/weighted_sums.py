@@ -134,18 +134,18 @@ class WeightedSums:
         except OutOfMeans:
             return 0.0
 
-    def solve(self, weights: Weights) -> Corner | None:
-        """The least of one weighted sum."""
+    def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:
+        """The least of one weighted sum; what weighs so much or more is not looked for."""
         started, whole = time.perf_counter(), self.means
         self._fall_back(weights)
         self.use(whole.share(DIVIDED_SHARE) if self.has_ragged_loops else whole)
         try:
             if self._has_windows:
-                self._solve_with_windows(weights)
+                self._solve_with_windows(weights, most)
             else:
-                self._solve(weights, self._least_known(weights))
+                self._solve(weights, self._least_known(weights, most))
             if self.has_ragged_loops:
-                self._solve_ragged(weights, whole, time.perf_counter() - started)
+                self._solve_ragged(weights, most, whole, time.perf_counter() - started)
         finally:
             self.use(whole)
         if self.out_of_means:
@@ -165,13 +165,13 @@ class WeightedSums:
         shared = question.fuse in ("all", "plain") and len(question.cascade.operations) > 1
         return shared and question.tiling == "ragged" and isinstance(self.solver, ExactBranches)
 
-    def _solve_ragged(self, weights: Weights, means: Means, taken: float) -> None:
+    def _solve_ragged(self, weights: Weights, most: float, means: Means, taken: float) -> None:
         """The best tree in which tiles below shared loops need not divide, if it is better than what is known, and a
         bound on all of them.
 
         taken  seconds for those in which they do
         """
-        unfinished, known = self.out_of_means, self._least_known(weights)
+        unfinished, known = self.out_of_means, self._least_known(weights, most)
         started, self._taken = time.perf_counter(), self._taken + taken
         self.use(means.at_most(max(self._taken, RAGGED_SECONDS) - self._taken_ragged))
         bound, found = self._least(weights, known, fuse="plain", ragged=True)
@@ -207,16 +207,16 @@ class WeightedSums:
         }
         return "plain" if fuse == "all" and max(users.values(), default=0) > 1 else fuse
 
-    def _solve_with_windows(self, weights: Weights) -> None:
+    def _solve_with_windows(self, weights: Weights, most: float) -> None:
         """The best tree where some have shared loops along windows. What these weigh is bounded: if that which seems
         best weighs more in the end, or time runs out, the best one without such loops may weigh less."""
         whole = self.means
         self.use(whole.share(WINDOWS_SHARE))
         try:
-            self._solve(weights, self._least_known(weights))
+            self._solve(weights, self._least_known(weights, most))
         finally:
             self.use(whole)
-        known, (_, bound), unfinished = self._least_known(weights), self.bounds[-1], self.out_of_means
+        known, (_, bound), unfinished = self._least_known(weights, most), self.bounds[-1], self.out_of_means
         if bound < known * (1 - RELATIVE_TOLERANCE):
             bound, found = self._least(weights, known, fuse="plain")
             self._evaluate(weights, found)
@@ -235,9 +235,9 @@ class WeightedSums:
             self.corners.append(corner)
         return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
 
-    def _least_known(self, weights: Weights) -> float:
+    def _least_known(self, weights: Weights, most: float = math.inf) -> float:
         known = min((weights.of(c.energy, c.latency) for c in self.corners), default=math.inf)
-        return min(known, self.question.below)
+        return min(known, self.question.below, most)
 
     def _fall_back(self, weights: Weights) -> None:
         """Know some mapping, where any fits."""
