@@ -17,11 +17,13 @@ from ...cost_models.cascades import FusedCost, evaluate_tree
 from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
+from .equal import order_form_of
 from .oracle import ExactBranches
 from .part_bounds import Nearest
 from .parts import FoundPart
 from .question import CascadeQuestion
 from .tables.tables import TableBranches, supports
+from .tree_constraints import ANY_TREE
 from .tree_search import Fuse, TreeSearch
 from .upper_memories import UpperMemories
 from .weights import Weights
@@ -363,12 +365,26 @@ class WeightedSums:
         )
 
     def orders(self) -> Iterator[tuple[str, ...]]:
-        """All orders in which the operations can be done, that of the cascade first."""
-        found = itertools.islice(orders(self.question.cascade), MOST_ORDERS + 1)
-        for number, names in enumerate(found):
-            if number == MOST_ORDERS:
-                raise OutOfMeans
-            yield names
+        """All orders in which the operations can be done, that of the cascade first; of those that differ in names
+        alone, one."""
+        found, are_all = self._orders
+        yield from found
+        if not are_all:
+            raise OutOfMeans
+
+    @cached_property
+    def _orders(self) -> tuple[list[tuple[str, ...]], bool]:
+        """Orders, and whether these are all."""
+        question = self.question
+        found = list(itertools.islice(orders(question.cascade), MOST_ORDERS + 1))
+        are_all, found = len(found) <= MOST_ORDERS, found[:MOST_ORDERS]
+        if len(found) == 1 or question.constraints != ANY_TREE or question.stays:  # these know names
+            return found, are_all
+        forms: dict[object, tuple[str, ...]] = {}
+        for names in found:
+            ordered = Cascade(question.cascade.name, tuple(map(question.cascade.operation, names)))
+            forms.setdefault(order_form_of(ordered, question.arch), names)
+        return list(forms.values()), are_all
 
     def evaluated(self, found: FoundPart) -> Corner | None:
         """What a tree costs by the cost model; None where sums are wider than the bound took them for."""
