@@ -95,6 +95,10 @@ class BranchAnswer:
 class BranchSolver(Protocol):
     """Answers questions about branches, exactly."""
 
+    @property
+    def knows_all(self) -> bool:
+        """Whether bounds are what mappings weigh, whatever has been asked before."""
+
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff."""
 

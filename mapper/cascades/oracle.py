@@ -50,6 +50,11 @@ class ExactBranches:
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._fastest: dict[tuple[str, Sizes], float] = {}
 
+    @property
+    def knows_all(self) -> bool:
+        """Bounds follow from what has been searched."""
+        return False
+
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff.
 

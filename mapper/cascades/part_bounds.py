@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..certificate import RELATIVE_TOLERANCE
 from ..space import Space
 from .branch import BranchSolver, Homes, Sizes
 from .equal import form_of
-from .parts import VisitedPart, some_of
+from .parts import VisitedPart
 from .placing import Placing
 from .upper_memories import Floats, UpperMemories
 from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Measure, Weights
@@ -129,12 +129,12 @@ class PartBounds:
                 return nothing
         own = tuple(sorted(homes.items()))
         every = frozenset(self.cascade.operation(name).problem.dim_names)
-        self._as_a_whole(name, own, every if bool(part.cut) and part.cut[place] == every else frozenset())
-        alone = replace(some_of(part, place, place + 1), homes=own)
+        if not self.solver.knows_all:
+            self._as_a_whole(name, own, every if bool(part.cut) and part.cut[place] == every else frozenset())
         if len(part.names) > 1:
-            share, asked = self._even_part(name), alone.question()
+            share, asked = self._even_part(name), part.question_of(place, own)
             return [share * self.solver.bound(asked, weights) for weights in chosen]
-        ways = alone.questions(self.timed)
+        ways = part.questions(self.timed, place, own)
         return [
             max(sum(share * self.solver.bound(asked, weights) for share, asked in way) for way in ways)
             for weights in chosen

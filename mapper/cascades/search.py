@@ -22,6 +22,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from ...cost_models import LATENCY, Capped, Objective
 from ...cost_models.objective import LIMIT_TOLERANCE
@@ -33,6 +34,7 @@ from .front_search import FrontSearch
 from .parts import FoundPart
 from .question import CascadeAnswer, NothingBelow, check_searchable
 from .regions import Box, heaviest, least_value
+from .tables.tables import TableBranches
 from .weighted_sums import Corner, WeightedSums
 from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Region, Weights, weights_between, weights_of
 
@@ -42,6 +44,16 @@ less energy."""
 
 ENERGY_SHARE, FAST_SHARE = 0.35, 0.5
 """Parts of the time that is left, for the ends of the front: some is left for what lies between."""
+
+
+class _Line(NamedTuple):
+    """Two mappings, the second faster, a weighted sum that both weigh the same in, and what no mapping weighs less
+    than."""
+
+    left: Corner
+    right: Corner
+    weights: Weights
+    least: float
 
 
 @dataclass
@@ -56,7 +68,7 @@ class CascadeSearch(WeightedSums):
 
     interrupted: bool = False
     whole_front: bool = False
-    _lines: list[tuple[Corner, Corner, Weights]] = field(default_factory=list)
+    _lines: list[_Line] = field(default_factory=list)
     _is_complete: bool = False
     _cut_short: bool = False
 
@@ -125,6 +137,9 @@ class CascadeSearch(WeightedSums):
         least = self._solve_within(ENERGY_SHARE, ENERGY_ALONE)
         if least is None or self._is_closed(least, fewest) or self._none_is_faster(least, fewest):
             self._end()
+            return
+        if not (self._is_on_hull or self._cut_short) and isinstance(self.solver, TableBranches):
+            self._above_all(least)
             return
         fastest = self._solve_within(FAST_SHARE, fast or _fast(least))
         if fastest is not None:
@@ -212,7 +227,7 @@ class CascadeSearch(WeightedSums):
             self._between(left, found)
             self._between(found, right)
         else:
-            self._lines.append((left, right, weights))
+            self._lines.append(_Line(left, right, weights, on_line))
 
     def _matters(self, energy: float, latency: float) -> bool:
         """Whether a mapping that costs so much, or more, could be wanted."""
@@ -224,20 +239,33 @@ class CascadeSearch(WeightedSums):
 
     # ---- what lies between the corners ---------------------------------------------------------------------
 
+    def _above_all(self, least: Corner) -> None:
+        """All mappings that may matter between that of the least energy and the fastest one, where fronts of branches
+        take no longer than their best mappings do."""
+        quickest = min(self.corners, key=lambda c: (c.latency, c.energy))
+        weights = weights_between((least.energy, least.latency), (quickest.energy, quickest.latency))
+        if weights is not None:
+            self._lines.append(_Line(least, quickest, weights, 0.0))
+            self._along_lines()
+
     def _above_hull(self, fastest: Corner) -> None:
         """All mappings between corners that may matter, and those that are a little faster than the fastest corner."""
         if fastest.latency > self._fewest_cycles_of_all * (1 + RELATIVE_TOLERANCE):
             quickest = min(self.corners, key=lambda c: c.latency)
             self._between(fastest, quickest)
+        self._along_lines()
+
+    def _along_lines(self) -> None:
+        """All mappings between the ends of lines that may matter."""
         is_complete = True
-        for left, right, weights in self._lines:
-            if not self._all_between(left, right, weights, wide_sums=False):
+        for line in self._lines:
+            if not self._all_between(line, wide_sums=False):
                 is_complete = False
-                self._all_between(left, right, weights, wide_sums=True)
+                self._all_between(line, wide_sums=True)
         self._is_complete = is_complete
 
-    def _all_between(self, left: Corner, right: Corner, weights: Weights, wide_sums: bool) -> bool:
-        """All mappings between two corners that may matter; whether they are as the search took them to be."""
+    def _all_between(self, line: _Line, wide_sums: bool) -> bool:
+        """All mappings between the ends of a line that may matter; whether they are as the search took them to be."""
         as_taken = True
 
         def take(found: FoundPart) -> None:
@@ -246,22 +274,22 @@ class CascadeSearch(WeightedSums):
                 as_taken = self._take(found) and as_taken
 
         for names in self.orders():
-            search = self.tree_search(weights, wide_sums, kind=FrontSearch)
+            search = self.tree_search(line.weights, wide_sums, kind=FrontSearch)
             try:
-                search.explore(names, partial(self._open, left, right, weights), take)
+                search.explore(names, partial(self._open, line), take)
             finally:
                 self.branches += search.branches
                 self.pruned.update(search.pruned)
         return as_taken
 
-    def _open(self, left: Corner, right: Corner, weights: Weights) -> Region | None:
-        """Where all that matters lies between two corners; None where nothing does."""
-        line = weights.of(left.energy, left.latency) * (1 - RELATIVE_TOLERANCE)
+    def _open(self, line: _Line) -> Region | None:
+        """Where all that matters lies between the ends of a line; None where nothing does."""
+        left, right, weights, least = line
         limits = (math.inf, math.inf) if self.whole_front else _limits(self.question.objective)
         points = [c for c in self.front() if left.energy <= c.energy <= right.energy]
         boxes = (Box(a.energy, b.energy, b.latency, a.latency) for a, b in itertools.pairwise(points))
         within = [box.within(*limits) for box in boxes]
-        weighed = [(heaviest(box, weights, line, self._matters), box) for box in within]
+        weighed = [(heaviest(box, weights, least, self._matters), box) for box in within]
         weighed = [(weight, box) for weight, box in weighed if weight > -math.inf]
         if not weighed:
             return None

@@ -452,8 +452,7 @@ class TreeSearch:
         if start == count:
             return Split(0.0, 0.0, 0.0)
         best: Split | None = None
-        rest_of = [self.bounds.of(some_of(inside, end, count)) for end in range(start, count + 1)]
-        if rest_of[0] >= cutoff:
+        if self.bounds.of(some_of(inside, start, count)) >= cutoff:
             return None
         rest_of = [self.bounds.close(some_of(inside, end, count)) for end in range(start, count + 1)]
         if rest_of[0] >= cutoff:

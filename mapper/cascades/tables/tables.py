@@ -71,6 +71,11 @@ class TableBranches:
         self.machine = TableMachine(self.arch)
         self._leakage = self.arch.total_leakage_pj_per_cycle
 
+    @property
+    def knows_all(self) -> bool:
+        """Tables do."""
+        return True
+
     # ---- answers -------------------------------------------------------------------------------------------
 
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
