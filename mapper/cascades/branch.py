@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ...ir import Loop, Node, ceil_div
-from .weights import Region, Weights
+from .weights import OpenRegion, Weights
 
 Sizes = tuple[tuple[str, int], ...]
 """Dimensions of one operation and their elements, as far as one visit goes."""
@@ -111,5 +111,5 @@ class BranchSolver(Protocol):
     def fastest(self, operation: str, sizes: Sizes) -> float:
         """Cycles that a tile takes at least, however fast ports are, as far as that can be said soon."""
 
-    def front(self, question: BranchQuestion, region: Region) -> list[BranchMapping]:
+    def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
         """Mappings that lie in a region, of which no other one has as little energy and latency."""

@@ -20,7 +20,7 @@ from .exchanges import Exchange
 from .parts import FoundPart, VisitedPart, some_of
 from .shared_loops import Loops
 from .tree_search import Split, TreeSearch
-from .weights import NOTHING, AtLeast, Region, Weights
+from .weights import NOTHING, AtLeast, OpenRegion, Weights
 
 
 class _Point(Protocol):
@@ -36,7 +36,7 @@ Each = TypeVar("Each", bound=_Point)
 class _Known(NamedTuple):
     """The front of a part, as far as it lies in a region."""
 
-    region: Region
+    region: OpenRegion
     front: list[FoundPart]
 
 
@@ -50,7 +50,7 @@ class FrontSearch(TreeSearch):
     _fronts: dict[VisitedPart, _Known] = field(init=False, default_factory=dict)
 
     def explore(
-        self, names: Sequence[str], region: Callable[[], Region | None], take: Callable[[FoundPart], None]
+        self, names: Sequence[str], region: Callable[[], OpenRegion | None], take: Callable[[FoundPart], None]
     ) -> None:
         """Hand over all trees of the whole cascade that lie in a region, which may shrink with what is found, but for
         those that cost no less energy and no less latency than another.
@@ -74,7 +74,7 @@ class FrontSearch(TreeSearch):
             for found in _front([*self._fronts_with_loops(part, (), within)]):
                 take(found)
 
-    def _one_by_one(self, part: VisitedPart, region: Callable[[], Region | None]) -> Iterator[Loops]:
+    def _one_by_one(self, part: VisitedPart, region: Callable[[], OpenRegion | None]) -> Iterator[Loops]:
         """Shared loops with which something may lie in a region, that which reaches least of its limits first: as the
         region shrinks there are fewer."""
         done: set[Loops] = set()
@@ -91,11 +91,11 @@ class FrontSearch(TreeSearch):
             else:
                 return
 
-    def _shared(self, part: VisitedPart, region: Region) -> Iterable[tuple[float, Loops]]:
+    def _shared(self, part: VisitedPart, region: OpenRegion) -> Iterable[tuple[float, Loops]]:
         """Shared loops, with the part of a limit that is reached with them at least."""
         return self.loops.choices(part, 1.0, measure=region) if self.shares_loops else ()
 
-    def _front_of(self, part: VisitedPart, region: Region) -> list[FoundPart]:
+    def _front_of(self, part: VisitedPart, region: OpenRegion) -> list[FoundPart]:
         """All of a part that lies in a region, perhaps with more that does not."""
         known = self._fronts.get(part)
         if known is None or not region.lies_in(known.region):
@@ -105,19 +105,19 @@ class FrontSearch(TreeSearch):
             known = self._fronts[part] = _Known(wider, front)
         return known.front
 
-    def _leaf(self, part: VisitedPart, region: Region) -> list[FoundPart]:
+    def _leaf(self, part: VisitedPart, region: OpenRegion) -> list[FoundPart]:
         if region.is_empty or not region.holds(self.bounds.in_all(part)):
             return []
         self.branches += 1
         mappings = self.solver.front(part.question(), region.beside(NOTHING, part.part_of(0)))
         return [self.leaf(part, mapping) for mapping in mappings]
 
-    def _inner(self, part: VisitedPart, region: Region) -> list[FoundPart]:
+    def _inner(self, part: VisitedPart, region: OpenRegion) -> list[FoundPart]:
         if region.is_empty or not region.holds(self.bounds.in_all(part)):
             return []
         found: list[FoundPart] = []
 
-        def left() -> Region:
+        def left() -> OpenRegion:
             return region.without((one.energy_pj, one.latency_cycles) for one in found)
 
         for loops in self._one_by_one(part, left):
@@ -126,7 +126,7 @@ class FrontSearch(TreeSearch):
                 found = _front([*found, *more])
         return found
 
-    def _fronts_with_loops(self, part: VisitedPart, loops: Loops, region: Region) -> Iterator[FoundPart]:
+    def _fronts_with_loops(self, part: VisitedPart, loops: Loops, region: OpenRegion) -> Iterator[FoundPart]:
         self.means.check()
         visits = part.visits(loops)
         for nodes in self._nodes_with(part, loops, 1.0, region):
@@ -142,7 +142,7 @@ class FrontSearch(TreeSearch):
                     self._stored(loops, split),
                 )
 
-    def _front_of_split(self, inside: VisitedPart, start: int, live: Exchange, region: Region) -> list[Split]:
+    def _front_of_split(self, inside: VisitedPart, start: int, live: Exchange, region: OpenRegion) -> list[Split]:
         """Branches from one operation on, that lie in a region together."""
         count = len(inside.names)
         if region.is_empty:
@@ -161,7 +161,7 @@ class FrontSearch(TreeSearch):
         return _front(found)
 
     def _first_with_rest(
-        self, inside: VisitedPart, start: int, end: int, exchange: Exchange, region: Region, rest_least: AtLeast
+        self, inside: VisitedPart, start: int, end: int, exchange: Exchange, region: OpenRegion, rest_least: AtLeast
     ) -> Iterator[Split]:
         part = self._branch_part(inside, start, end, exchange)
         first = [] if part is None else self._front_of(part, region.beside(rest_least))
@@ -180,7 +180,7 @@ def _least_of(front: list[FoundPart], weights: Weights) -> AtLeast:
     return AtLeast(energy, latency, min(weights.of(*point) for point in points))
 
 
-def _sums(first: list[FoundPart], rest: list[Split], region: Region) -> list[tuple[FoundPart, Split]]:
+def _sums(first: list[FoundPart], rest: list[Split], region: OpenRegion) -> list[tuple[FoundPart, Split]]:
     """Pairs on the front of all sums of two fronts that lie in a region."""
     if not first or not rest:
         return []

@@ -19,7 +19,7 @@ from .ragged_loops import below_loops, full_share
 from .shared_loops import Loops
 from .upper_memories import Floats
 from .upper_nodes import Around, Chain, LoopOver, UpperNodes
-from .weights import Measure
+from .weights import Yardstick
 from .window_passing import WindowPassing
 
 
@@ -209,7 +209,7 @@ class NodeChoices:
         return best
 
     def combined(
-        self, part: VisitedPart, nodes: list[list[NodeChoice]], cutoff: float, measure: Measure
+        self, part: VisitedPart, nodes: list[list[NodeChoice]], cutoff: float, measure: Yardstick
     ) -> list[NodeChoice]:
         """All choices for all tensors that fit, and whose bound, by a measure, lies below the cutoff."""
         own = self.bounds.own(part)

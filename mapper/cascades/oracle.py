@@ -19,7 +19,7 @@ from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
 from .known_branches import KnownBranches
 from .upper_memories import UpperMemories
-from .weights import ENERGY_ALONE, LATENCY_ALONE, Region, Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, OpenRegion, Weights
 
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 """Of the time that is left, and at most, for what a whole operation costs at least."""
@@ -110,7 +110,7 @@ class ExactBranches:
             self._fastest[operation, sizes] = min(best, search.open_bound) if search.out_of_time else best
         return self._fastest[operation, sizes]
 
-    def front(self, question: BranchQuestion, region: Region) -> list[BranchMapping]:
+    def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
         """Mappings that lie in a region, of which no other one has as little energy and latency: one after the other,
         each the least energy of all that are faster than the one before.
 

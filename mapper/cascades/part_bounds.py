@@ -23,7 +23,7 @@ from .equal import form_of
 from .parts import VisitedPart
 from .placing import Placing
 from .upper_memories import Floats, UpperMemories
-from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Measure, Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Weights, Yardstick
 from .windowed import Windowed, windowed_dims
 
 
@@ -282,7 +282,7 @@ class PartBounds:
         busy = np.array([self.memories.port_cycles(one) for one in part.busy])
         return OwnLeast(sum(energy for energy, _ in least), np.array([latency for _, latency in least]), busy)
 
-    def with_more(self, own: OwnLeast, energy_pj: float, cycles: Floats, measure: Measure | None = None) -> float:
+    def with_more(self, own: OwnLeast, energy_pj: float, cycles: Floats, measure: Yardstick | None = None) -> float:
         """What a part weighs at least that takes more, and (operations, ports) cycles more, than its operations do.
 
         measure  what is to be known of it, instead

@@ -36,7 +36,7 @@ from .question import CascadeAnswer, NothingBelow, check_searchable
 from .regions import Box, heaviest, least_value
 from .tables.tables import TableBranches
 from .weighted_sums import Corner, WeightedSums
-from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, Region, Weights, weights_between, weights_of
+from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights, weights_between, weights_of
 
 FAST = 1e6
 """How much more latency weighs than energy where the fastest mapping is looked for, and of equally fast ones the one of
@@ -46,7 +46,7 @@ ENERGY_SHARE, FAST_SHARE = 0.35, 0.5
 """Parts of the time that is left, for the ends of the front: some is left for what lies between."""
 
 
-class _Line(NamedTuple):
+class _Span(NamedTuple):
     """Two mappings, the second faster, a weighted sum that both weigh the same in, and what no mapping weighs less
     than."""
 
@@ -68,7 +68,7 @@ class CascadeSearch(WeightedSums):
 
     interrupted: bool = False
     whole_front: bool = False
-    _lines: list[_Line] = field(default_factory=list)
+    _lines: list[_Span] = field(default_factory=list)
     _is_complete: bool = False
     _cut_short: bool = False
 
@@ -227,7 +227,7 @@ class CascadeSearch(WeightedSums):
             self._between(left, found)
             self._between(found, right)
         else:
-            self._lines.append(_Line(left, right, weights, on_line))
+            self._lines.append(_Span(left, right, weights, on_line))
 
     def _matters(self, energy: float, latency: float) -> bool:
         """Whether a mapping that costs so much, or more, could be wanted."""
@@ -245,7 +245,7 @@ class CascadeSearch(WeightedSums):
         quickest = min(self.corners, key=lambda c: (c.latency, c.energy))
         weights = weights_between((least.energy, least.latency), (quickest.energy, quickest.latency))
         if weights is not None:
-            self._lines.append(_Line(least, quickest, weights, 0.0))
+            self._lines.append(_Span(least, quickest, weights, 0.0))
             self._along_lines()
 
     def _above_hull(self, fastest: Corner) -> None:
@@ -264,7 +264,7 @@ class CascadeSearch(WeightedSums):
                 self._all_between(line, wide_sums=True)
         self._is_complete = is_complete
 
-    def _all_between(self, line: _Line, wide_sums: bool) -> bool:
+    def _all_between(self, line: _Span, wide_sums: bool) -> bool:
         """All mappings between the ends of a line that may matter; whether they are as the search took them to be."""
         as_taken = True
 
@@ -282,7 +282,7 @@ class CascadeSearch(WeightedSums):
                 self.pruned.update(search.pruned)
         return as_taken
 
-    def _open(self, line: _Line) -> Region | None:
+    def _open(self, line: _Span) -> OpenRegion | None:
         """Where all that matters lies between the ends of a line; None where nothing does."""
         left, right, weights, least = line
         limits = (math.inf, math.inf) if self.whole_front else _limits(self.question.objective)
@@ -294,7 +294,7 @@ class CascadeSearch(WeightedSums):
         if not weighed:
             return None
         most = max(box.most_energy for _, box in weighed), max(box.most_latency for _, box in weighed)
-        region = Region(weights, AtLeast(*most, max(weight for weight, _ in weighed)))
+        region = OpenRegion(weights, AtLeast(*most, max(weight for weight, _ in weighed)))
         return region.without((corner.energy, corner.latency) for corner in points)
 
     def _take(self, found: FoundPart) -> bool:

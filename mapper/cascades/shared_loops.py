@@ -21,7 +21,7 @@ from .ragged_loops import RaggedLoops, SharedTrips
 from .sharing import LoopAbove, SharedDim, shared_dims
 from .tree_constraints import TreeConstraints
 from .upper_memories import Floats
-from .weights import Measure
+from .weights import Yardstick
 from .window_passing import WindowPassing
 
 Loops = tuple[LoopAbove, ...]
@@ -51,7 +51,7 @@ class SharedLoops:
     _shared: dict[tuple[str, ...], tuple[SharedDim, ...]] = field(default_factory=dict)
 
     def choices(
-        self, part: VisitedPart, cutoff: float, must_step: bool = False, measure: Measure | None = None
+        self, part: VisitedPart, cutoff: float, must_step: bool = False, measure: Yardstick | None = None
     ) -> Iterator[tuple[float, Loops]]:
         """All choices of shared loops whose bound lies below the cutoff, with their bounds: no dimension twice, each
         with more than one trip.
@@ -122,7 +122,7 @@ class SharedLoops:
             for passed in self.passing.ways(part.names, loops):
                 yield from ((least, placed) for placed in self.generations.ways(part, passed))
 
-    def _weight(self, own: OwnLeast, measure: Measure, more: Least) -> Floats:
+    def _weight(self, own: OwnLeast, measure: Yardstick, more: Least) -> Floats:
         """(..., n) what a part weighs at least that takes more than its operations do by themselves."""
         bounds, latency = self.bounds, np.zeros_like(more.energy)
         if bounds.timed:

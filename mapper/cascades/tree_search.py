@@ -49,7 +49,7 @@ from .ragged_loops import Overs, RaggedLoops, below_loops
 from .shared_loops import Loops, SharedLoops, loop_item
 from .tree_constraints import ANY_TREE, TreeConstraints
 from .upper_memories import Floats, UpperMemories
-from .weights import Measure, Weights
+from .weights import Weights, Yardstick
 from .window_passing import WindowPassing
 from .windowed import covering
 
@@ -313,7 +313,7 @@ class TreeSearch:
         return best
 
     def _nodes_with(
-        self, part: VisitedPart, loops: Loops, cutoff: float, measure: Measure | None = None
+        self, part: VisitedPart, loops: Loops, cutoff: float, measure: Yardstick | None = None
     ) -> list[NodeChoice]:
         """All nodes above a split with some loops that fit, with what passes through windows, below a cutoff.
 
@@ -333,7 +333,7 @@ class TreeSearch:
         return [replace(one, taken=rooms) for one, rooms in zip(found, both, strict=True)]
 
     def _with_exchanges(
-        self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float, measure: Measure
+        self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float, measure: Yardstick
     ) -> Iterator[NodeChoice]:
         """Nodes above a split, with what intermediates take besides, where it is known that they pass there: in the
         memories that have room for them."""

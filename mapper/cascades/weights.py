@@ -15,7 +15,7 @@ from ..certificate import RELATIVE_TOLERANCE
 from ..exact.rows import Floats
 
 
-class Measure(Protocol):
+class Yardstick(Protocol):
     """One number for energy and latency, that never falls when these grow."""
 
     def of(self, energy_pj: float, latency_cycles: float) -> float:
@@ -66,7 +66,7 @@ Points = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
-class Region:
+class OpenRegion:
     """Energies and latencies that may still be of interest: each below a limit, as is their weighted sum, and not both
     as large as at a known point, but for what is lost in rounding.
 
@@ -103,24 +103,24 @@ class Region:
             found[(energy_pj >= energy) & (latency_cycles >= latency) & (found < 1)] = 1.0
         return found
 
-    def without(self, points: Iterable[tuple[float, float]]) -> Region:
+    def without(self, points: Iterable[tuple[float, float]]) -> OpenRegion:
         """What is left where some points are known."""
         less = 1 - RELATIVE_TOLERANCE
         known = (*self.points, *((less * energy, less * latency) for energy, latency in points))
-        return Region(self.weights, self.limits, _not_beaten(known))
+        return OpenRegion(self.weights, self.limits, _not_beaten(known))
 
-    def beside(self, least: AtLeast, visits: float = 1.0) -> Region:
+    def beside(self, least: AtLeast, visits: float = 1.0) -> OpenRegion:
         """What is left for one of so many visits beside what else takes so much at least."""
         left = ((limit - one) / visits for limit, one in zip(self.limits, least, strict=True))
         points = tuple(((e - least.energy) / visits, (c - least.latency) / visits) for e, c in self.points)
-        return Region(self.weights, AtLeast(*left), points)
+        return OpenRegion(self.weights, AtLeast(*left), points)
 
-    def with_all_of(self, other: Region) -> Region:
+    def with_all_of(self, other: OpenRegion) -> OpenRegion:
         """A region that has whatever lies in one of both."""
         both = ((max(e, f), max(c, d)) for (e, c), (f, d) in itertools.product(self.points, other.points))
-        return Region(self.weights, AtLeast(*map(max, self.limits, other.limits)), _not_beaten(both))
+        return OpenRegion(self.weights, AtLeast(*map(max, self.limits, other.limits)), _not_beaten(both))
 
-    def lies_in(self, other: Region) -> bool:
+    def lies_in(self, other: OpenRegion) -> bool:
         """Whether all of it is a part of another."""
         if any(one > limit for one, limit in zip(self.limits, other.limits, strict=True)):
             return False

@@ -17,7 +17,7 @@ from ...space import Space
 from ...tilings import Tiling
 from ..branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
 from ..upper_memories import UNBOUNDED
-from ..weights import Region, Weights
+from ..weights import OpenRegion, Weights
 from .branches import BranchTable, Choices, Sources, lower_steps
 from .cuts import FAR, NEAR, fronts
 from .form import NamedForm, TableForm
@@ -112,7 +112,7 @@ class TableBranches:
         np.less(bits[:-1], bits[1:], out=last[:-1])
         return StepFunction(bits[last], energy.take(steps[last]))
 
-    def front(self, question: BranchQuestion, region: Region) -> list[BranchMapping]:
+    def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
         """Mappings in a region of which no other one has as little energy and latency, from the least energy on."""
         asked = self._ask(question, timed=True)
         fitting = self._fitting(asked.choices, question)

@@ -9,19 +9,19 @@ import random
 import numpy as np
 import pytest
 
-from tilewright.mapper.cascades.weights import AtLeast, Region, Weights
+from tilewright.mapper.cascades.weights import AtLeast, OpenRegion, Weights
 
 GRID = [(float(energy), float(latency)) for energy, latency in itertools.product(range(1, 13), repeat=2)]
 
 
-def random_region(rng: random.Random) -> Region:
+def random_region(rng: random.Random) -> OpenRegion:
     energy, latency = (rng.choice([math.inf, rng.uniform(1, 13)]) for _ in range(2))
     weights = Weights(1.0, rng.choice([0.5, 1.0, 3.0]))
-    region = Region(weights, AtLeast(energy, latency, rng.choice([math.inf, rng.uniform(2, 40)])))
+    region = OpenRegion(weights, AtLeast(energy, latency, rng.choice([math.inf, rng.uniform(2, 40)])))
     return region.without(rng.sample(GRID, rng.randrange(4)))
 
 
-def within(region: Region) -> set[tuple[float, float]]:
+def within(region: OpenRegion) -> set[tuple[float, float]]:
     return {point for point in GRID if region.holds(AtLeast(*point, region.weights.of(*point)))}
 
 
@@ -58,7 +58,7 @@ def test_one_region_in_another(seed: int) -> None:
     rng = random.Random(seed)
     one = random_region(rng)
     other = one.without(rng.sample(GRID, 2)) if seed % 2 else random_region(rng)
-    other = Region(one.weights, other.limits, other.points)
+    other = OpenRegion(one.weights, other.limits, other.points)
     assert within(one.with_all_of(other)) >= within(one) | within(other)
     assert one.lies_in(one.with_all_of(other))
     assert not one.lies_in(other) or within(one) <= within(other)
