@@ -12,6 +12,7 @@ regions.py        energies and latencies that no mapping has, and those that mat
 tree_search.py    branch and bound over parts of a tree, from the outside in
 front_search.py   all that may be best where energy and latency are weighed in other ways
 part_bounds.py    what parts weigh at least
+single_bounds.py  what a cascade weighs at least, by its operations one by one
 ragged_loops.py   shared loops of which the last step is shorter
 equal.py          cascades that differ in names alone
 shared_loops.py   loops above a split: all choices
@@ -44,10 +45,11 @@ weights.py        sums of energy and latency
 
 from __future__ import annotations
 
-from .answers import bound_cascade, search_cascade_below, search_cascade_front
+from .answers import bound_by_singles, bound_cascade, search_cascade_below, search_cascade_front
 from .forms import search_cascade
 from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm
+from .single_bounds import SingleLeast
 from .tree_search import Fuse
 
 __all__ = [
@@ -56,7 +58,9 @@ __all__ = [
     "Fuse",
     "Nearest",
     "NothingBelow",
+    "SingleLeast",
     "TriedForm",
+    "bound_by_singles",
     "bound_cascade",
     "search_cascade",
     "search_cascade_below",

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir import InfeasibleError, NoPlanError, UndecidedError
-from ..cascades import CascadeQuestion, Nearest, NothingBelow, bound_cascade
+from ..cascades import CascadeQuestion, Nearest, NothingBelow, SingleLeast, bound_by_singles, bound_cascade
 from ..certificate import RELATIVE_TOLERANCE, Certificate
 from ..fusing import FusedAnswer, outer_words
 from ..means import Means
@@ -52,6 +52,7 @@ class GroupSearch:
         self.steps = NetworkSteps(self.question)
         self.residency = self.steps.residency
         self._longer = 1.0
+        self._singles: SingleLeast = {}
 
     def run(self) -> NetworkAnswer:
         """The best segmentation, and what is proven of it."""
@@ -128,7 +129,19 @@ class GroupSearch:
         if edge.bound >= other * (1 - RELATIVE_TOLERANCE):
             edge.bound, edge.value, edge.is_known = math.inf, math.inf, True
             return
-        self._search(edge, min(below, other))
+        if not self._is_bounded_closer(edge):
+            self._search(edge, min(below, other))
+
+    def _is_bounded_closer(self, edge: GroupEdge) -> bool:
+        """Whether the bound of a group is raised by what its operations cost one by one: once for each kind."""
+        kind = edge.kind
+        if kind is None or kind.is_close or len(kind.cascade.operations) == 1:
+            return False
+        kind.is_close, before = True, edge.bound
+        asked = replace(self.question.of_group(kind.cascade), stays=kind.stays)
+        kind.least = max(kind.least, bound_by_singles(asked, self._singles))
+        self.steps.tell([kind])
+        return edge.bound > before * (1 + RELATIVE_TOLERANCE)
 
     def _search(self, edge: GroupEdge, below: float) -> None:
         """Find out what a group costs; KeyboardInterrupt once someone wants the search to end."""
