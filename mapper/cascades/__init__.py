@@ -7,6 +7,7 @@ search.py         objectives, fronts, the certificate
 filled.py         latency with the time of first tiles
 overlapped.py     latency where operations overlap
 prices.py         energy on a machine where cycles of resources cost
+operation_orders.py in which operations can be done
 weighted_sums.py  the tree of least weight, over all orders of operations
 regions.py        energies and latencies that no mapping has, and those that matter still
 tree_search.py    branch and bound over parts of a tree, from the outside in
