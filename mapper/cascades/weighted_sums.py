@@ -23,7 +23,7 @@ from .part_bounds import Nearest
 from .parts import FoundPart
 from .question import CascadeQuestion
 from .single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
-from .tables import TableBranches, supports
+from .tables.tables import TableBranches, supports
 from .tree_search import Fuse, TreeSearch
 from .upper_memories import UpperMemories
 from .weights import Weights
