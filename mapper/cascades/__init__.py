@@ -2,7 +2,7 @@
 
 question.py       what is asked, and what is answered
 forms.py          cascades that can be computed in several ways: one search for each form
-answers.py        the search for the machine
+answers.py        one form: the search for the machine
 search.py         objectives, fronts, the certificate
 filled.py         latency with the time of first tiles
 overlapped.py     latency where operations overlap
@@ -36,13 +36,21 @@ weights.py        sums of energy and latency
 
 from __future__ import annotations
 
-from .answers import bound_cascade, search_cascade_below, search_cascade_front
-from .forms import search_cascade
+from .forms import (
+    ITERATED_SECONDS,
+    bound_cascade,
+    forms_with_bounds,
+    iterates,
+    search_cascade,
+    search_cascade_below,
+    search_cascade_front,
+)
 from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm
 from .tree_search import Fuse
 
 __all__ = [
+    "ITERATED_SECONDS",
     "CascadeAnswer",
     "CascadeQuestion",
     "Fuse",
@@ -50,6 +58,8 @@ __all__ = [
     "NothingBelow",
     "TriedForm",
     "bound_cascade",
+    "forms_with_bounds",
+    "iterates",
     "search_cascade",
     "search_cascade_below",
     "search_cascade_front",

@@ -74,7 +74,7 @@ class CascadeSearch(WeightedSums):
         objective = self.question.objective
         if self._value(best) == math.inf and isinstance(objective, Capped):
             raise self._nothing_within(objective)
-        return self._answer(best, objective)
+        return self.answer_about(best, objective)
 
     def run_below(self) -> CascadeAnswer | NothingBelow:
         """The best mapping, if it is better than what is asked for; else what no mapping has less of."""
@@ -82,7 +82,7 @@ class CascadeSearch(WeightedSums):
         objective, below = self.question.objective, self.question.below
         best = min(self.corners, key=self._value, default=None)
         if best is not None and self._value(best) < below:
-            return self._answer(best, objective)
+            return self.answer_about(best, objective)
         if not self.bounds:
             return NothingBelow(0.0)
         least = min(self._bound(objective, below, self.bounds), self._least_ragged(objective, below))
@@ -90,11 +90,11 @@ class CascadeSearch(WeightedSums):
 
     def front(self) -> list[Corner]:
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
-        return _front(self.corners)
+        return front_of(self.corners)
 
     def front_answers(self) -> list[CascadeAnswer]:
         """These, each with the proof that nothing of as little energy is faster, or how much faster it could be."""
-        return [self._answer(c, LATENCY.capped(energy=c.energy)) for c in self.front()]
+        return [self.answer_about(c, LATENCY.capped(energy=c.energy)) for c in self.front()]
 
     def _value(self, corner: Corner) -> float:
         return self.question.objective.value(corner.energy, corner.latency)
@@ -255,7 +255,8 @@ class CascadeSearch(WeightedSums):
 
     # ---- what is proven ------------------------------------------------------------------------------------
 
-    def _answer(self, best: Corner, objective: Objective) -> CascadeAnswer:
+    def answer_about(self, best: Corner, objective: Objective) -> CascadeAnswer:
+        """A mapping, and what this search proves of it."""
         value = objective.value(best.energy, best.latency)
         ragged = self._least_ragged(objective, value)
         least = min(ragged, _or_value(self._bound(objective, value, self.bounds), value))
@@ -371,7 +372,7 @@ def _fast(corner: Corner) -> Weights:
     return Weights(1.0, FAST * corner.energy / max(corner.latency, 1.0))
 
 
-def _front(corners: list[Corner]) -> list[Corner]:
+def front_of(corners: Sequence[Corner]) -> list[Corner]:
     """Of some mappings those that no other one beats, from the least energy on."""
     found: list[Corner] = []
     for corner in sorted(corners, key=lambda c: (c.energy, c.latency)):
