@@ -62,7 +62,7 @@ def answer_fusings(question: CascadeQuestion, count: int) -> list[FusedAnswer]:
 
 
 @dataclass
-class _Form:
+class _FormFusings:
     """The fusings of one form of the cascade.
 
     bound         no tree of it has less
@@ -84,7 +84,7 @@ class _Open(NamedTuple):
 
     value: float
     number: int
-    form: _Form
+    form: _FormFusings
     lines: tuple[str, ...] = ()
     answer: FusedAnswer | None = None
 
@@ -109,7 +109,7 @@ class _Fusings:
     _iterating_until: float | None = None
 
     def __post_init__(self) -> None:
-        self._forms = [_Form(*each) for each in forms_with_bounds(self.question)]
+        self._forms = [_FormFusings(*each) for each in forms_with_bounds(self.question)]
         for form in self._forms:
             self._push(form.bound, form)
 
@@ -129,15 +129,15 @@ class _Fusings:
             raise error
         return found
 
-    def _push(self, value: float, form: _Form, lines: tuple[str, ...] = (), answer: FusedAnswer | None = None) -> None:
+    def _push(self, value: float, form: _FormFusings, lines: tuple[str, ...] = (), answer: FusedAnswer | None = None) -> None:
         self._searches += 1
         heapq.heappush(self._open, _Open(value, self._searches, form, lines, answer))
 
-    def _add(self, form: _Form, answer: FusedAnswer, lines: tuple[str, ...]) -> None:
+    def _add(self, form: _FormFusings, answer: FusedAnswer, lines: tuple[str, ...]) -> None:
         self._push(answer.certificate.value, form, lines, answer)
         form.is_cut_short |= answer.certificate.interrupted
 
-    def _search_form(self, form: _Form) -> TilewrightError | None:
+    def _search_form(self, form: _FormFusings) -> TilewrightError | None:
         """The best tree of a form, if it has any that is found in time; else why not."""
         try:
             answer = answer_alone(self._in_time(form))
@@ -151,7 +151,7 @@ class _Fusings:
         self._add(form, answer, ())
         return None
 
-    def _in_time(self, form: _Form) -> CascadeQuestion:
+    def _in_time(self, form: _FormFusings) -> CascadeQuestion:
         """The question about a form with the time that is left: as `cascades/forms.py` says of those that iterate."""
         question = with_time_left(form.question, self._started)
         is_bounded = question.limits.time_s is not None or all(iterates(one.question.cascade) for one in self._forms)
@@ -200,7 +200,7 @@ class _Fusings:
                     lines = f"{one.tensor} along {dim}", f"{one.tensor} not along {dim}"
                     yield lines if dim in one.along else lines[::-1]
 
-    def _search(self, form: _Form, lines: tuple[str, ...]) -> None:
+    def _search(self, form: _FormFusings, lines: tuple[str, ...]) -> None:
         """The best of the fusings that some constraints leave, if there is any."""
         question = self._in_time(form)
         lines_of_all = (*question.constraints.lines, *lines)

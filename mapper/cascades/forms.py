@@ -124,7 +124,7 @@ def forms_with_bounds(question: CascadeQuestion) -> list[tuple[CascadeQuestion, 
 
 
 @dataclass
-class _Form:
+class _SearchedForm:
     """What is known of a form.
 
     seen    what it costs at least, without a search
@@ -161,7 +161,7 @@ class FormsSearch:
         self._nearest: Nearest = {}
         self._means = Means.from_now(self.question.limits.time_s, self.question.limits.memory_bytes)
         seeing = self._means.share(SEEN_SHARE)
-        self._forms = [_Form(one, seen_of(one, seeing, self._nearest)) for one in questions_of_forms(self.question)]
+        self._forms = [_SearchedForm(one, seen_of(one, seeing, self._nearest)) for one in questions_of_forms(self.question)]
 
     def run(self) -> CascadeAnswer:
         """The best mapping, its cost, and the proof."""
@@ -196,7 +196,7 @@ class FormsSearch:
                 self._search(order[0], self._means)
             raise self._failed()
 
-    def _is_open(self, form: _Form) -> bool:
+    def _is_open(self, form: _SearchedForm) -> bool:
         """Whether a form that has not been searched may have something better than what is known."""
         if not form.fits:
             return False
@@ -206,7 +206,7 @@ class FormsSearch:
         best = min(map(self._value, self.known), default=math.inf)
         return best == math.inf or form.seen.bound < best * (1 - RELATIVE_TOLERANCE)
 
-    def _search(self, form: _Form, means: Means) -> None:
+    def _search(self, form: _SearchedForm, means: Means) -> None:
         search = search_against(form.question, means, list(self.known), self.whole_front, self._nearest)
         form.search = search
         try:
@@ -261,7 +261,7 @@ class FormsSearch:
         )
         return CascadeAnswer(best.mapping, best.cost, certificate, whole, tuple(tried))
 
-    def _least_of(self, form: _Form, objective: Objective) -> float | None:
+    def _least_of(self, form: _SearchedForm, objective: Objective) -> float | None:
         """The value of the best of a form's own mappings that are known."""
         own = (corner for corner in self.known if corner.mapping.cascade is form.question.cascade)
         least = min((objective.value(corner.energy, corner.latency) for corner in own), default=math.inf)
