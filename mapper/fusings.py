@@ -129,7 +129,9 @@ class _Fusings:
             raise error
         return found
 
-    def _push(self, value: float, form: _FormFusings, lines: tuple[str, ...] = (), answer: FusedAnswer | None = None) -> None:
+    def _push(
+        self, value: float, form: _FormFusings, lines: tuple[str, ...] = (), answer: FusedAnswer | None = None
+    ) -> None:
         self._searches += 1
         heapq.heappush(self._open, _Open(value, self._searches, form, lines, answer))
 

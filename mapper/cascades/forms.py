@@ -161,7 +161,9 @@ class FormsSearch:
         self._nearest: Nearest = {}
         self._means = Means.from_now(self.question.limits.time_s, self.question.limits.memory_bytes)
         seeing = self._means.share(SEEN_SHARE)
-        self._forms = [_SearchedForm(one, seen_of(one, seeing, self._nearest)) for one in questions_of_forms(self.question)]
+        self._forms = [
+            _SearchedForm(one, seen_of(one, seeing, self._nearest)) for one in questions_of_forms(self.question)
+        ]
 
     def run(self) -> CascadeAnswer:
         """The best mapping, its cost, and the proof."""
