@@ -31,6 +31,7 @@ loop_bounds.py    what a part weighs at least, for all trips of its loops at onc
 oracle.py         branches answered by the exact search of one operation
 known_branches.py answers, and what follows from them
 tables/           branches answered by tables, where these are exact
+sums.py           partial sums that are wider than words: where they have room
 weights.py        sums of energy and latency
 """
 

@@ -34,6 +34,7 @@ from .front_search import FrontSearch
 from .parts import FoundPart
 from .question import CascadeAnswer, NothingBelow, check_searchable
 from .regions import Box, heaviest, least_value
+from .sums import NARROW, Sums, all_wide
 from .tables.tables import TableBranches
 from .weighted_sums import Corner, WeightedSums
 from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights, weights_between, weights_of
@@ -259,12 +260,12 @@ class CascadeSearch(WeightedSums):
         """All mappings between the ends of lines that may matter."""
         is_complete = True
         for line in self._lines:
-            if not self._all_between(line, wide_sums=False):
+            if not self._all_between(line, NARROW):
                 is_complete = False
-                self._all_between(line, wide_sums=True)
+                self._all_between(line, all_wide(self.question.cascade))
         self._is_complete = is_complete
 
-    def _all_between(self, line: _Span, wide_sums: bool) -> bool:
+    def _all_between(self, line: _Span, sums: Sums) -> bool:
         """All mappings between the ends of a line that may matter; whether they are as the search took them to be."""
         as_taken = True
 
@@ -274,7 +275,7 @@ class CascadeSearch(WeightedSums):
                 as_taken = self._take(found) and as_taken
 
         for names in self.orders():
-            search = self.tree_search(line.weights, wide_sums, kind=FrontSearch)
+            search = self.tree_search(line.weights, sums, kind=FrontSearch)
             try:
                 search.explore(names, partial(self._open, line), take)
             finally:
@@ -388,11 +389,23 @@ class CascadeSearch(WeightedSums):
         name = self.question.cascade.name
         if self.out_of_means:
             return self._undecided()
+        if not self._is_ruled_out:
+            return UndecidedError(
+                "no mapping was found in which partial sums have room, and it is not proven that there is none",
+                where=name,
+                hint=f"give memories of {self.question.arch.name} more room, or let partial sums be as wide as words",
+            )
         return InfeasibleError(
             f"no mapping of its operations fits on {self.question.arch.name}",
             where=name,
             hint="search the operations one by one: the error says which memory is too small for which",
         )
+
+    @property
+    def _is_ruled_out(self) -> bool:
+        """Whether bounds say that nothing fits."""
+        kinds = [self.bounds, *([self.ragged_bounds] if self.has_ragged_loops else [])]
+        return all(any(bound == math.inf for _, bound in bounds) for bounds in kinds)
 
     def _undecided(self) -> UndecidedError:
         return UndecidedError(
