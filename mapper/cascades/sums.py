@@ -9,7 +9,7 @@ one intermediate after the other all trees are searched in which it is *wide*, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...arch import Architecture
@@ -43,11 +43,19 @@ def all_wide(cascade: Cascade) -> Sums:
     return Sums(wide=frozenset(cascade.producers))
 
 
-def open_tensor(cascade: Cascade, arch: Architecture, sums: Sums, found: FoundPart) -> str | None:
-    """An intermediate of a tree that may be wider than it was taken to be; None: there is none."""
+def open_tensor(cascade: Cascade, arch: Architecture, sums: Sums, found: FoundPart, stays: Iterable[str]) -> str | None:
+    """An intermediate of a tree that may be wider than it was taken to be; None: there is none.
+
+    stays  tensors that lie somewhere whole
+    """
     known = {*sums.wide, *sums.finished, *found.stored}
     for tensor, producer in cascade.producers.items():
-        if tensor not in known and arch.partial_width_bits(producer.output) > arch.width_bits(producer.output):
+        passes = tensor in cascade.intermediates or tensor in stays
+        if (
+            passes
+            and tensor not in known
+            and arch.partial_width_bits(producer.output) > arch.width_bits(producer.output)
+        ):
             return tensor
     return None
 

@@ -182,7 +182,8 @@ class WeightedSums:
         waiting = [(bound, next(number), NARROW, found)]
         while waiting and waiting[0][0] < known * (1 - RELATIVE_TOLERANCE):
             bound, _, sums, found = heapq.heappop(waiting)
-            tensor = open_tensor(self.question.cascade, self.question.arch, sums, found)
+            stays = [tensor for tensor, _ in self.question.stays]
+            tensor = open_tensor(self.question.cascade, self.question.arch, sums, found, stays)
             if tensor is None or next(number) > 2 * MOST_SUMS:
                 least = min(least, bound)  # where sums are finished is seen by the memory, and no closer
                 continue

@@ -3,8 +3,12 @@ has no room for its sums."""
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from cascade_cases import Case
+from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory
 from tilewright.cost_models import ENERGY
 from tilewright.cost_models.cascades import evaluate_tree
@@ -57,6 +61,40 @@ def test_sums_that_are_finished_in_a_register_have_room(array: bool) -> None:
     assert answer.certificate.proven
     assert answer.cost.energy_pj <= by_hand.energy_pj
     assert answer.certificate.value == pytest.approx(evaluate_tree(answer.mapping, arch).energy_pj)
+
+
+def random_pair(seed: int) -> Case:
+    """A pair, and a machine on which T has room as finished words, and perhaps not as sums."""
+    rng = random.Random(seed)
+    lines = ["T[m,n] += A[m,k] * B[k,n]", "O[m,p] += T[m,n] * C[n,p]"]
+    sizes = {"m": 2, "n": rng.choice([1, 2]), "k": rng.choice([2, 2, 4]), "p": 1}
+    machine_ = machine(rng.randint(2, 8), rng.choice([2, 3, 4]))
+    levels = list(machine_.levels)
+    if rng.random() < 0.5:
+        reduces = rng.random() < 0.5
+        levels.insert(2, Fanout(name="array", axes=(ArrayAxis(size=2),), spatial_reduction=reduces))
+    keeps = Keeps(**{role: rng.choice(["may", "never"]) for role in ("input", "weight")}, output="may")
+    energies = {"read_energy_pj": rng.choice([1.0, 7.0, 100.0]), "write_energy_pj": rng.choice([1.0, 7.0, 100.0])}
+    levels[-1] = levels[-1].model_copy(update={"keeps": keeps, **energies})
+    more = {"levels": tuple(levels), "reuse": rng.choice(["at_node", "across_levels"])}
+    arch = machine_.model_copy(update=more)
+    return Case(
+        "chain", cascade(lines, sizes), arch, "perfect", rng.choice(["even", "uneven"]), rng.choice(["all", "whole"])
+    )
+
+
+@pytest.mark.parametrize("seeds", blocks(seeds=4, size=2))
+def test_the_best_of_all_trees_is_found(seeds: range) -> None:
+    """And proven, in the even space, where visits do not add to each other's sums."""
+    for seed in seeds:
+        case = random_pair(seed)
+        whole = (case.cascade, case.arch, ENERGY, case.tiling, case.space, case.fuse)
+        proof = search_cascade(CascadeQuestion(*whole)).certificate
+        best = case.trees.best()
+        assert best is not None
+        expected = best["energy"].value
+        assert proof.lower_bound <= expected * (1 + 1e-9) <= proof.value * (1 + 2e-9), f"{seed}\n{case}"
+        assert proof.proven or (case.space, case.fuse) != ("even", "whole"), f"{seed}\n{case}"
 
 
 def test_what_has_no_room_for_any_sum_is_infeasible() -> None:
