@@ -18,13 +18,14 @@ from ..arch.units import size_text
 from ..cost_models import ENERGY, Capped
 from ..cost_models.cascades import FusedCost
 from ..cost_models.cost import capacity_parts
-from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
+from ..ir import Cascade, FusedMapping, InfeasibleError, UndecidedError
 from .cascades import (
     CascadeAnswer,
     CascadeQuestion,
     Fuse,
     NothingBelow,
     TriedForm,
+    iterates,
     search_cascade,
     search_cascade_below,
     search_cascade_front,
@@ -142,14 +143,14 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     Raises InfeasibleError when nothing fits, with the memory that is too small or the limit that cannot be kept;
     UndecidedError when time or memory run out before anything is found; TilewrightError for what cannot be searched.
     """
-    plain = [form for form in question.cascade.forms if not any(operation.iterates for operation in form)]
-    if question.fuse == "none" or not question.cascade.intermediates or not plain:
+    plain = _without_iterations(question.cascade)
+    if question.fuse == "none" or not question.cascade.intermediates or plain is None:
         return answer_alone(question)
     started = time.perf_counter()
     limit = question.limits.time_s
     limits = replace(question.limits, time_s=None if limit is None else limit / 2)
     try:
-        apart = answer_alone(replace(question, cascade=plain[0], fuse="none", limits=limits, constraints=ANY_TREE))
+        apart = answer_alone(replace(question, cascade=plain, fuse="none", limits=limits, constraints=ANY_TREE))
     except (InfeasibleError, UndecidedError):
         return answer_alone(with_time_left(question, started))
     if apart.certificate.interrupted:
@@ -168,6 +169,12 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
         answer = replace(apart, certificate=proof, forms=answer.forms)
     figures = apart.cost.energy_pj, apart.cost.latency_cycles, outer_words(apart.cost)
     return replace(answer, unfused=Unfused(*figures, apart.certificate))
+
+
+def _without_iterations(cascade: Cascade) -> Cascade | None:
+    """The cascade with those of its forms that can be done with nothing fused; None: there is none."""
+    plain = [form for form in cascade.forms if not iterates(form)]
+    return replace(plain[0], others=tuple(plain[1:])) if plain else None
 
 
 def answer_below(question: CascadeQuestion) -> FusedAnswer | NothingBelow:
@@ -194,20 +201,11 @@ def answer_front(question: CascadeQuestion) -> list[FusedAnswer]:
 
     Raises TilewrightError as `answer_cascade` does.
     """
-    refuse_forms(question, "fronts")
     try:
         return [_of(question, answer) for answer in search_cascade_front(question)]
     except InfeasibleError:
         _diagnose(question)
         raise
-
-
-def refuse_forms(question: CascadeQuestion, what: str) -> None:
-    """TilewrightError for what is not known of cascades with several forms."""
-    if question.cascade.others:
-        hint = "choose one of its forms: state the sizes of blocks, as in i=8,j=32"
-        message = f"{what} of a cascade with {len(question.cascade.forms)} forms are not searched yet"
-        raise TilewrightError(message, where=question.cascade.name, hint=hint)
 
 
 def answer_alone(question: CascadeQuestion) -> FusedAnswer:
@@ -253,9 +251,10 @@ def _check_constraints(question: CascadeQuestion) -> None:
 
 def _without_room(question: CascadeQuestion, lines: tuple[str, ...]) -> Iterator[str]:
     """Intermediates that some constraints want in a memory that has no room for them whole, with both sizes."""
-    cascade, arch = question.cascade, question.arch
+    arch = question.arch
     memories = {memory.name: memory for memory in memories_outside(arch)}
-    for tensor, memory in read_tree_constraints(lines, cascade, arch).homes:
+    for tensor, memory in read_tree_constraints(lines, question.cascade, arch).homes:
+        cascade = next(form for form in question.cascade.forms if tensor in form.producers)
         bits = math.prod(cascade.extents(tensor)) * arch.width_bits(cascade.producers[tensor].output)
         parts = [part.bits for part in capacity_parts(memories[memory])]
         if parts and bits > max(parts):

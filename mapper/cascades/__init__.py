@@ -2,7 +2,7 @@
 
 question.py       what is asked, and what is answered
 forms.py          cascades that can be computed in several ways: one search for each form
-answers.py        the search for the machine
+answers.py        one form: the search for the machine
 search.py         objectives, fronts, the certificate
 filled.py         latency with the time of first tiles
 overlapped.py     latency where operations overlap
@@ -33,19 +33,29 @@ loop_bounds.py    what a part weighs at least, for all trips of its loops at onc
 oracle.py         branches answered by the exact search of one operation
 known_branches.py answers, and what follows from them
 tables/           branches answered by tables, where these are exact
+sums.py           partial sums that are wider than words: where they have room
 weights.py        sums of energy and latency
 """
 
 from __future__ import annotations
 
-from .answers import bound_by_singles, bound_cascade, search_cascade_below, search_cascade_front
-from .forms import search_cascade
+from .answers import bound_by_singles
+from .forms import (
+    ITERATED_SECONDS,
+    bound_cascade,
+    forms_with_bounds,
+    iterates,
+    search_cascade,
+    search_cascade_below,
+    search_cascade_front,
+)
 from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow, TriedForm
 from .single_bounds import SingleLeast
 from .tree_search import Fuse
 
 __all__ = [
+    "ITERATED_SECONDS",
     "CascadeAnswer",
     "CascadeQuestion",
     "Fuse",
@@ -55,6 +65,8 @@ __all__ = [
     "TriedForm",
     "bound_by_singles",
     "bound_cascade",
+    "forms_with_bounds",
+    "iterates",
     "search_cascade",
     "search_cascade_below",
     "search_cascade_front",

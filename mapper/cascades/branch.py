@@ -37,6 +37,7 @@ class BranchQuestion:
     cut        dimensions that loops above step over, and others along which tiles inside divide that of the visit
     over       of dimensions of which the last visit is shorter: elements of all visits together. Costs are means over
                these visits
+    finished   whether the output comes to its home as finished words alone
     busy       what the nodes above need for this operation: bits read and written per visit, by memory. It takes
                cycles of ports, and no energy here
     """
@@ -49,6 +50,7 @@ class BranchQuestion:
     busy: tuple[tuple[str, float, float], ...] = ()
     cut: frozenset[str] = frozenset()
     over: Sizes = ()
+    finished: bool = False
 
     def idle(self) -> BranchQuestion:
         """The same with nothing else at the ports."""

@@ -30,6 +30,7 @@ class VisitedPart:
     uneven   per operation, the dimensions along which its visits are not alike, by windows
     cut      per operation, dimensions along which tiles inside divide that of a visit
     over     per operation, dimensions along which the last visit is shorter than the others
+    finished  whether the output of a single operation comes to its home as finished words alone
     alone    operations that may not stand in one branch with others, since windows lie between them
     """
 
@@ -44,6 +45,7 @@ class VisitedPart:
     alone: frozenset[str] = frozenset()
     cut: tuple[frozenset[str], ...] = ()
     over: tuple[Overs, ...] = ()
+    finished: bool = False
 
     def question(self) -> BranchQuestion:
         """What a single operation's branch is asked; of uneven visits, as if all were even."""
@@ -57,7 +59,7 @@ class VisitedPart:
         cut = self.cut[place] if self.cut else frozenset[str]()
         over = tuple((one.dim, one.whole) for one in self.over_of(place))
         name, sizes, room = self.names[place], self.sizes[place], self.room[place]
-        return BranchQuestion(name, sizes, homes, room, self.again[place], busy, cut, over)
+        return BranchQuestion(name, sizes, homes, room, self.again[place], busy, cut, over, self.finished)
 
     def over_of(self, place: int) -> Overs:
         """Dimensions of an operation along which the last visit is shorter."""

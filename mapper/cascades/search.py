@@ -34,6 +34,7 @@ from .front_search import FrontSearch
 from .parts import FoundPart
 from .question import CascadeAnswer, NothingBelow, check_searchable
 from .regions import Box, heaviest, least_value
+from .sums import NARROW, Sums, all_wide
 from .tables.tables import TableBranches
 from .weighted_sums import Corner, WeightedSums
 from .weights import ENERGY_ALONE, LATENCY_ALONE, AtLeast, OpenRegion, Weights, weights_between, weights_of
@@ -86,7 +87,7 @@ class CascadeSearch(WeightedSums):
         objective = self.question.objective
         if self._value(best) == math.inf and isinstance(objective, Capped):
             raise self._nothing_within(objective)
-        return self._answer(best, objective)
+        return self.answer_about(best, objective)
 
     def run_below(self) -> CascadeAnswer | NothingBelow:
         """The best mapping, if it is better than what is asked for; else what no mapping has less of."""
@@ -94,7 +95,7 @@ class CascadeSearch(WeightedSums):
         objective, below = self.question.objective, self.question.below
         best = min(self.corners, key=self._value, default=None)
         if best is not None and self._value(best) < below:
-            return self._answer(best, objective)
+            return self.answer_about(best, objective)
         if not self.bounds:
             return NothingBelow(0.0)
         least = min(self._bound(objective, below, self.bounds), self._least_ragged(objective, below))
@@ -102,11 +103,11 @@ class CascadeSearch(WeightedSums):
 
     def front(self) -> list[Corner]:
         """Of the mappings that are found those that no other one beats, from the least energy to the least latency."""
-        return _front(self.corners)
+        return front_of(self.corners)
 
     def front_answers(self) -> list[CascadeAnswer]:
         """These, each with the proof that nothing of as little energy is faster, or how much faster it could be."""
-        return [self._answer(c, LATENCY.capped(energy=c.energy)) for c in self.front()]
+        return [self.answer_about(c, LATENCY.capped(energy=c.energy)) for c in self.front()]
 
     def _value(self, corner: Corner) -> float:
         return self.question.objective.value(corner.energy, corner.latency)
@@ -259,12 +260,12 @@ class CascadeSearch(WeightedSums):
         """All mappings between the ends of lines that may matter."""
         is_complete = True
         for line in self._lines:
-            if not self._all_between(line, wide_sums=False):
+            if not self._all_between(line, NARROW):
                 is_complete = False
-                self._all_between(line, wide_sums=True)
+                self._all_between(line, all_wide(self.question.cascade))
         self._is_complete = is_complete
 
-    def _all_between(self, line: _Span, wide_sums: bool) -> bool:
+    def _all_between(self, line: _Span, sums: Sums) -> bool:
         """All mappings between the ends of a line that may matter; whether they are as the search took them to be."""
         as_taken = True
 
@@ -274,7 +275,7 @@ class CascadeSearch(WeightedSums):
                 as_taken = self._take(found) and as_taken
 
         for names in self.orders():
-            search = self.tree_search(line.weights, wide_sums, kind=FrontSearch)
+            search = self.tree_search(line.weights, sums, kind=FrontSearch)
             try:
                 search.explore(names, partial(self._open, line), take)
             finally:
@@ -315,7 +316,8 @@ class CascadeSearch(WeightedSums):
 
     # ---- what is proven ------------------------------------------------------------------------------------
 
-    def _answer(self, best: Corner, objective: Objective) -> CascadeAnswer:
+    def answer_about(self, best: Corner, objective: Objective) -> CascadeAnswer:
+        """A mapping, and what this search proves of it."""
         value = objective.value(best.energy, best.latency)
         ragged = self._least_ragged(objective, value)
         least = min(ragged, _or_value(self._bound(objective, value, self.bounds), value))
@@ -387,11 +389,23 @@ class CascadeSearch(WeightedSums):
         name = self.question.cascade.name
         if self.out_of_means:
             return self._undecided()
+        if not self._is_ruled_out:
+            return UndecidedError(
+                "no mapping was found in which partial sums have room, and it is not proven that there is none",
+                where=name,
+                hint=f"give memories of {self.question.arch.name} more room, or let partial sums be as wide as words",
+            )
         return InfeasibleError(
             f"no mapping of its operations fits on {self.question.arch.name}",
             where=name,
             hint="search the operations one by one: the error says which memory is too small for which",
         )
+
+    @property
+    def _is_ruled_out(self) -> bool:
+        """Whether bounds say that nothing fits."""
+        kinds = [self.bounds, *([self.ragged_bounds] if self.has_ragged_loops else [])]
+        return all(any(bound == math.inf for _, bound in bounds) for bounds in kinds)
 
     def _undecided(self) -> UndecidedError:
         return UndecidedError(
@@ -431,7 +445,7 @@ def _fast(corner: Corner) -> Weights:
     return Weights(1.0, FAST * corner.energy / max(corner.latency, 1.0))
 
 
-def _front(corners: list[Corner]) -> list[Corner]:
+def front_of(corners: Sequence[Corner]) -> list[Corner]:
     """Of some mappings those that no other one beats, from the least energy on."""
     found: list[Corner] = []
     for corner in sorted(corners, key=lambda c: (c.energy, c.latency)):

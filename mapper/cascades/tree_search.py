@@ -47,6 +47,7 @@ from .parts import FoundPart, Outcome, VisitedPart, less_room, less_rooms, some_
 from .placing import Placing
 from .ragged_loops import Overs, RaggedLoops, below_loops
 from .shared_loops import Loops, SharedLoops, loop_item
+from .sums import NARROW, Sums
 from .tree_constraints import ANY_TREE, TreeConstraints
 from .upper_memories import Floats, UpperMemories
 from .weights import Weights, Yardstick
@@ -68,8 +69,7 @@ class TreeSearch:
 
     fuse      `all`: whatever the space has; `plain`: but for shared loops along which readers see windows; `whole`: no
               shared loops; `none`: every intermediate through the outermost memory
-    wide_sums whether intermediates take the room of partial sums while they are written, as they do where unfinished
-              sums reach the node that exchanges them; else that of finished words, as they do at least
+    sums      what is taken for granted of partial sums
     branches  branches that were asked for
     flat      look at trees with one split alone, of which each operation is a branch; and one inside it, where not all
               operations can make the steps of an iteration together
@@ -93,7 +93,7 @@ class TreeSearch:
     solver: BranchSolver
     means: Means
     fuse: Fuse = "all"
-    wide_sums: bool = False
+    sums: Sums = NARROW
     flat: bool = False
     beam: int | None = None
     ragged: bool = False
@@ -113,16 +113,16 @@ class TreeSearch:
         self.placing, fuses = Placing(self.cascade, self.memories, self.space, leaves_alone), self.fuse != "none"
         placing = self.placing
         searched = self.fuse == "all" and isinstance(self.solver, ExactBranches)  # tables know no windows
-        self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.wide_sums, self.constraints)
+        self.windows = WindowPassing(self.cascade, self.memories, placing, searched, self.sums.wide, self.constraints)
         self.bounds = PartBounds(
             self.cascade, self.memories, self.space, self.weights, self.solver, placing, searched, self.nearest
         )
-        steps = self.generations = Generations(self.cascade, self.memories, placing, self.wide_sums, self.constraints)
+        steps = self.generations = Generations(self.cascade, self.memories, placing, self.sums.wide, self.constraints)
         ragged = RaggedLoops(self.cascade, self.memories.arch, self.ragged)
         self.loops = SharedLoops(self.bounds, self.means, self.pruned, self.constraints, self.windows, steps, ragged)
         self.nodes = NodeChoices(self.bounds, self.windows, fuses, steps, self.pruned, self.beam)
         self.exchanges = Exchanges(
-            self.cascade, self.memories, placing, fuses, self.wide_sums, self.constraints, self.beam is not None
+            self.cascade, self.memories, placing, fuses, self.sums.wide, self.constraints, self.beam is not None
         )
 
     @property
@@ -175,7 +175,7 @@ class TreeSearch:
         operations = [self.cascade.operation(name) for name in names]
         inside, outermost = self.cascade.intermediates, self.memories.outermost
         homes = {t.name: outermost for op in operations for t in op.problem.tensors if t.name not in inside}
-        taken = self.memories.bits_of_stays(self.cascade, self.stays, self.wide_sums)
+        taken = self.memories.bits_of_stays(self.cascade, self.stays, self.sums.wide)
         rooms = [less_room(self.memories.room, taken[name]) for name in names]
         found = tuple(room for room in rooms if room is not None)
         if len(found) < len(names):
@@ -546,7 +546,20 @@ class TreeSearch:
         homes = dict(inside.homes) | {tensor: memory for tensor, memory, _ in exchange}
         branch = some_of(inside, start, end)
         used = {t.name for name in branch.names for t in self.cascade.operation(name).problem.tensors}
-        return replace(branch, room=room, homes=tuple(sorted((t, m) for t, m in homes.items() if t in used)))
+        return replace(
+            branch,
+            room=room,
+            homes=tuple(sorted((t, m) for t, m in homes.items() if t in used)),
+            finished=self._comes_finished(branch, exchange),
+        )
+
+    def _comes_finished(self, branch: VisitedPart, exchange: Exchange) -> bool:
+        """Whether it is taken for granted that an operation's output comes to a node at the split finished."""
+        if len(branch.names) > 1 or branch.again[0] > 1:
+            return False
+        output = self.cascade.operation(branch.names[0]).output.name
+        passes_here = any(tensor == output and memory != self.memories.outermost for tensor, memory, _ in exchange)
+        return passes_here and output in self.sums.finished
 
     def _tree(self, part: VisitedPart, loops: Loops, nodes: NodeChoice, split: Split) -> Tree:
         items: list[Loop | Node] = []

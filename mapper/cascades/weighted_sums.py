@@ -3,6 +3,7 @@ model's word on what is found."""
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 import time
@@ -24,6 +25,7 @@ from .part_bounds import Nearest
 from .parts import FoundPart
 from .question import CascadeQuestion
 from .single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
+from .sums import NARROW, Sums, all_wide, open_tensor
 from .tables.tables import TableBranches, supports
 from .tree_constraints import ANY_TREE
 from .tree_search import Fuse, TreeSearch
@@ -35,6 +37,9 @@ Kind = TypeVar("Kind", bound=TreeSearch)
 
 FIRST_SHARE, LOOK_SHARE, FIRST_SECONDS = 0.5, 0.35, 3.0
 """Of the time that is left, and at most, for a first tree: of a search for one weighted sum, and of one of several."""
+
+MOST_SUMS = 50
+"""Choices of which sums are finished that are looked at for one weighted sum."""
 
 MANY_OPERATIONS, BEAM = 6, 4
 """With more operations than these, first trees are looked for among so many choices of nodes and loops of a part."""
@@ -158,8 +163,40 @@ class WeightedSums:
     def _solve(self, weights: Weights, known: float) -> None:
         """The best tree, if one weighs less than what is known, and a bound on all."""
         bound, found = self._least(weights, known)
+        if found is not None and not self._keep(found):
+            bound = self._by_sums(weights, known, bound, found)
         self.bounds.append((weights, min(bound, known)))
-        self._evaluate(weights, found)
+
+    def _keep(self, found: FoundPart) -> bool:
+        """Keep a tree with what it costs; whether partial sums have room in it."""
+        corner = self.evaluated(found)
+        self.corners += [] if corner is None else [corner]
+        return corner is not None
+
+    def _by_sums(self, weights: Weights, known: float, bound: float, found: FoundPart) -> float:
+        """A bound on all trees where one that was found has no room for its partial sums: in one intermediate after the
+        other these are wide, or finished. The best tree becomes known.
+
+        known, bound  what is to be better, and what no tree weighs less than
+        """
+        least, number = math.inf, itertools.count()
+        waiting = [(bound, next(number), NARROW, found)]
+        while waiting and waiting[0][0] < known * (1 - RELATIVE_TOLERANCE):
+            bound, _, sums, found = heapq.heappop(waiting)
+            stays = [tensor for tensor, _ in self.question.stays]
+            tensor = open_tensor(self.question.cascade, self.question.arch, sums, found, stays)
+            if tensor is None or next(number) > 2 * MOST_SUMS:
+                least = min(least, bound)  # where sums are finished is seen by the memory, and no closer
+                continue
+            for each in sums.both_ways(tensor):
+                below, tree = self._least(weights, known, each)
+                if tree is None or self._keep(tree):
+                    known, least = min(known, self._least_known(weights)), min(least, max(below, bound))
+                else:
+                    heapq.heappush(waiting, (max(below, bound), next(number), each, tree))
+            if self.out_of_means:
+                break
+        return min([least, known, *(one[0] for one in waiting)])
 
     @property
     def has_ragged_loops(self) -> bool:
@@ -189,7 +226,7 @@ class WeightedSums:
             corner = self.evaluated(found)
             if corner is None:
                 fuse: Fuse | None = "plain" if ragged else None
-                _, found = self._least(weights, math.inf, wide_sums=True, fuse=fuse, ragged=ragged)
+                _, found = self._least(weights, math.inf, all_wide(self.question.cascade), fuse, ragged)
                 corner = None if found is None else self.evaluated(found)
             if corner is not None:
                 self.corners.append(replace(corner, ragged=ragged))
@@ -267,12 +304,12 @@ class WeightedSums:
         self,
         weights: Weights,
         cutoff: float,
-        wide_sums: bool = False,
+        sums: Sums = NARROW,
         fuse: Fuse | None = None,
         ragged: bool = False,
     ) -> tuple[float, FoundPart | None]:
         """A bound on a weighted sum, and the best tree, if one is better than the cutoff."""
-        search: TreeSearch = self.tree_search(weights, wide_sums, fuse, ragged=ragged)
+        search: TreeSearch = self.tree_search(weights, sums, fuse, ragged=ragged)
         is_one = len(self.question.cascade.operations) == 1
         looked = weights in self._looked and not ragged
         singles = None if is_one else self.single_bounds(weights, fuse)
@@ -331,7 +368,7 @@ class WeightedSums:
         kinds += [(search.fuse, flat) for flat in (True, False) if flat or len(self.question.cascade.operations) > 2]
         for fuse, flat in kinds:
             first: TreeSearch = self.tree_search(
-                search.weights, search.wide_sums, fuse, aside=aside, flat=flat, ragged=search.ragged
+                search.weights, search.sums, fuse, aside=aside, flat=flat, ragged=search.ragged
             )
             try:
                 for names in self.orders():
@@ -357,7 +394,7 @@ class WeightedSums:
     def tree_search(
         self,
         weights: Weights,
-        wide_sums: bool = False,
+        sums: Sums = NARROW,
         fuse: Fuse | None = None,
         kind: type[Kind] = TreeSearch,  # type: ignore[assignment]
         aside: Aside | None = None,
@@ -375,10 +412,10 @@ class WeightedSums:
             question.space,
             question.tiling,
             weights,
-            self.solver if aside is None else aside.solver,
+            self._solver_of(sums) if aside is None else aside.solver,
             self.means if aside is None else aside.means,
             fuse or self._fuse,
-            wide_sums,
+            sums,
             constraints=question.constraints,
             stays=question.stays,
             nearest=self.nearest if aside is None else {},
@@ -386,6 +423,17 @@ class WeightedSums:
             beam=None if aside is None else aside.beam,
             ragged=ragged,
         )
+
+    def _solver_of(self, sums: Sums) -> TableBranches | ExactBranches:
+        """What answers for branches: tables do not know where sums are finished."""
+        return self._exact if sums.finished else self.solver
+
+    @cached_property
+    def _exact(self) -> ExactBranches:
+        question = self.question
+        if isinstance(self.solver, ExactBranches):
+            return self.solver
+        return ExactBranches(question.cascade, question.arch, question.space, question.tiling, self.means)
 
     def orders(self) -> Iterator[tuple[str, ...]]:
         """All orders in which the operations can be done, that of the cascade first; of those that differ in names
