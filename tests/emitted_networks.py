@@ -29,7 +29,8 @@ from tilewright.mapper.emit.network import (
     network_weights,
     weights_bytes,
 )
-from tilewright.mapper.emit.tree_lowering import WholeLying, lower_tree
+from tilewright.mapper.emit.tree_lowering import lower_tree
+from tilewright.mapper.emit.tree_scalar_program import WholeLying
 from tilewright.mapper.fusing import FusedAnswer
 from tilewright.mapper.segmentation import NetworkAnswer, NetworkQuestion, Segment, StayingTensor
 from tilewright.mapper.segmentation.arenas import Resident, WorkingGroup, arenas_of, arenas_of_run

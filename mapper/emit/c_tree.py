@@ -14,8 +14,9 @@ from .c_schedule import LARGEST_UNROLLED, SHORTEST_VECTOR, CSchedule, plus
 from .c_text import c_comment, c_names
 from .c_tree_runtime import FUNCTIONS, TREE_MAIN
 from .exactness import largest_exact
-from .loop_program import Array, Compute, Drain, Fill, For, Lowest, Statement, Variable
-from .tree_lowering import TreeProgram, buffers_of, loops_of, lower_tree
+from .loop_program import Affine, Array, Compute, Drain, Fill, For, LookUp, Lowest, MoveUp, Statement, Variable
+from .tree_lowering import lower_tree
+from .tree_scalar_program import TreeProgram, buffers_of, loops_of, statements_of
 
 
 def emit_c_tree(fused: FusedMapping, arch: Architecture) -> str:
@@ -53,6 +54,9 @@ class CTree(CSchedule):
             self.names[loop.variable] = name
             if loop.count:
                 self.names[loop.count] = names.unique(f"{name}_count")
+        for statement in statements_of(program.body):
+            for variable in statement.variables if isinstance(statement, LookUp) else ():
+                self.names[variable] = names.unique(f"{variable.dim}{variable.number}_{variable.kind}")
         arrays = (*program.inputs, *program.outputs)
         buffers = list(buffers_of(program.body))
         self.data = {a: names.unique(f"{a.tensor.name}_data") for a in arrays}
@@ -81,6 +85,10 @@ class CTree(CSchedule):
                 yield f"{indent}{self.combined(statement)}"
             elif isinstance(statement, Lowest):
                 yield from self.lowest_lines(statement, indent)
+            elif isinstance(statement, LookUp):
+                yield from self.look_up_lines(statement, indent)
+            elif isinstance(statement, MoveUp):
+                yield from self.move_up_lines(statement, indent)
             else:
                 yield from super().body_lines((statement,), indent)
 
@@ -133,6 +141,39 @@ class CTree(CSchedule):
         there = [plus(self.text(at), i) for at, i in zip(statement.at, index, strict=True)]
         action = f"{self.element(statement.array, there)} = LOWEST;"
         yield from self._box_lines(statement.array, statement.extents, action, indent)
+
+    def look_up_lines(self, statement: LookUp, indent: str) -> Iterator[str]:
+        """Constants from a table."""
+        step = self.step(statement.loop, statement.tile)
+        for column, variable in enumerate(statement.variables):
+            name = self.names[variable]
+            values = ", ".join(str(row[column]) for row in statement.rows)
+            yield f"{indent}static const int64_t {name}_of[{len(statement.rows)}] = {{{values}}};"
+            yield f"{indent}const int64_t {name} = {name}_of[{step}];"
+            yield f"{indent}(void){name};"
+
+    def move_up_lines(self, statement: MoveUp, indent: str) -> Iterator[str]:
+        """Loops over all words of an array, from the first row on; after the last step's begin those of the step before
+        are where this one has them."""
+        array, axis, index = statement.array, statement.axis, self.copy_index
+        shape = array.shape
+        values = ", ".join(map(str, statement.shifts))
+        yield f"{indent}{{"
+        inner = f"{indent}    "
+        yield f"{inner}static const int64_t shift_of[{len(statement.shifts)}] = {{{values}}};"
+        yield f"{inner}const int64_t shift = shift_of[{self.step(statement.loop, statement.tile)}];"
+        row = index[axis] if shape[axis] > 1 else "0"
+        here = [index[i] if n > 1 else "0" for i, n in enumerate(shape)]
+        there = [f"{row} + shift" if i == axis else one for i, one in enumerate(here)]
+        moved = f"within({row} + shift, {shape[axis]}) ? {self.element(array, there)} : 0"
+        yield from self._box_lines(
+            array, tuple(map(Affine.of, shape)), f"{self.element(array, here)} = {moved};", inner
+        )
+        yield f"{indent}}}"
+
+    def step(self, loop: Variable, tile: int) -> str:
+        """The number of a loop's step."""
+        return f"{self.names[loop]} / {tile}" if tile > 1 else self.names[loop]
 
     def copied_text(self, statement: Fill | Drain, inner: str, outer: str) -> str:
         if isinstance(statement, Drain):

@@ -16,6 +16,7 @@ from .loop_program import (
     Finish,
     For,
     Lowest,
+    MoveUp,
     MultiplyAccumulate,
     Statement,
     Zero,
@@ -68,7 +69,7 @@ def _written(statement: Statement) -> Iterator[Array]:
                 yield from _written(each)
         case Allocate(buffer=array) | Zero(array=array) | Fill(buffer=array):
             yield array
-        case Finish(array=array) | Lowest(array=array):
+        case Finish(array=array) | Lowest(array=array) | MoveUp(array=array):
             yield array
         case Drain(target=array, buffer=buffer):
             yield from (array, buffer)  # what has left is not written again
@@ -82,7 +83,9 @@ def arrays_of(statement: Statement) -> Iterator[Array]:
         case For(body=body):
             for each in body:
                 yield from arrays_of(each)
-        case Allocate(buffer=array) | Zero(array=array) | Lowest(array=array) | Finish(array=array):
+        case (
+            Allocate(buffer=array) | Zero(array=array) | Lowest(array=array) | Finish(array=array) | MoveUp(array=array)
+        ):
             yield array
         case Fill(buffer=buffer, source=array) | Drain(buffer=buffer, target=array):
             yield from (buffer, array)

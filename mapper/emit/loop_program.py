@@ -25,14 +25,14 @@ LEAST_PARALLEL_MACS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What a loop binds: the `start` of its tile, or the `count` of elements in it.
+    """What a loop binds: the `start` of its tile, or the `count` of elements in it; or what `LookUp` does.
 
     number  of the loop among those of its dimension, outermost first
     """
 
     dim: str
     number: int
-    kind: Literal["start", "count"] = "start"
+    kind: Literal["start", "count", "asked", "first", "made"] = "start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +120,11 @@ class Allocate:
 
 @dataclass(frozen=True, slots=True)
 class Zero:
-    """The first `extents` elements of each axis become 0."""
+    """`array[at + i] = 0` for all i within `extents`; without `at`, the first ones."""
 
     array: Array
     extents: Index
+    at: Index = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,27 @@ class Lowest:
     array: Array
     at: Index
     extents: Index
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """Variables become what a table has for a step of a loop, in the row `loop / tile`."""
+
+    variables: tuple[Variable, ...]
+    rows: tuple[tuple[int, ...], ...]
+    loop: Variable
+    tile: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveUp:
+    """Along an axis, elements move up by what a table has for a step of a loop; what is left behind becomes 0."""
+
+    array: Array
+    axis: int
+    shifts: tuple[int, ...]
+    loop: Variable
+    tile: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +232,7 @@ class For:
            ragged; else None
     size   elements of the dimension
     axis   where the iterations run side by side; None: one after the other
+    end    where the dimension ends for this loop, if not at `size`
     """
 
     variable: Variable
@@ -221,9 +244,12 @@ class For:
     count: Variable | None
     axis: Axis | None
     body: tuple[Statement, ...]
+    end: Affine | None = None
 
 
-Statement: TypeAlias = "For | Allocate | Zero | Lowest | Fill | Drain | MultiplyAccumulate | Compute | Finish"
+Statement: TypeAlias = (
+    "For | Allocate | Zero | Lowest | LookUp | MoveUp | Fill | Drain | MultiplyAccumulate | Compute | Finish"
+)
 
 
 @dataclass(frozen=True, slots=True)
