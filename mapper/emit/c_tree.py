@@ -6,15 +6,16 @@ import math
 from collections.abc import Iterator
 
 from ...arch import Architecture
-from ...ir import Cascade, FusedMapping
+from ...ir import FusedMapping
 from .bands import unrolled
-from .c_direct import added, direct_lines, lying, point_text
+from .c_cascade import cascade_lines, generations_of
+from .c_direct import added, number_text, point_text
 from .c_runtime import BUFFERS, CHECK, CLOCKS, HEAD, LEAST
 from .c_schedule import LARGEST_UNROLLED, SHORTEST_VECTOR, CSchedule, plus
 from .c_text import c_comment, c_names
 from .c_tree_runtime import FUNCTIONS, TREE_MAIN
 from .exactness import largest_exact
-from .loop_program import Affine, Array, Compute, Drain, Fill, For, LookUp, Lowest, MoveUp, Statement, Variable
+from .loop_program import Affine, Array, Begin, Compute, Drain, Fill, For, LookUp, MoveUp, Statement, Variable
 from .tree_lowering import lower_tree
 from .tree_scalar_program import TreeProgram, buffers_of, loops_of, statements_of
 
@@ -35,7 +36,7 @@ def emit_c_tree(fused: FusedMapping, arch: Architecture) -> str:
         CTree(program).function_lines(),
         [CHECK],
         c_comment("The same operations, one after the other: what the outputs of run() are compared with."),
-        *(_direct_lines(fused.cascade, number) for number in range(len(fused.cascade.operations))),
+        cascade_lines(fused.cascade),
         _constant_lines(program),
         [CLOCKS, TREE_MAIN],
     ]
@@ -67,6 +68,7 @@ class CTree(CSchedule):
         self.parallel = None
         self.unrolled = {loop.variable for loop in unrolled(program.body, LARGEST_UNROLLED)}
         self.maxima = {op.output.name for op in program.cascade if op.reduction == "max"}
+        self.iterated = {op.output.name for op in program.cascade if op.iterates}
 
     def function_lines(self) -> Iterator[str]:
         program = self.tree
@@ -83,8 +85,8 @@ class CTree(CSchedule):
         for statement in body:
             if isinstance(statement, Compute):
                 yield f"{indent}{self.combined(statement)}"
-            elif isinstance(statement, Lowest):
-                yield from self.lowest_lines(statement, indent)
+            elif isinstance(statement, Begin):
+                yield from self.begin_lines(statement, indent)
             elif isinstance(statement, LookUp):
                 yield from self.look_up_lines(statement, indent)
             elif isinstance(statement, MoveUp):
@@ -95,7 +97,8 @@ class CTree(CSchedule):
     def loop_lines(self, loop: For, indent: str) -> Iterator[str]:
         """A loop; the innermost one of a sum as one that compilers turn into vector instructions."""
         statement = loop.body[0]
-        if len(loop.body) > 1 or not isinstance(statement, Compute) or statement.operation.output.name in self.maxima:
+        is_sum = isinstance(statement, Compute) and statement.operation.output.name not in self.maxima | self.iterated
+        if len(loop.body) > 1 or not isinstance(statement, Compute) or not is_sum:
             yield from super().loop_lines(loop, indent)
             return
         if loop.axis:
@@ -126,20 +129,24 @@ class CTree(CSchedule):
 
     def combined(self, statement: Compute) -> str:
         """One point of an operation."""
-        is_maximum = statement.operation.output.name in self.maxima
-        return added(self.access(statement.target), self.value(statement), is_maximum)
+        return self.joined(statement.operation.output.name, self.access(statement.target), self.value(statement))
+
+    def joined(self, tensor: str, target: str, value: str) -> str:
+        """A word of a tensor that is written, with what was there before."""
+        return f"{target} = {value};" if tensor in self.iterated else added(target, value, tensor in self.maxima)
 
     def value(self, statement: Compute) -> str:
         """What an operation makes of its operands at a point."""
         operands = zip(statement.operation.problem.operands, statement.operands, strict=True)
         words = {tensor.name: self.access(access) for tensor, access in operands}
+        words[statement.operation.output.name] = self.access(statement.target)
         return point_text(statement.operation.expression, words)
 
-    def lowest_lines(self, statement: Lowest, indent: str) -> Iterator[str]:
-        """Loops over words where maxima begin."""
+    def begin_lines(self, statement: Begin, indent: str) -> Iterator[str]:
+        """Loops over words that are not combined with others yet."""
         index = self._copied(statement.extents)
         there = [plus(self.text(at), i) for at, i in zip(statement.at, index, strict=True)]
-        action = f"{self.element(statement.array, there)} = LOWEST;"
+        action = f"{self.element(statement.array, there)} = {number_text(statement.value)};"
         yield from self._box_lines(statement.array, statement.extents, action, indent)
 
     def look_up_lines(self, statement: LookUp, indent: str) -> Iterator[str]:
@@ -177,7 +184,7 @@ class CTree(CSchedule):
 
     def copied_text(self, statement: Fill | Drain, inner: str, outer: str) -> str:
         if isinstance(statement, Drain):
-            return added(outer, inner, statement.buffer.tensor.name in self.maxima)
+            return self.joined(statement.buffer.tensor.name, outer, inner)
         return f"{inner} = {outer};"
 
 
@@ -197,13 +204,6 @@ def _header_lines(fused: FusedMapping, arch: Architecture) -> Iterator[str]:
 # ---- the check ---------------------------------------------------------------------------------------------
 
 
-def _direct_lines(cascade: Cascade, number: int) -> Iterator[str]:
-    """A function that computes one operation of the cascade in plain loops."""
-    operation = cascade.operations[number]
-    layout = {tensor.name: lying(cascade, operation, tensor.name) for tensor in operation.problem.tensors}
-    return direct_lines(f"direct{number}", operation, layout)
-
-
 def _constant_lines(program: TreeProgram) -> Iterator[str]:
     cascade = program.cascade
     number = {name: i for i, name in enumerate(cascade.tensors)}
@@ -215,13 +215,10 @@ def _constant_lines(program: TreeProgram) -> Iterator[str]:
     yield f"#define EXACT {int(largest > 0)}"
     yield f"#define LARGEST {largest or 1}"
     yield f"static const int64_t ELEMENTS[TENSORS] = {{{elements}}};"
+    generations = ", ".join(str(generations_of(cascade, name)) for name in number)
+    yield f"static const int64_t GENERATIONS[TENSORS] = {{{generations}}};"
     yield f"static const int IS_INPUT[TENSORS] = {{{', '.join(str(int(t not in cascade.producers)) for t in number)}}};"
     yield f"static const int OUTPUT[OUTPUTS] = {{{', '.join(str(number[name]) for name in outputs)}}};"
     given = [f"array[{number[a.tensor.name]}]" for a in program.inputs]
     given += [f"found[{i}]" for i in range(len(outputs))]
     yield f"#define RUN(array, found) run({', '.join(f'({one[:5]}){one[5:]}' for one in given)})"
-    calls = []
-    for i, operation in enumerate(cascade):
-        tensors = (*operation.problem.operands, operation.output)
-        calls.append(f"direct{i}({', '.join(f'(array)[{number[t.name]}]' for t in tensors)})")
-    yield f"#define DIRECT(array) ({', '.join(calls)})"

@@ -128,12 +128,14 @@ class Zero:
 
 
 @dataclass(frozen=True, slots=True)
-class Lowest:
-    """`array[at + i]` is less than all numbers, for all i within `extents`: where maxima begin."""
+class Begin:
+    """`array[at + i] = value` for all i within `extents`: what words are before the first is combined with them. Maxima
+    begin below all numbers, and what is iterated with its start value."""
 
     array: Array
     at: Index
     extents: Index
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,8 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """`target[at + i] += buffer[i]` for all i within `extents`: a tile of partial sums leaves."""
+    """`target[at + i] += buffer[i]` for all i within `extents`: a tile of partial sums leaves. Maxima take the larger
+    word, and what is iterated takes the place of the generation before."""
 
     buffer: Array
     target: Array
@@ -188,7 +191,8 @@ class MultiplyAccumulate:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """`target = target combined with the operation's expression of the operands`: sums add, maxima take the larger."""
+    """`target = target combined with the operation's expression of the operands`: sums add, maxima take the larger, and
+    what is iterated is the expression, in which the target may stand too."""
 
     operation: Operation
     target: Access
@@ -248,7 +252,7 @@ class For:
 
 
 Statement: TypeAlias = (
-    "For | Allocate | Zero | Lowest | LookUp | MoveUp | Fill | Drain | MultiplyAccumulate | Compute | Finish"
+    "For | Allocate | Zero | Begin | LookUp | MoveUp | Fill | Drain | MultiplyAccumulate | Compute | Finish"
 )
 
 

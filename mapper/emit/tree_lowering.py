@@ -9,6 +9,7 @@ may see zeros around it, or have other dimensions.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,12 +23,12 @@ from .loop_program import (
     Affine,
     Allocate,
     Array,
+    Begin,
     Compute,
     Drain,
     Fill,
     Finish,
     Index,
-    Lowest,
     Statement,
     TensorFinish,
     Variable,
@@ -76,10 +77,6 @@ class TreeLowering:
         self.with_margins, self.finishes, self.lying = with_margins, finishes or {}, lying or {}
         self.fused, self.outermost = fused, arch.memories[0].name
         self.ways = {name: without_transfers(way, arch, self.lying) for name, way in ways_of(fused, arch).items()}
-        iterating = [operation.name for operation in fused.cascade if operation.iterates]
-        if iterating:
-            message = f"{', '.join(iterating)} iterate: programs of iterations cannot be written yet"
-            raise self._refused(message, "take the numpy program")
         variables: dict[Place, Variable] = {}
         numbers: Counter[str] = Counter()
         self.of = {name: OperationLowering(way, variables, numbers) for name, way in self.ways.items()}
@@ -199,22 +196,28 @@ class TreeLowering:
             around.before.append(Allocate(tile.array))
         inside = self.access(owner, tensor, tile, home)
         extents = owner.extents(tile.array, home)
-        if tensor.is_output:
-            is_maximum, whole = owner.operation.reduction == "max", tuple(map(Affine.of, tile.array.shape))
-            if not is_maximum or extents != whole:  # zeros around maxima stay zeros
-                around.before.append(Zero(tile.array, whole))
-            if is_maximum:
-                around.before.append(Lowest(tile.array, inside, extents))
+        if tensor.is_output and not owner.operation.iterates:
+            self._begin(owner, tile, inside, extents, around)
         outer = self._outer(owner, tensor, position)
         if outer is None:
+            if owner.operation.start is not None and tensor.is_output:
+                around.before.append(Begin(tile.array, inside, extents, owner.operation.start))
             return
         at = self.access(owner, tensor, outer, home)
         if tensor.is_output:
             if any(index != Affine() for index in inside):
                 raise self._refused(f"{tensor.name} leaves with zeros around it")
             around.after.insert(0, Drain(tile.array, outer.array, at, extents))
-        else:
+        if not tensor.is_output or owner.operation.iterates:
             around.before.append(Fill(tile.array, outer.array, at, extents, (1,) * len(at)))
+
+    def _begin(self, owner: OperationLowering, tile: _Tile, inside: Index, extents: Index, around: _Around) -> None:
+        """What a tile of sums or maxima begins with; zeros around maxima stay zeros."""
+        is_maximum, whole = owner.operation.reduction == "max", tuple(map(Affine.of, tile.array.shape))
+        if not is_maximum or extents != whole:
+            around.before.append(Zero(tile.array, whole))
+        if is_maximum:
+            around.before.append(Begin(tile.array, inside, extents, -math.inf))
 
     def _renewed(self, place: Place, owner: OperationLowering, around: _Around) -> None:
         """What is done where readers see what visits make through windows. Rows that the node keeps move up, and each
@@ -229,7 +232,9 @@ class TreeLowering:
         begun = owner.way.path.starts[-1]
         at, extents = self.access(owner, output, self.tiles[place], begun), owner.extents(array, begun)
         is_maximum = owner.operation.reduction == "max"
-        self.begun[owner.operation.name] = Lowest(array, at, extents) if is_maximum else Zero(array, extents, at)
+        self.begun[owner.operation.name] = (
+            Begin(array, at, extents, -math.inf) if is_maximum else Zero(array, extents, at)
+        )
 
     def _outer(self, owner: OperationLowering, tensor: Tensor, position: int) -> _Tile | None:
         """The next node of a tensor further out on an operation's way."""
@@ -253,6 +258,8 @@ class TreeLowering:
         whole = {tile.array.tensor.name: tile.array for tile in self.tiles.values() if not tile.array.is_local}
         inputs = tuple(whole[name] for name in cascade.tensors if name not in cascade.producers)
         outputs = tuple(whole[op.output.name] for op in cascade if op.output.name in whole)
+        if not outputs:
+            raise self._refused("every tensor that it writes is read by one of its operations: it hands out nothing")
         places = {tile.array: place for place, tile in self.tiles.items() if tile.array.is_local}
         last = tuple(
             Finish(array, start, tuple(map(Affine.of, array.shape)), start, self.finishes[array.tensor.name])

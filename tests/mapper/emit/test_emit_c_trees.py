@@ -46,7 +46,7 @@ def checked(folder: Path, text: str, seed: int, *flags: str) -> str:
 
 @needs_gcc
 def test_random_trees_compute_the_cascade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With buffers on the stack, and with allocated ones; iterations are refused."""
+    """With buffers on the stack, and with allocated ones."""
     written, refused = 0, set()
     for seed in range(10 * CASES):
         monkeypatch.setattr("tilewright.mapper.emit.c_schedule.LARGEST_ON_STACK", 8 if seed % 2 else 1024)
@@ -64,7 +64,35 @@ def test_random_trees_compute_the_cascade(tmp_path: Path, monkeypatch: pytest.Mo
         if written == CASES:
             break
     assert written == CASES
-    assert all("iterate" in message or "zeros" in message for message in refused)
+    assert all("zeros" in message or "hands out nothing" in message for message in refused)
+
+
+@needs_gcc
+def test_iterations_step_by_step(tmp_path: Path) -> None:
+    """Generations of one tensor and of several, on whole numbers exactly where these stay such."""
+    written, exact, refused = 0, 0, set()
+    for seed in range(20 * CASES):
+        rng = random.Random(seed)
+        whole = random_cascade(rng, 4)
+        if not any(operation.iterates for operation in whole):
+            continue
+        arch = random_architecture(rng, reuse="across_levels" if seed % 3 else "at_node")
+        fused = random_tree(rng, whole, arch)
+        try:
+            text = emit_c_tree(fused, arch)
+        except MappingError as error:
+            refused.add(error.message)
+            continue
+        assert checked(tmp_path, text, seed).startswith("OK: all"), f"seed {seed}\n{fused}"
+        written += 1
+        exact += "#define EXACT 1" in text
+        if written == CASES:
+            break
+    assert written == CASES
+    assert exact
+    assert all("hands out nothing" in message for message in refused)
+    broken = text.replace("int64_t step = 0; step <", "int64_t step = 0; step + 1 <")
+    assert checked(tmp_path, broken, seed + 1).startswith("FAILED")
 
 
 @needs_gcc
