@@ -28,7 +28,7 @@ def largest_exact(operations: Sequence[Renamed], bits: int = EXACT_BITS) -> int:
     again = steps + len(operations) if steps else 1  # after as many rounds, all steps are in it
     for magnitude in range(LARGEST, 0, -1):
         known: dict[str, float] = {}
-        for operation, names in operations * again:
+        for operation, names in [*operations] * again:
             terms = math.prod(operation.problem.sizes[dim] for dim in operation.reduced_dims)
             summed = terms if operation.reduction == "sum" else 1
             here = {tensor.name: known.get(names[tensor.name], magnitude) for tensor in operation.problem.operands}

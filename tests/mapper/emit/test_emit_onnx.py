@@ -150,7 +150,7 @@ def test_all_that_has_no_program_is_named(tmp_path: Path) -> None:
     said = refused(tmp_path, nodes, inputs, u=w(3, 4), v=w(4, 2), axis=np.array(0))
     assert "Shrink shrink: there is no program for this operator" in said
     assert "CumSum sums: there is no program for this operator" in said
-    assert "Gather chosen: which words it takes depends on rows, which is no parameter" in said
+    assert "chosen" not in said
 
 
 def test_the_command_writes_the_parameters_of_the_file(tmp_path: Path) -> None:
