@@ -58,7 +58,8 @@ class _Around:
 class TreeLowering:
     """Arrays of all nodes, and the statements around them.
 
-    with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`)
+    with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`), or
+                  the program puts zeros there where it reads them
     finishes      of tensors that operations write, what is done with their words
     lying         of tensors that are on chip before the run, or are left there, in their second node, how they lie
 
@@ -144,8 +145,11 @@ class TreeLowering:
             return _Tile(replace(array, edges=stays.edges), tuple(map(Affine.of, stays.first)))
         array = replace(owner.array(tensor, position, None), is_local=tensor.name in cascade.intermediates)
         margins = margins_of(cascade, tensor.name)
-        if any(map(any, margins)) and not array.is_local and not self.with_margins:
-            raise self._refused(f"readers see other zeros around {tensor.name}: programs in C cannot be written yet")
+        if not array.is_local and not self.with_margins:
+            edges = frozenset(axis for axis, zeros in enumerate(margins) if any(zeros))
+            shape = cascade.extents(tensor.name)
+            array = replace(array, shape=shape, steps=(1,) * len(shape), edges=edges)
+            return _Tile(array, (Affine(),) * len(shape))
         base = tuple(Affine.of(-before) for before, _ in margins)
         shape = tuple(n + sum(zeros) for n, zeros in zip(cascade.extents(tensor.name), margins, strict=True))
         return _Tile(replace(array, shape=shape, steps=(1,) * len(shape)), base)
@@ -337,7 +341,8 @@ def lower_tree(
 ) -> TreeProgram:
     """The scalar program of a fused mapping.
 
-    with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`)
+    with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`), or
+                  the program puts zeros there where it reads them
     finishes      of tensors that operations write, what is done with their words once they are complete
     lying         of tensors that are on chip before the run, or are left there, in their second node, how they lie
 
