@@ -241,7 +241,7 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     objective  of the whole network: "energy", "latency", a weighted sum such as "energy + 100 * latency"; "edp" or
                "ed2p", which take several searches of weighted sums
     tiling, space  of the mappings to choose from, as of `search`
-    fuse       "all"; "plain", no shared loops along windows, which programs in C do not know; "whole", intermediates
+    fuse       "all"; "plain", no shared loops along windows; "whole", intermediates
                whole on chip and no shared loops; "none", every operation on its own
     most       operations that a group has at most
     dims, widths  of an ONNX file, as of `load_network`

@@ -113,8 +113,8 @@ def _addresses(buffers: Mapping[Array, LiveBuffer], offsets: Mapping[Array, int]
         except MemoryPlanError:
             pass
     plan, first = plan_elements(wanted), max((one.end for one in taken), default=0)
-    placed = {array: (first + plan.offsets[b.name][0]) for array, b in buffers.items()}
-    return Addresses(placed, first + plan.height, is_planned=False)
+    found = {array: (first + plan.offsets[b.name][0]) for array, b in buffers.items()}
+    return Addresses(found, first + plan.height, is_planned=False)
 
 
 def plan_elements(buffers: BufferSet) -> MemoryPlan:

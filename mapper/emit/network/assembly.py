@@ -24,7 +24,8 @@ from ...segmentation import NetworkAnswer, Segment, StayingTensor
 from ..lifetimes import tightened
 from ..loop_program import Statement, TensorFinish
 from ..passing import without_passing
-from ..tree_lowering import TreeProgram, WholeLying, lower_tree, margins_of
+from ..tree_lowering import lower_tree, margins_of
+from ..tree_scalar_program import TreeProgram, WholeLying
 from .addresses import ArenaKey, Taken, group_addresses, in_elements, narrowest_bits, plan_elements
 from .finishes import placed_finish
 from .program import (

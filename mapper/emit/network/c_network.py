@@ -14,7 +14,7 @@ from ..c_schedule import LARGEST_ON_STACK
 from ..c_text import c_comment, c_names, c_string
 from ..c_tree_runtime import FUNCTIONS
 from ..loop_program import TensorFinish
-from ..tree_lowering import buffers_of
+from ..tree_scalar_program import buffers_of
 from .addresses import ArenaKey
 from .c_apart import apart_function
 from .c_finish import finish_function

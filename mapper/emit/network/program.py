@@ -16,7 +16,7 @@ from ...memory_plan import MemoryPlan
 from ...segmentation import Segment
 from ..c_direct import Lying, lying
 from ..loop_program import Statement, TensorFinish
-from ..tree_lowering import TreeProgram, WholeLying
+from ..tree_scalar_program import TreeProgram, WholeLying
 from .addresses import Addresses, ArenaKey
 
 LINE = 8

@@ -118,7 +118,7 @@ def rows_along(rows: ReadWords, chosen: ReadWords, axis: int) -> np.ndarray:
     whole = rows.words[places(rows, 0)]
     which = chosen.words[places(chosen, 0)].astype(np.int64)
     count = whole.shape[axis]
-    return np.take(whole, np.clip(np.where(which < 0, which + count, which), 0, count - 1), axis)
+    return np.asarray(np.take(whole, np.clip(np.where(which < 0, which + count, which), 0, count - 1), axis))
 
 
 def added(moved: WordTable, more: WordTable) -> None:
