@@ -122,9 +122,20 @@ def agrees_with_onnx(model: onnx.ModelProto, folder: Path, seed: int) -> None:
     program = network_program(random_answer(rng, graph, random_architecture(rng, capacity=8000)))
     done = self_checked(folder, program, emit_c_network(program), seed)
     assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
-    (given,) = model.graph.input
-    shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
-    x = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-    found = as_library(folder, program, [x.astype(np.float64)], network_weights(program))
-    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    inputs = model_inputs(model, seed, dict(zip(program.inputs, program.rows_named, strict=True)))
+    given = [inputs[key].astype(np.float64) for key in program.inputs]
+    found = as_library(folder, program, given, network_weights(program))
+    (expected,) = ReferenceEvaluator(model).run(None, inputs)
     np.testing.assert_allclose(found, expected.ravel(), rtol=2e-4, atol=2e-5)
+
+
+def model_inputs(model: onnx.ModelProto, seed: int, rows: dict[str, int]) -> dict[str, np.ndarray]:
+    """Random inputs of a model; rows has, of indices, how many rows they choose among, counted from either end."""
+    rng = np.random.default_rng(seed)
+    found = {}
+    for given in model.graph.input:
+        shape = [dim.dim_value for dim in given.type.tensor_type.shape.dim]
+        count = rows[given.name]
+        words = rng.integers(-count, count, shape) if count else rng.standard_normal(shape)
+        found[given.name] = words.astype(onnx.helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type))
+    return found

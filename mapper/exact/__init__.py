@@ -19,6 +19,9 @@ hierarchy.py     machine and placements from the inside out, and what a growing 
 context.py       what all steps of a search have in common
 rows.py          partial mappings as arrays, and counting over them
 batch.py         partial mappings that have taken the same steps
+instances.py     instances that an array's axes can realize
+lattice.py       the tiles that stand for all others
+table_memo.py    the tables that were used last
 placements.py    step: which memories keep which tensor
 arrays/          step: which instances of arrays are at work on what
 loop_bands/      step: the temporal loops up to the next group of storage nodes, and its tile

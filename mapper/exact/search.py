@@ -58,7 +58,6 @@ from .arrays.single_axes import on_single_axes, with_single_axes
 from .bounds.bounds import Bounds, cells_for, lattice_of
 from .bounds.loop_charges import LoopCharges
 from .bounds.table_columns import TableColumns
-from .bounds.table_memo import TableBudget
 from .canonical import canonical_problem
 from .context import SearchContext
 from .counting.cost_columns import BoundaryCosts, CostColumns, rounds_unequally
@@ -77,6 +76,7 @@ from .placements import Placements
 from .simplest import simplest_mapping
 from .surroundings import ALONE, Surroundings
 from .symmetry import mirror_of
+from .table_memo import TableBudget
 from .unmet_limits import unmet_limits
 from .visits import VisitTiles
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ....arch import Memory
 from ....cost_models.cost import capacity_parts
-from ...exact.arrays.arrays import array_vectors
+from ...exact.instances import array_vectors
 from ...exact.rows import Flags, Floats, Ints, distinct, row_codes
 from .form import TableForm
 from .lattice import TileLattice, crossed

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....ir import Axis, Loop, Node
-from ...exact.arrays.arrays import split_over_axes
+from ...exact.instances import split_over_axes
 from ...exact.rows import Ints
 from .inside import InsideTable
 from .nodes import CutTiles

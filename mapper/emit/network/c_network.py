@@ -349,6 +349,8 @@ def _constant_lines(program: NetworkProgram, element: str) -> Iterator[str]:
     yield f"static const char *const STEP_NAMES[STEPS] = {{{', '.join(map(_step_name, program.steps))}}};"
     yield "#endif"
     yield f"static const int64_t INPUT_ELEMENTS[INPUTS] = {{{numbers([program.words[k] for k in program.inputs])}}};"
+    yield "/* Of inputs that are indices: how many rows there are. */"
+    yield f"static const int64_t ROWS_NAMED[INPUTS] = {{{numbers(list(program.rows_named))}}};"
     yield f"static const int64_t ELEMENTS[TENSORS] = {{{numbers([program.words[key] for key in made])}}};"
     yield f"static const int OUTPUT[OUTPUTS] = {{{', '.join(str(made.index(key)) for key in program.outputs)}}};"
     yield f"static const char *const NAMES[OUTPUTS] = {{{', '.join(c_string(key) for key in program.outputs)}}};"

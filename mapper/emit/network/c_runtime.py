@@ -31,6 +31,12 @@ static element random_element(uint64_t *state)
     return ((element)((*state >> 33) % 2001) - 1000) / 1000;
 }
 
+static element random_index(uint64_t *state, int64_t rows)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (element)((*state >> 33) % (uint64_t)rows);
+}
+
 static int larger_by(double found, double bound)
 {
     return !(found <= bound); /* what is no number is larger */
@@ -170,7 +176,7 @@ static int beside_plain_loops(uint64_t state, long runs, element *inputs[], elem
     int failed = 0;
     for (int input = 0; input < INPUTS; input++)
         for (int64_t i = 0; i < INPUT_ELEMENTS[input]; i++)
-            inputs[input][i] = random_element(&state);
+            inputs[input][i] = ROWS_NAMED[input] ? random_index(&state, ROWS_NAMED[input]) : random_element(&state);
     double begun = seconds();
     direct((const element *const *)inputs, weights, made);
     const double plain = seconds() - begun;

@@ -178,6 +178,10 @@ class ApartCall:
         """Who makes what it reads."""
         return [one for one in self.inputs if isinstance(one, str)]
 
+    def chooses_by(self, key: str) -> bool:
+        """Whether the words of a tensor name the rows that are taken."""
+        return self.operation.how == "gather" and self.inputs[1] == key
+
 
 Step = GroupCall | ApartCall
 """What a program does at one moment."""
@@ -207,6 +211,18 @@ class NetworkProgram:
     steps: tuple[Step, ...]
     plan: MemoryPlan
     values: Values | None = None
+
+    @property
+    def rows_named(self) -> tuple[int, ...]:
+        """For each input among how many rows its words choose; 0 where they are no indices."""
+        return tuple(self._rows_named(key) for key in self.inputs)
+
+    def _rows_named(self, key: str) -> int:
+        """The least number of rows that words of this tensor, or the same words once more, choose among; else 0."""
+        steps = [step for step in self.steps if isinstance(step, ApartCall) and key in step.inputs]
+        counts = [step.operation.reads[0].extents[step.operation.axis] for step in steps if step.chooses_by(key)]
+        counts += [self._rows_named(step.key) for step in steps if step.operation.how == "move"]
+        return min(filter(None, counts), default=0)
 
     @property
     def calls(self) -> list[GroupCall]:

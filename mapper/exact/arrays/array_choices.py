@@ -21,9 +21,9 @@ from ..bounds.boundary_costs import BoundaryBounds
 from ..bounds.once import OnceEach, all_boundaries
 from ..context import SearchContext
 from ..hierarchy import MAC, MemoryBoundary, Outline, Path, Placement
+from ..instances import array_vectors
 from ..rows import Floats, Index, Ints, Rows, ceil_div_array, taken
 from ..symmetry import compared
-from .arrays import array_vectors
 from .fanouts import bounded, least_beyond
 
 

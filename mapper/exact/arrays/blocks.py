@@ -60,8 +60,8 @@ from ....arch import Halo
 from ....ir import Rank
 from ...tilings import Tiling, has_few_tiles
 from ..hierarchy import Block, Hierarchy, MemoryBoundary, Outline, Placement
+from ..instances import tiles_needed
 from ..rows import Flags, Ints, ceil_div_array
-from .arrays import tiles_needed
 from .single_axes import is_outer_axis
 
 

@@ -20,8 +20,8 @@ from ..bounds.bounds import Bounds
 from ..bounds.once import OnceEach, uncharged
 from ..context import SearchContext
 from ..hierarchy import MemoryBoundary, State
+from ..instances import realizable
 from ..rows import Floats, Ints, Rows
-from .arrays import realizable
 
 
 def bounded(

@@ -19,10 +19,10 @@ from ....ir import Rank, Tensor
 from ..counting.cost_columns import CostColumns
 from ..counting.zeros import EVERYTHING
 from ..hierarchy import MAC, Hierarchy, MemoryBoundary
+from ..lattice import Lattice
 from ..rows import Floats
+from ..table_memo import TableBudget, TableMemo
 from .array_groups import ArrayGroup, Limit
-from .lattice import Lattice
-from .table_memo import TableBudget, TableMemo
 from .word_bits import WordBits
 
 Gaps = tuple[Floats | float, Floats | float]

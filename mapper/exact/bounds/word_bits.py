@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..counting.zeros import ZeroBounds
+from ..lattice import Lattice
 from ..rows import Floats
-from .lattice import Lattice
 
 
 class WordBits:

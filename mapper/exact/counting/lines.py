@@ -25,8 +25,8 @@ from ....cost_models.layouts.choices import possible_layouts
 from ....cost_models.layouts.transfers import Arrangement
 from ....cost_models.ports import Port
 from ....ir import Problem, Rank, Tensor
-from ..bounds.lattice import Lattice
 from ..hierarchy import MAC, Hierarchy, MemoryBoundary
+from ..lattice import Lattice
 from ..rows import Floats, Ints, Rows, distinct, row_codes
 from .fill_point import FillPoint
 from .traffic import TrafficModel

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ....ir import ceil_div
-from ..arrays.arrays import AxisSpans, spread_counts, tiles_needed
 from ..batch import Batch
 from ..bounds.bounds import AroundBlock
 from ..context import SearchContext
 from ..hierarchy import BLOCK_END, NodeGroup, State
+from ..instances import AxisSpans, spread_counts, tiles_needed
 from ..rows import Flags, Floats, Ints, Rows, distinct, row_codes
 from ..symmetry import compared
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from ....ir import ceil_div
 from ...tilings import grow
-from ..arrays.arrays import tiles_needed
 from ..batch import Batch, Pending
 from ..bounds.bounds import Growing
 from ..bounds.once import OnceEach, uncharged
 from ..context import SearchContext
 from ..hierarchy import BLOCK_END, MemoryBoundary, NodeGroup, State
+from ..instances import tiles_needed
 from ..rows import Flags, Floats, Ints, distinct, row_codes, taken
 from .first_tiles import first_tiles
 

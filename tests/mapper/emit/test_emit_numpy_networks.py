@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from emitted_networks import random_answer
+from emitted_networks import model_inputs, random_answer
 from onnx.reference import ReferenceEvaluator
 from quantized_models import qdq, qlinear
 from small_networks import SMALL
 from test_emit_onnx import MODELS
-from test_emit_onnx_apart import moved, squeezed, transformer
+from test_emit_onnx_apart import embedded, moved, squeezed, transformer
 
 from generators import random_architecture
 from longer import TIMES
@@ -38,7 +38,7 @@ from tilewright.workloads.graph import NetworkGraph
 
 CASES: dict[str, Callable[[], onnx.ModelProto]] = {
     **MODELS,
-    **{"moved": moved, "squeezed": squeezed, "transformer": transformer},
+    **{"moved": moved, "embedded": embedded, "squeezed": squeezed, "transformer": transformer},
     **{"qlinear": lambda: qlinear(0), "qdq": lambda: qdq(0)},
 }
 
@@ -79,11 +79,10 @@ def test_a_model_computes_what_onnx_does(name: str, tmp_path: Path) -> None:
         wrong, words = names["check"](weights, seed)
         assert not wrong, f"seed {seed}: {wrong}"
         assert [{key: both for key, both in group.items() if any(both)} for _, group in words] == counted(answer)
-        shape = [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
-        x = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+        inputs = model_inputs(model, seed, dict(zip(program.inputs, program.rows_named, strict=True)))
         with np.errstate(all="ignore"):
-            (found, *_), _ = names["run"]([x], weights)
-        expected = ReferenceEvaluator(model).run(None, {"x": x})[0].ravel()
+            (found, *_), _ = names["run"]([inputs[key] for key in program.inputs], weights)
+        expected = ReferenceEvaluator(model).run(None, inputs)[0].ravel()
         if name in ("qlinear", "qdq"):
             np.testing.assert_array_equal(found, expected)
         else:

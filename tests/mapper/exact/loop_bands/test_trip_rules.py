@@ -19,7 +19,7 @@ from tilewright.cost_models import OBJECTIVES, count_words
 from tilewright.cost_models.cost import tile_words
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Problem, ceil_div
 from tilewright.mapper.constraints import Constraints
-from tilewright.mapper.exact.arrays.arrays import spreadings
+from tilewright.mapper.exact.instances import spreadings
 from tilewright.mapper.exact.loop_bands.trip_rules import trip_rules
 from tilewright.mapper.exact.rows import Ints
 from tilewright.mapper.exact.search import search_exact

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from typing import Protocol, TypeVar, cast
 
-from ...means import UNLIMITED, Means
+from ..means import UNLIMITED, Means
 
 
 class Sized(Protocol):

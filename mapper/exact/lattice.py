@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ....ir import Problem, ProblemError
-from ...tilings import Tiling, grid, linear_growth
-from ..effort import EFFORT
-from ..rows import Floats, Ints
+from ...ir import Problem, ProblemError
+from ..tilings import Tiling, grid, linear_growth
+from .effort import EFFORT
+from .rows import Floats, Ints
 
 LONGEST_DIMENSION = 2**25
 """The largest size of a dimension that is searched: tables have an entry for each of its elements."""

@@ -8,11 +8,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from ....arch import Fanout
-from ....ir import Problem, ceil_div
-from ...tilings import Tiling, factors, per_dim, ragged_trips
-from ..bounds.table_memo import TableBudget
-from ..rows import Flags, Ints, distinct, row_codes
+from ...arch import Fanout
+from ...ir import Problem, ceil_div
+from ..tilings import Tiling, factors, per_dim, ragged_trips
+from .rows import Flags, Ints, distinct, row_codes
+from .table_memo import TableBudget
 
 Pair = tuple[int, int]
 """Trips along axis x (inner loop) and axis y (outer loop)."""

@@ -11,7 +11,7 @@ import pytest
 from generators import random_problem
 from tilewright.arch import ArrayAxis, Fanout
 from tilewright.ir import Problem, ceil_div
-from tilewright.mapper.exact.arrays.arrays import (
+from tilewright.mapper.exact.instances import (
     AxisUse,
     Pair,
     array_vectors,

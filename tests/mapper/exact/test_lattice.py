@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from tilewright.mapper.exact.bounds.lattice import Lattice
+from tilewright.mapper.exact.lattice import Lattice
 from tilewright.mapper.tilings import TILINGS, Tiling, factors
 
 SIZES = [(1,), (36,), (12, 7), (4, 9, 6), (13, 2, 8)]
