@@ -104,9 +104,7 @@ class ZeroBounds:
 
         return self._of_extents(("between", memory, tensor), self._columns(which, least, most), figure)
 
-    def _bits_between(
-        self, tensor: Tensor, kind: SparseFormat, words: tuple[int, int], rows: tuple[int, int]
-    ) -> float:
+    def _bits_between(self, tensor: Tensor, kind: SparseFormat, words: tuple[int, int], rows: tuple[int, int]) -> float:
         """The least bits of a word in a format, over all tiles that have words, and words in a row, between two numbers:
         indices are no shorter in larger tiles."""
         width, nonzero = self.rules.arch.width_bits(tensor), self.rules.nonzero(tensor)
