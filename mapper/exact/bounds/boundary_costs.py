@@ -91,8 +91,8 @@ class BoundaryBounds:
         return self._word_bits_at_tiles
 
     def _gaps_at_tiles(self, boundary: MemoryBoundary) -> Gaps | None:
-        """Per end of a boundary, (cells,) words of the lines that pass over the words in them, or bits of its words over
-        the least that they may take, charged at each tile."""
+        """Per end of a boundary, (cells,) words of the lines that pass over the words in them, or bits of its words
+        over the least that they may take, charged at each tile."""
         lines, word_bits, t = self.cost_columns.lines, self.word_bits, boundary.tensor
         if word_bits is not None and not self.tensors[t].is_output:
             return word_bits.of_larger(boundary.outer, t).ravel(), word_bits.of_smaller(boundary.inner, t).ravel()

@@ -105,8 +105,8 @@ class ZeroBounds:
         return self._of_extents(("between", memory, tensor), self._columns(which, least, most), figure)
 
     def _bits_between(self, tensor: Tensor, kind: SparseFormat, words: tuple[int, int], rows: tuple[int, int]) -> float:
-        """The least bits of a word in a format, over all tiles that have words, and words in a row, between two numbers:
-        indices are no shorter in larger tiles."""
+        """The least bits of a word in a format, over all tiles whose words, and words in a row, lie between two
+        numbers: indices are no shorter in larger tiles."""
         width, nonzero = self.rules.arch.width_bits(tensor), self.rules.nonzero(tensor)
         density = self.rules.densities.get(tensor.name)
         if kind == "uncompressed":
