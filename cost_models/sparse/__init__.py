@@ -10,6 +10,7 @@ at_mac.py      what the units themselves leave out
 walk.py        the walk over masks that the shares are the means of
 cost.py        words, energy, cycles, capacity
 choices.py     the best formats, where several are allowed
+least.py       words and operations that are left on any machine
 sparseloop.py  counts by the conventions of Timeloop's sparse model, for comparison
 sparseloop_nest.py     tiles, chances and formats by its rules
 sparseloop_savings.py  gating and skipping by its rules
