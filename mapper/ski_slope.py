@@ -114,7 +114,7 @@ def one_buffer(words: int, word_bits: int = WORD_BITS) -> Architecture:
 
 
 def _counted_in_words(problem: Problem) -> Problem:
-    """The problem in words that are all alike; those of operands with zeros are as large as the nonzero part of them."""
+    """The problem in words that are all alike; those of operands with zeros are as large as their nonzero part."""
     bits: dict[str, int | None] = dict.fromkeys((tensor.name for tensor in problem.tensors), None)
     if problem.has_zeros:
         shares = nonzero_shares(problem)

@@ -157,7 +157,7 @@ def _curves(axes: Any, problem: Problem, points: Sequence[SlopePoint]) -> None:
     least = "least traffic, proven" if all(p.proven for p in found) else "least traffic found"
     axes.plot([p.words for p in found], [p.traffic for p in found], "o-", color=BLUE, label=least)
     reuse = [(p.words, bound) for p in points if (bound := reuse_bound(problem, p.words) or 0.0) > 0]
-    compulsory = _compulsory(problem)
+    compulsory = least_words(problem)
     shown = [(words, bound) for words, bound in reuse if bound > compulsory / 4]
     if shown:
         axes.plot(*zip(*shown, strict=True), "--", color=VERMILION, label="bound for all schedules")

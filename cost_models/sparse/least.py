@@ -1,4 +1,4 @@
-"""What zeros leave at least, whatever the machine, its formats and the mapping: words to be moved, operations to be done.
+"""What zeros leave at least, whatever the machine, its formats and the mapping: words to move, operations to do.
 
 Words are nonzero ones alone: no format takes less. Figures are means over all masks.
 """

@@ -306,7 +306,7 @@ class ZeroBounds:
 
     def _extents(self, tensor: Tensor, tiles: Ints) -> list[Ints]:
         """(rows,) per rank."""
-        if isinstance(self.rules.densities.get(tensor.name), Uniform) and not tensor.dims <= {*self._index}:
+        if self._is_joined(tensor):
             return self._joined(tensor, tiles)
         found = []
         for rank in tensor.ranks:
@@ -318,6 +318,11 @@ class ZeroBounds:
             else:
                 found.append(self._sums(tuple(c for _, c in kept), tiles[:, [d for d, _ in kept]]))
         return found
+
+    def _is_joined(self, tensor: Tensor) -> bool:
+        """Whether some of a tensor's dimensions are searched as one; those of a single element are left out."""
+        left_out = (dim for dim in tensor.dims if dim not in self._index)
+        return any(self.rules.problem.sizes[dim] > 1 for dim in left_out)
 
     def _joined(self, tensor: Tensor, tiles: Ints) -> list[Ints]:
         """The extents of a tensor some of whose dimensions are searched as one: which of its ranks has which part of
