@@ -121,11 +121,12 @@ def recount(mapping: Mapping, arch: Architecture, seed: int = 0, masks: int = MA
 def _boundaries(sparse: SparseMapping) -> Iterator[tuple[Tensor, int]]:
     """Those that can be walked: whose tiles keep nothing when they move, and of outputs the one at the MAC."""
     for tensor in sparse.mapping.problem.tensors:
-        windows = any(len(rank) > 1 for rank in tensor.ranks)
+        # Tiles of equal size that do not overlap keep nothing either.
+        overlaps = sparse.positions.ragged or any(len(rank) > 1 for rank in tensor.ranks)
         chain = sparse.chains[tensor.name]
         for index in range(len(chain)) if not tensor.is_output else [len(chain) - 1]:
             inner = chain[index].inner
-            if inner is None or inner.halo == "none" or not windows:
+            if inner is None or inner.halo == "none" or not overlaps:
                 yield tensor, index
 
 
