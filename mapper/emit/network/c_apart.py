@@ -21,7 +21,7 @@ def apart_function(function: str, operation: ApartOperation) -> Iterator[str]:
     given = [f"const element *restrict {read.name}" for read in operation.reads]
     shape = " x ".join(map(str, operation.shape)) or "1"
     yield from c_comment(f"{shape}, {operation.how}")
-    yield f"static void {function}({', '.join([*given, 'element *restrict to'])})"
+    yield f"static APART void {function}({', '.join([*given, 'element *restrict to'])})"
     yield "{"
     words = math.prod(operation.shape)
     if operation.how == "move":

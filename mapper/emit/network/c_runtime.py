@@ -1,5 +1,16 @@
 """C99 source text that all emitted programs of networks have in common, besides that of `emit/c_runtime.py`."""
 
+APART = """
+/* Functions whose pointers are `restrict` stay functions. Where gcc 12 makes them part of run(), all these pointers are
+   addresses in one arena; vectors of words that it gathers through several of them are taken for words of the first
+   one alone, and stores through the others are lost. */
+#ifdef __GNUC__
+#define APART __attribute__((noinline))
+#else
+#define APART
+#endif
+"""
+
 STEP_TIMES = """
 /* With -DTIMES, main says how long each step takes: a group, or what is done between two. Not for several threads. */
 #ifdef TIMES

@@ -151,7 +151,8 @@ def _group_lines(group: GroupProgram, name: str, taken: list[str]) -> Iterator[s
     yield f"def {name}() -> GroupFunctions:"
     yield from comment(f"Group {group.number}: {' + '.join(group.segment.names)}", "    ")
     yield from comment(str(mapping), "    ", "#    ")
-    text = "\n".join(tree_lines(mapping, group.arch, taken, group.finishes))
+    stays = [tensor for tensor, _ in group.segment.stays]
+    text = "\n".join(tree_lines(mapping, group.arch, taken, group.finishes, stays))
     yield from (f"    {line}" if line else "" for line in text.split("\n"))
     yield "    return GroupFunctions(run, direct, EXPECTED)"
     yield from ("", "")
