@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class Lattice:
         for d, count in enumerate(counts):
             axis = self.tiles[d]
             if count < len(axis):
-                self.cells[d] = _shared_cells(axis, count)
+                self.cells[d] = _shared_cells(self.sizes[d], self.even[d], count)
                 self._folds[d] = (int(self.cells[d][-1]) + 1,)
 
     @property
@@ -235,9 +235,12 @@ def _prime_powers(size: int) -> list[tuple[int, int]]:
     return found
 
 
-def _shared_cells(axis: Ints, count: int) -> Ints:
-    """Cells of tiles in descending order, so many at most: the whole dimension alone, the others so that the largest
-    tile of a cell is no more times as large as its smallest one than it must be."""
+@lru_cache(maxsize=256)
+def _shared_cells(size: int, even: bool, count: int) -> Ints:
+    """Cells of the ragged tiles of a dimension in descending order, so many at most: the whole dimension alone, the
+    others so that the largest tile of a cell is no more times as large as its smallest one than it must be. The
+    searches of a cascade's branches ask for the same ones over and over."""
+    axis = np.array(grid(size, "ragged", even)[::-1], dtype=np.int64)
     falling = -np.log(axis[1:].astype(np.float64))
     fine, wide = 0.0, float(falling[-1] - falling[0])  # with steps of the second, one cell would do
     starts = [0]
@@ -249,7 +252,9 @@ def _shared_cells(axis: Ints, count: int) -> Ints:
         else:
             fine = step
     sizes = np.diff([*starts, len(falling)])
-    return np.repeat(np.arange(len(starts) + 1), [1, *sizes])
+    cells = np.repeat(np.arange(len(starts) + 1), [1, *sizes])
+    cells.flags.writeable = False
+    return cells
 
 
 def _starts(values: Floats, step: float, most: int) -> list[int]:

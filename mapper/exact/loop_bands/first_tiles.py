@@ -224,10 +224,8 @@ def _leaves_room(context: SearchContext, sizes: Ints, counts: Ints, d: int, span
     perfect = tiling == "perfect"
     needed = tiles_needed([np.ones(counts.shape[1], dtype=np.int64), *counts], perfect)[:, None]
     left = ceil_div_array(size, sizes)
-    if perfect:
-        return left % needed == 0
-    fine: Flags = left >= needed
-    if spans is not None:
+    fine: Flags = left % needed == 0 if perfect else left >= needed
+    if spans is not None and not perfect:
         first, which = distinct(counts[0])
         spread = (spread_counts(tiles, spans, tiling, context.reduced_spread[d]) for tiles in left.tolist())
         fine &= np.array([[n in known for n in counts[0][first].tolist()] for known in spread])[:, which].T
