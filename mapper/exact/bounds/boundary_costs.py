@@ -60,7 +60,7 @@ class BoundaryBounds:
 
     def _cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
         words = np.ascontiguousarray(self.words_at_tiles(boundary)).ravel()
-        costs = self.book(boundary, passed, words, gaps=self._gaps_at_tiles(boundary))
+        costs = self.book(boundary, passed, words, gaps=self._gaps_at_tiles(boundary, passed))
         return costs.reshape(*costs.shape[:2], *self.lattice.shape)
 
     def words_at_tiles(self, boundary: MemoryBoundary) -> Floats:
@@ -80,12 +80,12 @@ class BoundaryBounds:
             self._once[boundary] = self.book(boundary, len(self.hierarchy.fanouts), words).reshape(-1)
         return self._once[boundary]
 
-    def _gaps_at_tiles(self, boundary: MemoryBoundary) -> Gaps | None:
+    def _gaps_at_tiles(self, boundary: MemoryBoundary, passed: int) -> Gaps | None:
         """Per end of a boundary, (cells,) words of the lines that pass over the words in them, charged at each tile."""
         lines = self.cost_columns.lines
         if lines is None:
             return None
-        ends = (lines.gaps_at_tiles(boundary, memory, self.lattice) for memory in (boundary.outer, boundary.inner))
+        ends = (lines.gaps_at_tiles(boundary, memory, self.lattice, passed) for memory in (boundary.outer, boundary.inner))
         outer, inner = (np.broadcast_to(end, self.lattice.shape).ravel() for end in ends)
         return outer, inner
 
