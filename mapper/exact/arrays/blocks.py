@@ -83,7 +83,12 @@ class Blocks:
     """
 
     def __init__(
-        self, hierarchy: Hierarchy, tiling: Tiling, every: bool = False, patterned: frozenset[str] = frozenset()
+        self,
+        hierarchy: Hierarchy,
+        tiling: Tiling,
+        every: bool = False,
+        patterned: frozenset[str] = frozenset(),
+        lines: LineBounds | None = None,
     ) -> None:
         self.hierarchy = hierarchy
         self.tiling = tiling
