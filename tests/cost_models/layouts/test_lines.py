@@ -10,8 +10,11 @@ import pytest
 from generators import random_architecture, random_mapping, random_problem
 from tilewright.arch import Architecture, Memory
 from tilewright.cost_models import count_words
+from tilewright.cost_models.boundaries import boundaries_of
+from tilewright.cost_models.closed_form import Nest
 from tilewright.cost_models.cost import held_width_bits
-from tilewright.cost_models.layouts import count_lines
+from tilewright.cost_models.layouts import Arrangement, count_lines
+from tilewright.cost_models.layouts.lines import LaidOut, count_layouts
 from tilewright.cost_models.layouts.walk import walk_lines
 from tilewright.ir import Mapping, Problem, Tensor
 
@@ -78,6 +81,25 @@ def test_closed_form_equals_walk(block: int) -> None:
         assert found.total == expected.total, f"seed {seed}\n{mapping}"
         assert found.busiest == expected.busiest, f"seed {seed}\n{mapping}"
         assert found.banks == expected.banks, f"seed {seed}\n{mapping}"
+
+
+def test_layouts_counted_together_are_those_counted_alone() -> None:
+    """Where no step moves a tile of a rank, its lines of all lengths are counted at once."""
+    for seed in range(100):
+        (mapping, arch), rng = random_case(seed), random.Random(seed)
+        nest, boundaries = Nest.of(mapping, arch), boundaries_of(mapping, arch)
+        for memory in (memory for memory in arch.memories if memory.line_bits is not None):
+            for tensor in mapping.problem.tensors:
+                boxes = [tuple(rng.randint(1, 9) for _ in tensor.ranks) for _ in range(4)]
+                ways = [LaidOut(one, one) for one in (Arrangement(box, (1,) * len(box)) for box in boxes)]
+                together = count_layouts(nest, boundaries, memory, tensor, ways)
+                alone = [count_layouts(nest, boundaries, memory, tensor, [way]) for way in ways]
+                assert (together is None) == (alone[0] is None)
+                if together is not None:
+                    for i, one in enumerate(alone):
+                        assert one is not None
+                        assert together.total.of(i) == one.total.of(0), f"seed {seed}\n{mapping}"
+                        assert together.busiest.of(i) == one.busiest.of(0), f"seed {seed}\n{mapping}"
 
 
 def test_lines_of_one_word_are_words() -> None:
