@@ -6,7 +6,7 @@ from .closed_form import count_tree, count_way
 from .cost import FusedCost, cost_of_counts, evaluate_tree
 from .simulator import simulate_tree
 from .visit_cost import TakenBits, kinds_of_visits, taken_bits, visit_cost
-from .ways import Way, fillers_of, ways_of
+from .ways import Way, fillers_of, home_of, left_boundaries, ways_of, without_transfers
 
 __all__ = [
     "FusedCost",
@@ -20,7 +20,9 @@ __all__ = [
     "count_way",
     "evaluate_tree",
     "fillers_of",
+    "home_of",
     "kinds_of_visits",
+    "left_boundaries",
     "live_in",
     "occupancy",
     "reads_all",
@@ -29,5 +31,6 @@ __all__ = [
     "tiles_in",
     "visit_cost",
     "ways_of",
+    "without_transfers",
     "words_exchanged",
 ]

@@ -6,7 +6,7 @@ holds an intermediate, and to the first that reads it otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ...arch import Architecture
@@ -158,6 +158,20 @@ def without_transfers(way: Way, arch: Architecture, stays: Collection[str]) -> W
     """A way but for what passes between the outermost memory and the next one of tensors that are there already, or
     are left there."""
     outermost = arch.memories[0].name
-    kept = tuple(b for b in way.boundaries if b.tensor.name not in stays or b.outer.name != outermost)
+    kept = tuple(_but_those_outside(way.boundaries, outermost, stays))
     borrowed = tuple(b for b in way.borrowed if b.own.tensor.name not in stays or b.own.outer.name != outermost)
     return replace(way, boundaries=kept, borrowed=borrowed)
+
+
+def left_boundaries(mapping: Mapping, arch: Architecture, stays: Collection[str]) -> Iterator[Boundary]:
+    """The boundaries of a mapping but for those that words of tensors that stay do not pass."""
+    return _but_those_outside(chains_of(mapping, arch), arch.memories[0].name, stays)
+
+
+def _but_those_outside(boundaries: Iterable[Boundary], outermost: str, stays: Collection[str]) -> Iterator[Boundary]:
+    return (b for b in boundaries if b.tensor.name not in stays or b.outer.name != outermost)
+
+
+def home_of(mapping: Mapping, tensor: str, stays: Collection[str]) -> int:
+    """The position of a tensor's outermost node; of one that stays, of the node where it does, the second one."""
+    return mapping.nest.node_positions(tensor)[tensor in stays]

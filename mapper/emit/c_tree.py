@@ -14,7 +14,7 @@ from .c_schedule import LARGEST_UNROLLED, SHORTEST_VECTOR, CSchedule, plus
 from .c_text import c_comment, c_names
 from .c_tree_runtime import FUNCTIONS, TREE_MAIN
 from .exactness import largest_exact
-from .loop_program import Compute, Drain, Fill, For, Lowest, Statement, Variable
+from .loop_program import Array, Compute, Drain, Fill, For, Lowest, Statement, Variable
 from .tree_lowering import TreeProgram, buffers_of, loops_of, lower_tree
 
 
@@ -107,6 +107,14 @@ class CTree(CSchedule):
         yield f"{indent}        sum += {self.value(statement)};"
         yield f"{indent}    {self.access(statement.target)} += sum;"
         yield f"{indent}}}"
+
+    def element(self, array: Array, index: list[str]) -> str:
+        """An element; where a tensor has none, which is asked for around it, 0."""
+        found = super().element(array, index)
+        if not array.edges:
+            return found
+        inside = " && ".join(f"within({index[axis]}, {array.shape[axis]})" for axis in sorted(array.edges))
+        return f"({inside} ? {found} : 0)"
 
     def combined(self, statement: Compute) -> str:
         """One point of an operation."""

@@ -17,6 +17,11 @@ static inline element magnitude(element value)
 {
     return value < 0 ? -value : value;
 }
+
+static inline int within(int64_t index, int64_t elements)
+{
+    return (uint64_t)index < (uint64_t)elements;
+}
 """
 
 TREE_MAIN = """

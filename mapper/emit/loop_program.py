@@ -86,6 +86,7 @@ class Array:
     is_local  whether it is a buffer of the program
     order     axes from the one that should vary slowest in memory to the one that should vary fastest: those of the
               tensor as they stand for the caller's, those that inner loops move last for a buffer (a packed tile)
+    edges     axes along which what is read may lie before the first element, or behind the last one, and is 0 then
     """
 
     tensor: Tensor
@@ -95,6 +96,7 @@ class Array:
     position: int
     is_local: bool
     order: tuple[int, ...]
+    edges: frozenset[int] = frozenset()
 
     @property
     def elements(self) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...arch import Architecture
-from ...cost_models.cascades import Way, fillers_of, ways_of
+from ...cost_models.cascades import Way, fillers_of, home_of, ways_of, without_transfers
 from ...ir import Cascade, FusedMapping, Loop, MappingError, Node, Operation, Pad, Place, Tensor
 from .bands import with_better_bands
 from .loop_program import (
@@ -60,6 +60,20 @@ class _Tile:
 
     array: Array
     base: Index
+
+
+@dataclass(frozen=True)
+class WholeLying:
+    """How a tensor that stays on chip lies there: as it was made, without zeros around it.
+
+    made   positions of each axis
+    first  of each axis, the position in the cascade's tensor of the first of these
+    edges  axes along which readers may ask for positions that were not made, which are zeros
+    """
+
+    made: tuple[int, ...]
+    first: tuple[int, ...]
+    edges: frozenset[int] = frozenset()
 
 
 @dataclass
@@ -124,6 +138,7 @@ class TreeLowering:
 
     with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`)
     finishes      of tensors that operations write, what is done with their words
+    lying         of tensors that are on chip before the run, or are left there, in their second node, how they lie
 
     Raises MappingError for trees whose programs cannot be written yet.
     """
@@ -135,10 +150,11 @@ class TreeLowering:
         *,
         with_margins: bool = False,
         finishes: Mapping[str, TensorFinish] | None = None,
+        lying: Mapping[str, WholeLying] | None = None,
     ) -> None:
-        self.with_margins, self.finishes = with_margins, finishes or {}
+        self.with_margins, self.finishes, self.lying = with_margins, finishes or {}, lying or {}
         self.fused, self.outermost = fused, arch.memories[0].name
-        self.ways = ways_of(fused, arch)
+        self.ways = {name: without_transfers(way, arch, self.lying) for name, way in ways_of(fused, arch).items()}
         if any(way.made for way in self.ways.values()):
             message = "programs of windows along shared loops cannot be written yet"
             raise self._refused(
@@ -165,9 +181,12 @@ class TreeLowering:
         producers = self.fused.cascade.producers
         fillers = fillers_of(self.ways)
         users: dict[Place, list[tuple[str, int]]] = {}
+        self.homes: set[Place] = set()
         for name, way in self.ways.items():
+            homes = {t.name: home_of(way.mapping, t.name, self.lying) for t in way.mapping.problem.tensors}
+            self.homes |= {way.place(home) for home in homes.values()}
             for position, item in enumerate(way.mapping.nest.items):
-                if isinstance(item, Node):
+                if isinstance(item, Node) and position >= homes[item.tensor]:
                     users.setdefault(way.place(position), []).append((name, position))
         self.users = users
         for place, found in users.items():
@@ -187,7 +206,8 @@ class TreeLowering:
     def _is_whole(self, place: Place) -> bool:
         """Whether a node holds a whole tensor of the caller, or an intermediate in the outermost memory."""
         node = self.fused.item(place)
-        return isinstance(node, Node) and node.memory == self.outermost
+        assert isinstance(node, Node)
+        return node.memory == self.outermost or (node.tensor in self.lying and place in self.homes)
 
     def _tile(self, place: Place, name: str, position: int) -> _Tile:
         owner, tensor = self.of[name], self._tensor(place, name)
@@ -202,8 +222,11 @@ class TreeLowering:
         return self._union(array, place, owner.base(tensor, home), owner.way.place(home))
 
     def _whole(self, owner: _OperationLowering, tensor: Tensor, position: int) -> _Tile:
-        """A whole tensor, with the zeros around it that readers see."""
-        cascade = self.fused.cascade
+        """A whole tensor, with the zeros around it that readers see; one that stays as it lies there."""
+        cascade, stays = self.fused.cascade, self.lying.get(tensor.name)
+        if stays is not None:
+            array = replace(owner.array(tensor, position, None), shape=stays.made, steps=(1,) * len(stays.made))
+            return _Tile(replace(array, edges=stays.edges), tuple(map(Affine.of, stays.first)))
         array = replace(owner.array(tensor, position, None), is_local=tensor.name in cascade.intermediates)
         margins = margins_of(cascade, tensor.name)
         if any(map(any, margins)) and not array.is_local and not self.with_margins:
@@ -266,7 +289,8 @@ class TreeLowering:
 
     def _outer(self, owner: _OperationLowering, tensor: Tensor, position: int) -> _Tile | None:
         """The next node of a tensor further out on an operation's way."""
-        outwards = [p for p in owner.nest.node_positions(tensor.name) if p < position]
+        home = home_of(owner.way.mapping, tensor.name, self.lying)
+        outwards = [p for p in owner.nest.node_positions(tensor.name) if home <= p < position]
         return self.tiles[owner.way.place(outwards[-1])] if outwards else None
 
     def _points(self, owner: _OperationLowering) -> Compute:
@@ -361,16 +385,18 @@ def lower_tree(
     *,
     with_margins: bool = False,
     finishes: Mapping[str, TensorFinish] | None = None,
+    lying: Mapping[str, WholeLying] | None = None,
 ) -> TreeProgram:
     """The scalar program of a fused mapping.
 
     with_margins  whether the caller gives inputs with the zeros around them that readers see (`margins_of`)
     finishes      of tensors that operations write, what is done with their words once they are complete
+    lying         of tensors that are on chip before the run, or are left there, in their second node, how they lie
 
     Raises MappingError when a node or loop stands where the architecture has no place for it, and for trees whose
     programs cannot be written yet.
     """
-    return TreeLowering(fused, arch, with_margins=with_margins, finishes=finishes).program()
+    return TreeLowering(fused, arch, with_margins=with_margins, finishes=finishes, lying=lying).program()
 
 
 def loops_of(body: tuple[Statement, ...]) -> Iterator[For]:

@@ -64,7 +64,7 @@ class CGroup(CTree):
         given = [f"const element *restrict {self.data[a]}" for a in self.tree.inputs]
         given += [f"element *restrict {self.data[a]}" for a in self.tree.outputs]
         given += [f"const element *restrict {name}" for name in self.parameters.values()]
-        yield f"static void {self.function}({', '.join([*given, 'arenas *arena', 'element *scratch'])})"
+        yield f"static APART void {self.function}({', '.join([*given, 'arenas *arena', 'element *scratch'])})"
         yield "{"
         yield "    (void)arena;"
         yield "    (void)scratch;"

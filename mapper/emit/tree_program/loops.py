@@ -94,7 +94,7 @@ class TreeLoops:
         """The schedule whose output has its outermost node there."""
         for name in self.schedules.of:
             way = self.schedules.ways[name]
-            position = way.mapping.nest.node_positions(way.operation.output.name)[0]
+            position = self.schedules.home(way, way.operation.output.name)
             if way.place(position) == place:
                 return self.schedules.of[name], position
         return None

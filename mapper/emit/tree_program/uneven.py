@@ -16,7 +16,7 @@ from functools import cached_property
 
 from ....arch import Architecture
 from ....cost_models.boundaries import chains_of
-from ....cost_models.cascades import Way
+from ....cost_models.cascades import Way, left_boundaries
 from ....cost_models.cascades.closed_form import above_the_split
 from ....cost_models.cascades.visits import visit_mapping, whole_mapping
 from ....cost_models.cascades.windows import asked_by_all, exchange_of, keeps_rows
@@ -44,6 +44,7 @@ class UnevenText:
 
     loops   names of the tree's loops in time above splits
     names   of the whole program
+    stays   tensors that are on chip before the run, or are left there
     others  all such operations of the tree, by name
     """
 
@@ -55,9 +56,11 @@ class UnevenText:
         arch: Architecture,
         loops: dict[Place, str],
         names: FreshNames,
+        stays: frozenset[str] = frozenset(),
     ) -> None:
         way = ways[name]
         self.fused, self.ways, self.way, self.arch, self.loops = fused, ways, way, arch, loops
+        self.stays = stays
         self.operation, self.path = way.operation, way.path
         self.problem, self.output = way.operation.problem, way.operation.output
         self.others: dict[str, UnevenText] = {}
@@ -172,7 +175,7 @@ class UnevenText:
     def plan_above(self, tensor: str) -> NestPlan:
         """What the nodes of a tensor above the split hold, and when they are filled."""
         mapping = whole_mapping(self.path, tensor)
-        boundaries = tuple(chains_of(mapping, self.arch))
+        boundaries = tuple(left_boundaries(mapping, self.arch, self.stays))
         return NestPlan(mapping, self.arch, steps_of(mapping), boundaries, self.path.starts[-1])
 
     def schedule_above(self, tensor: str, views: dict[int, str], names: FreshNames) -> ProgramText:
