@@ -17,25 +17,18 @@ Passed = dict[tuple[str, str, Coordinates], dict[str, int]]
 """By memory, tensor, instance; and kind."""
 
 
-class LineWalk(Walk):
-    """One walk over one mapping, that counts lines as well, and the cycles for which they keep banks busy."""
+class LinesSeen:
+    """The lines of transfers, as a walk comes by them, and the cycles for which they keep banks busy.
 
-    def __init__(self, mapping: Mapping, arch: Architecture, width: Width) -> None:
-        super().__init__(mapping, arch)
-        self.ways: MappingABC[tuple[str, str], LaidOut] = {
-            (memory.name, tensor.name): laid_out(
-                arch, memory, mapping.problem, tensor, layout_in(memory, tensor), width(arch, memory, tensor)
-            )
-            for memory in arch.memories
-            if memory.line_bits is not None
-            for tensor in mapping.problem.tensors
-        }
+    ways  by memory and tensor, how it lies there
+    """
+
+    def __init__(self, ways: MappingABC[tuple[str, str], LaidOut]) -> None:
+        self.ways = ways
         self.lines: Passed = defaultdict(lambda: defaultdict(int))
         self.bank_cycles: Passed = defaultdict(lambda: defaultdict(int))
 
-    def transfer(
-        self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]
-    ) -> None:
+    def see(self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]) -> None:
         """Some words pass a port of a memory's instance together."""
         if memory is None or (memory.name, tensor.name) not in self.ways:
             return
@@ -48,7 +41,7 @@ class LineWalk(Walk):
             lines_of = Counter(tuple(x % n for x, n in zip(line, held.banks, strict=True)) for line in touched)
             self.bank_cycles[place][name] += -(-max(lines_of.values(), default=0) // memory.bank_ports)
 
-    def line_counts(self) -> LineCounts:
+    def counts(self) -> LineCounts:
         """Lines of the whole walk; what tiles lie in is not counted."""
         counts = LineCounts()
         for (memory, tensor, _), kinds in self.lines.items():
@@ -56,6 +49,29 @@ class LineWalk(Walk):
         _busiest(counts.busiest, self.lines)
         _busiest(counts.banks, self.bank_cycles)
         return counts
+
+
+class LineWalk(Walk):
+    """One walk over one mapping, that counts lines as well."""
+
+    def __init__(self, mapping: Mapping, arch: Architecture, width: Width) -> None:
+        super().__init__(mapping, arch)
+        self.seen = LinesSeen(
+            {
+                (memory.name, tensor.name): laid_out(
+                    arch, memory, mapping.problem, tensor, layout_in(memory, tensor), width(arch, memory, tensor)
+                )
+                for memory in arch.memories
+                if memory.line_bits is not None
+                for tensor in mapping.problem.tensors
+            }
+        )
+
+    def transfer(
+        self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]
+    ) -> None:
+        """Some words pass a port of a memory's instance together."""
+        self.seen.see(kind, memory, instance, tensor, words)
 
 
 def _busiest(table: LineTable, passed: Passed) -> None:
@@ -69,4 +85,4 @@ def walk_lines(mapping: Mapping, arch: Architecture, width: Width) -> LineCounts
     """Walk a mapping, and count the lines that pass the ports of memories that have lines; as `count_lines` does."""
     walk = LineWalk(mapping, arch, width)
     walk.run()
-    return walk.line_counts()
+    return walk.seen.counts()
