@@ -40,14 +40,16 @@ def laid_out_for(cascade: Cascade, arch: Architecture, memory: Memory, problem: 
 def with_tree_layouts(arch: Architecture, cascade: Cascade, given: Mapping[str, str]) -> Architecture:
     """The machine with layouts stated for tensors of a cascade: as `with_layouts` of one operation.
 
-    Raises TilewrightError where there is no such tensor, memory or rank, where no memory has lines, and for layouts that
-    are open: trees have stated ones.
+    Raises TilewrightError where there is no such tensor, memory or rank, where no memory has lines, and for layouts
+    that are open: trees have stated ones.
     """
     names = {tensor.name: None for operation in cascade for tensor in operation.problem.tensors}
     for key, text in given.items():
         if text == "any":
             hint = "state one for each tensor, such as T=NHWC; row-major, where nothing is stated"
-            raise TilewrightError("layouts of a cascade's tensors are not searched", where=f"layout of {key}", hint=hint)
+            raise TilewrightError(
+                "layouts of a cascade's tensors are not searched", where=f"layout of {key}", hint=hint
+            )
         memory, _, name = key.rpartition(".")
         wanted = list(names) if name == "all" else [name]
         if not set(wanted) <= set(names):
@@ -75,7 +77,9 @@ def check_lined_cascade(cascade: Cascade, arch: Architecture, error: type[Tilewr
         if memory.line_bits is not None and any(capacity_parts(memory)):
             hint = f"give lines to a memory without bounds: {arch.memories[0].name}.line"
             raise error(
-                "lines in which tiles of a cascade lie take no room yet", where=f"{arch.name}: {memory.name}.line", hint=hint
+                "lines in which tiles of a cascade lie take no room yet",
+                where=f"{arch.name}: {memory.name}.line",
+                hint=hint,
             )
     for operation in cascade:
         hint = "leave the line of the memory out, or give a cascade without them"

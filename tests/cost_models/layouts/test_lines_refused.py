@@ -27,8 +27,14 @@ def mapping() -> tw.Mapping:
     ("what", "message"),
     [
         (lambda: tw.search(GEMM, lined(), strategy="cpsat"), "it does not know line"),
-        (lambda: tw.search(CASCADE, lined()), "DRAM.line: cascades know no lines"),
-        (lambda: tw.evaluate(tw.search(CASCADE, "three_level").mapping, lined()), "DRAM.line: cascades know no lines"),
+        (
+            lambda: tw.search_pareto(CASCADE, lined()),
+            "DRAM.line: fronts, rankings and groups of cascades know no lines",
+        ),
+        (
+            lambda: tw.search_top(CASCADE, lined(), 2),
+            "DRAM.line: fronts, rankings and groups of cascades know no lines",
+        ),
         (lambda: tw.search(GEMM, lined(), density={"W": 0.5}), "zeros are not known to DRAM.line"),
         (lambda: tw.evaluate(mapping(), lined(), density={"W": 0.5}), "zeros are not known to DRAM.line"),
         (lambda: clocked_cycles(mapping(), lined()), "DRAM.line: clocks know no lines"),

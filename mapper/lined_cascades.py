@@ -1,0 +1,59 @@
+"""Cascades on machines with lines: the tree in which nothing is fused, each operation mapped as is best with its lines.
+
+Operations that exchange whole tensors in the outermost memory do not know of each other, but for the layouts of what
+they exchange, which are stated. So each is an ordinary search with lines, and of objectives that add up over operations
+the sum is the least of all such trees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..arch import Architecture, Memory
+from ..cost_models.cascades.tensor_layouts import layouts_in
+from ..ir import Cascade, FusedMapping, Node, Operation, Tree
+from .cascades import CascadeQuestion
+from .cascades.weights import weights_of
+from .question import Question
+from .several import best_of
+
+
+def unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
+    """The tree, and what no tree costs less than in which nothing is fused: 0 for objectives that do not add up, and
+    where operations may share what they read.
+
+    Raises TilewrightError as a search of each operation does.
+    """
+    cascade, outermost = question.cascade, question.arch.memories[0].name
+    branches, bound = [], 0.0
+    for operation in cascade:
+        machine = machine_for(question.arch, cascade, operation)
+        seconds = None if question.limits.time_s is None else question.limits.time_s / len(cascade.operations)
+        limits = replace(question.limits, time_s=seconds)
+        asked = Question(operation.problem, machine, question.objective, question.tiling, question.space, limits=limits)
+        answer = best_of(asked)
+        items = tuple(i for i in answer.mapping.nest.items if not (isinstance(i, Node) and i.memory == outermost))
+        branches.append(Tree(items, (), operation.name))
+        bound += answer.certificate.lower_bound
+    tree = Tree(tuple(Node(outermost, tensor) for tensor in cascade.tensors), tuple(branches))
+    adds_up = weights_of(question.objective) is not None and question.arch.overlap != "across_operations"
+    adds_up &= all(len(readers) <= 1 for readers in cascade.consumers.values())
+    return FusedMapping(cascade, tree), bound if adds_up else 0.0
+
+
+def machine_for(arch: Architecture, cascade: Cascade, operation: Operation) -> Architecture:
+    """The machine as one operation sees it: its units, and layouts in its own letters."""
+    levels = tuple(
+        level.model_copy(
+            update={
+                "layouts": {
+                    name: layout.text(operation.problem.tensor(name))
+                    for name, layout in layouts_in(cascade, level, operation.problem).items()
+                }
+            }
+        )
+        if isinstance(level, Memory) and level.line_bits is not None
+        else level
+        for level in arch.levels
+    )
+    return arch.model_copy(update={"mac": arch.mac.of(operation.kind), "levels": levels})
