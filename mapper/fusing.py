@@ -33,7 +33,7 @@ from .cascades import (
 from .cascades.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.upper_memories import UpperMemories
 from .certificate import RELATIVE_TOLERANCE, Certificate
-from .lined_cascades import unfused_in_lines
+from .lined_cascades import kept_on_chip, unfused_in_lines
 from .model_version import MODEL_VERSION
 from .question import Question, canonical_json, plain_architecture, plain_problem
 from .several import best_of, search_in_turn, with_time_left
@@ -176,8 +176,8 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
 
 def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
     """The better of two trees by what their lines cost: the best one where lines are always full, and the one in which
-    nothing is fused and each operation is mapped as is best with its lines. No tree costs less than the first does with
-    full lines, which is the certificate's bound.
+    each operation is mapped as is best with its lines, with what they exchange whole in an inner memory where that is
+    better. No tree costs less than the first does with full lines, which is the certificate's bound.
 
     Raises TilewrightError as `answer_cascade` does; also for trees whose lines are not counted, and for objectives with
     limits or several parts.
@@ -202,6 +202,9 @@ def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
         figures = cost.energy_pj, cost.latency_cycles, outer_words(cost)
         told = replace(proof, value=value, lower_bound=bound, constraints=_CONSTRAINTS["none"])
         unfused = Unfused(*figures, told)
+        mapping = kept_on_chip(question, mapping, memories_of_exchange(question.arch))
+        cost = evaluate_tree(mapping, question.arch)
+        value = cost.objective(question.objective)
     else:
         proof = replace(proof, lower_bound=max(bound, proof.lower_bound))
     if value < proof.value and question.constraints == ANY_TREE:

@@ -7,11 +7,13 @@ the sum is the least of all such trees.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..arch import Architecture, Memory
+from ..cost_models.cascades import evaluate_tree
 from ..cost_models.cascades.tensor_layouts import layouts_in
-from ..ir import Cascade, FusedMapping, Node, Operation, Tree
+from ..ir import Cascade, FusedMapping, MappingError, Node, Operation, Tree
 from .cascades import CascadeQuestion
 from .cascades.weights import weights_of
 from .question import Question
@@ -39,6 +41,32 @@ def unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
     adds_up = weights_of(question.objective) is not None and question.arch.overlap != "across_operations"
     adds_up &= all(len(readers) <= 1 for readers in cascade.consumers.values())
     return FusedMapping(cascade, tree), bound if adds_up else 0.0
+
+
+def kept_on_chip(question: CascadeQuestion, mapping: FusedMapping, memories: Sequence[Memory]) -> FusedMapping:
+    """A tree in which nothing is fused, with each intermediate whole in one of some memories instead, one after the
+    other, where that costs less with lines."""
+    best = evaluate_tree(mapping, question.arch).objective(question.objective)
+    for tensor in mapping.cascade.intermediates:
+        for memory in memories:
+            tried = _with_home(mapping, tensor, memory.name)
+            try:
+                value = evaluate_tree(tried, question.arch).objective(question.objective)
+            except MappingError:  # it has no room there
+                continue
+            if value < best:
+                best, mapping = value, tried
+    return mapping
+
+
+def _with_home(mapping: FusedMapping, tensor: str, memory: str) -> FusedMapping:
+    """The tree with an intermediate whole in a memory, and no node of it there in any branch."""
+    above = [item for item in mapping.tree.items if not (isinstance(item, Node) and item.tensor == tensor)]
+    branches = tuple(
+        Tree(tuple(item for item in branch.items if item != Node(memory, tensor)), (), branch.operation)
+        for branch in mapping.tree.branches
+    )
+    return FusedMapping(mapping.cascade, Tree((*above, Node(memory, tensor)), branches))
 
 
 def machine_for(arch: Architecture, cascade: Cascade, operation: Operation) -> Architecture:

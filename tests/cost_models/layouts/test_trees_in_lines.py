@@ -83,6 +83,8 @@ def test_operations_that_are_not_fused_are_those_of_searches_on_their_own(object
     assert found.certificate.value == pytest.approx(sum(one.value for one in alone))
     fused = tw.search(pair, arch, objective, tiling="perfect")
     assert fused.certificate.value <= found.certificate.value * (1 + 1e-9)
+    assert fused.unfused is not None
+    assert fused.unfused.certificate.value == pytest.approx(found.certificate.value)
     assert fused.certificate.lower_bound <= fused.certificate.value
     assert tw.evaluate(fused.mapping, arch) == fused.cost
 
