@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from reality import build, timed
+from reality_page import machine
 
 import tilewright as tw
 from tilewright.arch import Architecture
@@ -36,7 +37,8 @@ HEAD = """\
     python benchmarks/layouts_on_cpu.py > results/cpu/layouts.md
 
 {doc}
-Predicted and measured times are over those of the first row of each layer, row-major arrays.
+Run on: {machine}, with other programs at work. Predicted and measured times are over those of the first row of each
+layer, row-major arrays.
 
 | layer | mapping | I, W, O in DRAM | lines, DRAM | lines, L2 | predicted | measured | ms |
 |---|---|---|---|---|---|---|---|"""
@@ -81,7 +83,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--time-limit", type=float, default=20.0, help="seconds per search")
     given = parser.parse_args()
-    print(HEAD.format(doc="\n".join((__doc__ or "").split("\n\n", 2)[2].splitlines()) + "\n"))
+    print(HEAD.format(doc=(__doc__ or "").split("\n\n", 2)[2], machine=machine()))
     for layer in LAYERS:
         print("\n".join(rows(layer, given.rounds, given.time_limit)), flush=True)
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..arch import Architecture, Memory
+from ..arch import Memory
 from ..cost_models.cascades import evaluate_tree
-from ..cost_models.cascades.tensor_layouts import layouts_in
-from ..ir import Cascade, FusedMapping, MappingError, Node, Operation, Tree
+from ..cost_models.cascades.tensor_layouts import machine_for
+from ..ir import FusedMapping, MappingError, Node, Tree
 from .cascades import CascadeQuestion
 from .cascades.weights import weights_of
 from .question import Question
@@ -67,21 +67,3 @@ def _with_home(mapping: FusedMapping, tensor: str, memory: str) -> FusedMapping:
         for branch in mapping.tree.branches
     )
     return FusedMapping(mapping.cascade, Tree((*above, Node(memory, tensor)), branches))
-
-
-def machine_for(arch: Architecture, cascade: Cascade, operation: Operation) -> Architecture:
-    """The machine as one operation sees it: its units, and layouts in its own letters."""
-    levels = tuple(
-        level.model_copy(
-            update={
-                "layouts": {
-                    name: layout.text(operation.problem.tensor(name))
-                    for name, layout in layouts_in(cascade, level, operation.problem).items()
-                }
-            }
-        )
-        if isinstance(level, Memory) and level.line_bits is not None
-        else level
-        for level in arch.levels
-    )
-    return arch.model_copy(update={"mac": arch.mac.of(operation.kind), "levels": levels})

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...arch import Architecture, Memory
-from ...ir import Cascade, FusedMapping, MappingError, Problem, Tensor, TilewrightError
+from ...ir import Cascade, FusedMapping, MappingError, Operation, Problem, Tensor, TilewrightError
 from ..cost import capacity_parts, held_width_bits
-from ..layouts import Layout, has_lines, layout_in, tensor_extents
+from ..layouts import has_lines, layout_in, tensor_extents
 from ..layouts.choices import with_layouts
 from ..layouts.lines import LaidOut, laid_out
 
@@ -24,11 +24,6 @@ def owner_of(cascade: Cascade, name: str) -> tuple[Problem, Tensor]:
         return problem, problem.output
     problem = next(o.problem for o in cascade if any(t.name == name for t in o.problem.tensors))
     return problem, problem.tensor(name)
-
-
-def layouts_in(cascade: Cascade, memory: Memory, problem: Problem) -> dict[str, Layout]:
-    """By tensor of one operation, its layout in a memory."""
-    return {tensor.name: layout_in(memory, owner_of(cascade, tensor.name)[1]) for tensor in problem.tensors}
 
 
 def laid_out_for(cascade: Cascade, arch: Architecture, memory: Memory, problem: Problem, tensor: Tensor) -> LaidOut:
@@ -59,6 +54,24 @@ def with_tree_layouts(arch: Architecture, cascade: Cascade, given: Mapping[str, 
             problem, _ = owner_of(cascade, each)
             arch = with_layouts(arch, problem, {f"{memory}.{each}" if memory else each: text})
     return arch
+
+
+def machine_for(arch: Architecture, cascade: Cascade, operation: Operation) -> Architecture:
+    """The machine as one operation sees it: its units, and layouts in its own letters."""
+    levels = tuple(
+        level.model_copy(
+            update={
+                "layouts": {
+                    tensor.name: layout_in(level, owner_of(cascade, tensor.name)[1]).text(tensor)
+                    for tensor in operation.problem.tensors
+                }
+            }
+        )
+        if isinstance(level, Memory) and level.line_bits is not None
+        else level
+        for level in arch.levels
+    )
+    return arch.model_copy(update={"mac": arch.mac.of(operation.kind), "levels": levels})
 
 
 def check_lines(fused: FusedMapping, arch: Architecture) -> None:
