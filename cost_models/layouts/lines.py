@@ -170,12 +170,12 @@ def packed(arch: Architecture, but: str | None = None) -> Architecture:
     return arch.model_copy(update={"levels": levels})
 
 
-def refuse_lines(arch: Architecture, what: str, error: type[TilewrightError] = TilewrightError) -> None:
-    """The error, where a machine has memories with lines, of something that counts words alone."""
+def refuse_lines(arch: Architecture, what: str, hint: str) -> None:
+    """TilewrightError, where a machine has memories with lines, of something that counts words alone."""
     for memory in arch.memories:
         if memory.line_bits is not None:
-            hint = "leave the line of that memory out, or ask for one dense operation"
-            raise error(f"{what} know no lines of memories yet", where=f"{arch.name}: {memory.name}.line", hint=hint)
+            where = f"{arch.name}: {memory.name}.line"
+            raise TilewrightError(f"{what} know no lines of memories yet", where=where, hint=hint)
 
 
 Width = Callable[[Architecture, Memory, Tensor], int]
