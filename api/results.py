@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 from .arch import Architecture
 from .arguments import ArchitectureLike, LayoutLike, as_architecture, as_problem, check_layer, laid_out
 from .cost_models import Cost
-from .cost_models.cascades import FusedCost, evaluate_tree
+from .cost_models.cascades import FusedCost, evaluate_open_tree
 from .cost_models.open_choices import evaluate_open
 from .cost_models.sparse import DensityLike, with_densities
 from .forms import Format, emit_mapping
@@ -177,7 +177,7 @@ def evaluate(
              count (docs/sparse.md), in place of those that the layer has. The cost is the mean over all places of the
              zeros, and says what they save in `zeros`
     layout   where words lie in memories that have lines, by tensor or by memory and tensor: {"O": "NHWC"}; or one for
-             all tensors, such as "any", the best (docs/layouts.md); of a cascade they are stated
+             all tensors, such as "any", the best (docs/layouts.md)
 
     Raises TilewrightError when the mapping cannot be read, does not cover the layer, or does not fit the architecture.
     """
@@ -211,7 +211,7 @@ def _evaluate_fused(mapping: FusedMapping, arch: ArchitectureLike | None, layout
     if arch is None:
         raise TilewrightError("no architecture is given", hint="write evaluate(mapping, load_arch('eyeriss'))")
     machine = as_architecture(arch)
-    return _finite(evaluate_tree(mapping, laid_out(machine, mapping.cascade, layout)), machine)
+    return _finite(evaluate_open_tree(mapping, laid_out(machine, mapping.cascade, layout))[0], machine)
 
 
 def _finite(cost: AnyCost, machine: Architecture) -> AnyCost:

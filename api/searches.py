@@ -117,8 +117,9 @@ def search(
     density    of operands that have zeros, by tensor: a fraction, a text such as "2:4@K", or a numpy array whose zeros
                count (docs/sparse.md), in place of those that the problem has; all figures are means then
     layout     where words lie in memories that have lines, by tensor or by memory and tensor: {"O": "NHWC",
-               "GLB.I": "any"}; or one for all tensors, such as "any", the best (docs/layouts.md). Of a cascade they are
-               stated, and trees are searched as if lines were full: the certificate has the gap
+               "GLB.I": "any"}; or one for all tensors, such as "any", the best (docs/layouts.md). Trees of
+               cascades are searched as if lines were full, and with open layouts of the tree found: the certificate has
+               the gap
 
     Raises TilewrightError: ProblemError, ArchitectureError or ConstraintError for what cannot be understood,
     InfeasibleError, with a diagnosis, when no mapping fits, StoreError for a store that cannot be used.

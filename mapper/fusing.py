@@ -16,7 +16,7 @@ from typing import Any, Final
 from ..arch import Architecture, Memory
 from ..arch.units import size_text
 from ..cost_models import ENERGY, Capped, Objective
-from ..cost_models.cascades import FusedCost, check_lined_cascade, evaluate_tree
+from ..cost_models.cascades import FusedCost, check_lined_cascade, evaluate_open_tree
 from ..cost_models.cost import capacity_parts
 from ..cost_models.layouts import has_lines, packed
 from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
@@ -195,15 +195,16 @@ def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
     full = replace(question, arch=packed(question.arch), fuse=fuse)
     best = _in_lines(question, answer_alone(with_time_left(full, started)))
     proof = best.certificate
-    cost = evaluate_tree(mapping, question.arch)
+    cost, _ = evaluate_open_tree(mapping, question.arch)
     value = cost.objective(question.objective)
     unfused = None
     if fuse != "none":
         figures = cost.energy_pj, cost.latency_cycles, outer_words(cost)
-        told = replace(proof, value=value, lower_bound=bound, constraints=_CONSTRAINTS["none"])
+        least = min(value, max(bound, proof.lower_bound))
+        told = replace(proof, value=value, lower_bound=least, constraints=_CONSTRAINTS["none"])
         unfused = Unfused(*figures, told)
         mapping = kept_on_chip(question, mapping, memories_of_exchange(question.arch))
-        cost = evaluate_tree(mapping, question.arch)
+        cost, _ = evaluate_open_tree(mapping, question.arch)
         value = cost.objective(question.objective)
     else:
         proof = replace(proof, lower_bound=max(bound, proof.lower_bound))
@@ -216,7 +217,7 @@ def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
 
 def _in_lines(question: CascadeQuestion, answer: FusedAnswer) -> FusedAnswer:
     """What a tree costs on a machine with lines that was found where they are full."""
-    cost = evaluate_tree(answer.mapping, question.arch, [tensor for tensor, _ in question.stays])
+    cost, _ = evaluate_open_tree(answer.mapping, question.arch)
     return replace(answer, cost=cost, certificate=replace(answer.certificate, value=cost.objective(question.objective)))
 
 

@@ -1,8 +1,8 @@
 """Cascades on machines with lines: the tree in which nothing is fused, each operation mapped as is best with its lines.
 
 Operations that exchange whole tensors in the outermost memory do not know of each other, but for the layouts of what
-they exchange, which are stated. So each is an ordinary search with lines, and of objectives that add up over operations
-the sum is the least of all such trees.
+they exchange, which are stated, or agreed on afterwards. So each is an ordinary search with lines, and of objectives
+that add up over operations the sum is the least of all such trees.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..arch import Memory
-from ..cost_models.cascades import evaluate_tree
+from ..cost_models.cascades import evaluate_open_tree
 from ..cost_models.cascades.tensor_layouts import machine_for
 from ..ir import FusedMapping, MappingError, Node, Tree
 from .cascades import CascadeQuestion
@@ -21,7 +21,8 @@ from .several import best_of
 
 
 def unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
-    """The tree, and what no tree costs less than in which nothing is fused: 0 for objectives that do not add up, and
+    """The tree, each of whose operations is best with layouts that it may choose where they are open; and what no tree
+    costs less than in which nothing is fused: 0 for objectives that do not add up, and
     where operations may share what they read.
 
     Raises TilewrightError as a search of each operation does.
@@ -46,12 +47,12 @@ def unfused_in_lines(question: CascadeQuestion) -> tuple[FusedMapping, float]:
 def kept_on_chip(question: CascadeQuestion, mapping: FusedMapping, memories: Sequence[Memory]) -> FusedMapping:
     """A tree in which nothing is fused, with each intermediate whole in one of some memories instead, one after the
     other, where that costs less with lines."""
-    best = evaluate_tree(mapping, question.arch).objective(question.objective)
+    best = evaluate_open_tree(mapping, question.arch)[0].objective(question.objective)
     for tensor in mapping.cascade.intermediates:
         for memory in memories:
             tried = _with_home(mapping, tensor, memory.name)
             try:
-                value = evaluate_tree(tried, question.arch).objective(question.objective)
+                value = evaluate_open_tree(tried, question.arch)[0].objective(question.objective)
             except MappingError:  # it has no room there
                 continue
             if value < best:

@@ -140,9 +140,10 @@ def evaluate_cascade(
 
     found = fused_named(source, op, tree, arch, set_fields)
     if layout:
+        from ..cost_models.cascades import with_best_layouts
         from ..results import evaluate
 
-        machine = laid_out(found.arch, found.mapping.cascade, layout)
+        machine = with_best_layouts(found.mapping, laid_out(found.arch, found.mapping.cascade, layout))
         found = FusedToShow(found.mapping, machine, evaluate(found.mapping, machine))
     if json:
         show_document(emit_fused(found._replace(certificate=None, unfused=None), "json"))

@@ -13,7 +13,8 @@ from ...arch import Architecture, Memory
 from ...ir import Cascade, FusedMapping, MappingError, Operation, Problem, Tensor, TilewrightError
 from ..cost import capacity_parts, held_width_bits
 from ..layouts import has_lines, layout_in, tensor_extents
-from ..layouts.choices import with_layouts
+from ..layouts.choices import is_open, with_layouts
+from ..layouts.layout import ANY
 from ..layouts.lines import LaidOut, laid_out
 
 
@@ -35,16 +36,10 @@ def laid_out_for(cascade: Cascade, arch: Architecture, memory: Memory, problem: 
 def with_tree_layouts(arch: Architecture, cascade: Cascade, given: Mapping[str, str]) -> Architecture:
     """The machine with layouts stated for tensors of a cascade: as `with_layouts` of one operation.
 
-    Raises TilewrightError where there is no such tensor, memory or rank, where no memory has lines, and for layouts
-    that are open: trees have stated ones.
+    Raises TilewrightError where there is no such tensor, memory or rank, and where no memory has lines.
     """
     names = {tensor.name: None for operation in cascade for tensor in operation.problem.tensors}
     for key, text in given.items():
-        if text == "any":
-            hint = "state one for each tensor, such as T=NHWC; row-major, where nothing is stated"
-            raise TilewrightError(
-                "layouts of a cascade's tensors are not searched", where=f"layout of {key}", hint=hint
-            )
         memory, _, name = key.rpartition(".")
         wanted = list(names) if name == "all" else [name]
         if not set(wanted) <= set(names):
@@ -62,7 +57,7 @@ def machine_for(arch: Architecture, cascade: Cascade, operation: Operation) -> A
         level.model_copy(
             update={
                 "layouts": {
-                    tensor.name: layout_in(level, owner_of(cascade, tensor.name)[1]).text(tensor)
+                    tensor.name: _text_for(level, owner_of(cascade, tensor.name)[1], tensor)
                     for tensor in operation.problem.tensors
                 }
             }
@@ -72,6 +67,11 @@ def machine_for(arch: Architecture, cascade: Cascade, operation: Operation) -> A
         for level in arch.levels
     )
     return arch.model_copy(update={"mac": arch.mac.of(operation.kind), "levels": levels})
+
+
+def _text_for(memory: Memory, owner: Tensor, tensor: Tensor) -> str:
+    """The layout of a tensor in a memory, in the letters of another operation."""
+    return ANY if is_open(memory, owner) else layout_in(memory, owner).text(tensor)
 
 
 def check_lines(fused: FusedMapping, arch: Architecture) -> None:
