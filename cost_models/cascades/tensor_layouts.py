@@ -86,6 +86,9 @@ def check_lines(fused: FusedMapping, arch: Architecture) -> None:
 
 def check_lined_cascade(cascade: Cascade, arch: Architecture, error: type[TilewrightError] = TilewrightError) -> None:
     """The error, where a machine has lines, for what is not counted in them whatever the tree."""
+    if arch.latency == "with_fill":
+        hint = "leave the lines out, or ask for 'latency: steady'"
+        raise error("lines of the first tiles of trees are not timed yet", where=f"{arch.name}: latency", hint=hint)
     for memory in arch.memories:
         if memory.line_bits is not None and any(capacity_parts(memory)):
             hint = f"give lines to a memory without bounds: {arch.memories[0].name}.line"

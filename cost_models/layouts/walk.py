@@ -9,9 +9,11 @@ from dataclasses import astuple
 
 from ...arch import Architecture, Memory
 from ...ir import Mapping, Tensor
+from ..boundaries import Boundary
+from ..counts import FirstTile
 from ..simulator import Coordinates, Element, Walk
 from .layout import layout_in
-from .lines import LaidOut, LineCounts, Lines, LineTable, Width, laid_out
+from .lines import FirstLines, LaidOut, LineCounts, Lines, LineTable, Width, laid_out
 
 Passed = dict[tuple[str, str, Coordinates], dict[str, int]]
 """By memory, tensor, instance; and kind."""
@@ -27,6 +29,13 @@ class LinesSeen:
         self.ways = ways
         self.lines: Passed = defaultdict(lambda: defaultdict(int))
         self.bank_cycles: Passed = defaultdict(lambda: defaultdict(int))
+        self.first: FirstLines = {}
+
+    def touched(self, memory: Memory, tensor: Tensor, words: Set[Element], finished: bool) -> int:
+        """Lines of a memory that some words lie in."""
+        way = self.ways[memory.name, tensor.name]
+        line = (way.words if finished or not tensor.is_output else way.sums).line
+        return len({tuple(x // b for x, b in zip(word, line, strict=True)) for word in words})
 
     def see(self, kind: str, memory: Memory | None, instance: Coordinates, tensor: Tensor, words: Set[Element]) -> None:
         """Some words pass a port of a memory's instance together."""
@@ -48,6 +57,7 @@ class LinesSeen:
             counts.total[memory, tensor] = counts.total.get((memory, tensor), Lines()) + Lines(**kinds)
         _busiest(counts.busiest, self.lines)
         _busiest(counts.banks, self.bank_cycles)
+        counts.first = self.first
         return counts
 
 
@@ -72,6 +82,23 @@ class LineWalk(Walk):
     ) -> None:
         """Some words pass a port of a memory's instance together."""
         self.seen.see(kind, memory, instance, tensor, words)
+
+    def _first_tile(self, boundary: Boundary, inner: str) -> FirstTile:
+        """The first tiles, and the lines in which they lie."""
+        first, tensor = super()._first_tile(boundary, inner), boundary.tensor
+        assert boundary.inner is not None
+        if boundary.outer.line_bits is not None:
+            groups = self.first_groups(boundary).values()
+            self.seen.first[first.outer, inner, tensor.name] = max(
+                sum(self.seen.touched(boundary.outer, tensor, words, first.outer_finishes) for words in each.values())
+                for each in groups
+            )
+        if boundary.inner.line_bits is not None:
+            tiles = self.holders[boundary.inner_position].tile.values()
+            self.seen.first[inner, first.outer, tensor.name] = max(
+                self.seen.touched(boundary.inner, tensor, tile, first.inner_finishes) for tile in tiles
+            )
+        return first
 
 
 def _busiest(table: LineTable, passed: Passed) -> None:

@@ -45,6 +45,11 @@ def test_lines_are_refused_by_name(what: Callable[[], object], message: str) -> 
         what()
 
 
-def test_first_and_last_tiles_are_not_timed_in_lines() -> None:
-    with pytest.raises(ArchitectureError, match="DRAM has lines"):
-        load_arch("three_level", {"DRAM.line": "16 B", "latency": "with_fill"})
+def test_first_tiles_know_no_banks_and_no_open_layouts() -> None:
+    filled = {"DRAM.line": "16 B", "latency": "with_fill"}
+    with pytest.raises(ArchitectureError, match="DRAM has banks"):
+        load_arch("three_level", {**filled, "DRAM.banks": "4"})
+    with pytest.raises(TilewrightError, match="open layouts are not known to 'latency: with_fill'"):
+        tw.search(GEMM, load_arch("three_level", filled), layout="any")
+    with pytest.raises(TilewrightError, match="lines of the first tiles of trees"):
+        tw.search(CASCADE, load_arch("three_level", filled))
