@@ -9,6 +9,7 @@ from .overlapped import OverlappedSearch
 from .part_bounds import Nearest
 from .question import CascadeAnswer, CascadeQuestion, NothingBelow
 from .search import CascadeSearch
+from .single_bounds import SingleLeast
 from .weighted_sums import Corner
 from .weights import weights_of
 
@@ -51,10 +52,27 @@ def bound_cascade(question: CascadeQuestion, nearest: Nearest | None = None) -> 
     return _search(question, nearest=nearest).least_of(weights)
 
 
-def _search(question: CascadeQuestion, whole_front: bool = False, nearest: Nearest | None = None) -> CascadeSearch:
+def bound_by_singles(question: CascadeQuestion, known: SingleLeast | None = None) -> float:
+    """What no tree of the cascade has less energy than, by what each of its operations costs at best on its own
+    (`single_bounds.py`): closer than `bound_cascade`, and a search for each operation that is not known. 0 for other
+    objectives, and on machines where it would take long.
+
+    known  what is known of single operations on the same machine; more is noted there
+    """
+    weights = weights_of(question.objective)
+    bounds = None if weights is None else _search(question, singles=known).single_bounds(weights)
+    return 0.0 if bounds is None else bounds.of_all()
+
+
+def _search(
+    question: CascadeQuestion,
+    whole_front: bool = False,
+    nearest: Nearest | None = None,
+    singles: SingleLeast | None = None,
+) -> CascadeSearch:
     means = Means.from_now(question.limits.time_s, question.limits.memory_bytes)
-    known = {} if nearest is None else nearest
-    return _kind(question, whole_front)(question, means, whole_front=whole_front, nearest=known)
+    known, alone = {} if nearest is None else nearest, {} if singles is None else singles
+    return _kind(question, whole_front)(question, means, whole_front=whole_front, nearest=known, singles=alone)
 
 
 def _kind(question: CascadeQuestion, whole_front: bool) -> type[CascadeSearch]:

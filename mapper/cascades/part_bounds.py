@@ -2,7 +2,7 @@
 
 An operation costs at least what it costs if all its tensors came from the innermost memory outside the arrays and that
 had endless room, as often as its visits make it whole; and each word of a tile comes at least once a visit from its
-home (`UpperMemories.further_pj`).
+home (`UpperMemories.further_pj`), which of an intermediate that passes inside the part is one that may exchange it.
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ class PartBounds:
         operation = self.cascade.operation(name)
         far = [t.name for t in operation.problem.tensors if t.name in homes]
         far = [tensor for tensor in far if self.placing.users(part, tensor)[0] is operation]
+        passing = [t.name for t in operation.problem.tensors if t.name not in homes]
+        passing = [tensor for tensor in passing if operation in self._sure_users(part, tensor)]
         least = 0.0, 0.0
         for tiles in part.tiles(place, self.timed):
             energy, latency, cycles = 0.0, 0.0, self.memories.port_cycles(part.busy[place])
@@ -92,9 +94,28 @@ class PartBounds:
                 for tensor in far:
                     more, later = self.far(operation, tensor, sizes, homes[tensor])
                     energy, cycles = energy + share * more, cycles + share * later
+                for tensor in passing:
+                    more, later = self._passed(operation, tensor, sizes)
+                    energy, cycles = energy + share * more, cycles + share * later
             slowest = max(latency, cycles.max(initial=0.0)) if self.timed else 0.0
             least = max(least[0], energy), max(least[1], slowest)
         return least
+
+    def _sure_users(self, part: VisitedPart, tensor: str) -> list[Operation]:
+        """The operations that write and read an intermediate where it is exchanged inside a part: its producer, and its
+        first reader; others may find it at a node that this one has filled. None, where there are generations."""
+        users = self.placing.users(part, tensor)
+        return [] if any(user.generations for user in users) else users[:2]
+
+    def _passed(self, operation: Operation, tensor: str, sizes: Sizes) -> tuple[float, Floats]:
+        """The same as `far` says of a home, of the best of those in which an intermediate may be exchanged."""
+        key = operation.name, tensor, sizes, ""
+        if key not in self._further:
+            options = self.memories.exchanging(self.cascade, tensor)
+            found = [self.far(operation, tensor, sizes, memory) for memory in options]
+            least = np.minimum.reduce([cycles for _, cycles in found])
+            self._further[key] = min(energy for energy, _ in found), least
+        return self._further[key]
 
     def close(self, part: VisitedPart) -> float:
         """What a part weighs at least, by what its operations weigh as a whole from where their tensors come."""

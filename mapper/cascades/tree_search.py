@@ -82,6 +82,7 @@ class TreeSearch:
     constraints  that trees have to satisfy
     stays     (tensor, memory) of tensors from outside that lie there whole
     nearest   what single operations cost at least, as far as that is known
+    floor     what no whole tree weighs less than: one that weighs as much ends the search
     """
 
     cascade: Cascade
@@ -103,6 +104,7 @@ class TreeSearch:
     constraints: TreeConstraints = ANY_TREE
     stays: tuple[tuple[str, str], ...] = ()
     nearest: Nearest = field(default_factory=dict)
+    floor: float = 0.0
     _known: dict[VisitedPart, Outcome] = field(init=False, default_factory=dict)
     _seconds: dict[str, float] = field(init=False, default_factory=dict)
 
@@ -128,11 +130,14 @@ class TreeSearch:
         """Whether trees have shared loops."""
         return self.fuse in ("all", "plain")
 
-    def whole(self, names: Sequence[str], cutoff: float = math.inf) -> Outcome:
-        """The whole cascade, its operations done in an order."""
-        part = self._root(names)
-        if part is None:
-            return Outcome(math.inf)
+    def whole(self, names: Sequence[str], cutoff: float = math.inf, floor: float = 0.0) -> Outcome:
+        """The whole cascade, its operations done in an order.
+
+        floor  what no such tree weighs less than
+        """
+        part, self.floor = self._root(names), floor
+        if part is None or floor >= cutoff:
+            return Outcome(math.inf if part is None else floor)
         return self._several(part, cutoff, is_root=True) if len(names) > 1 else self._only(part, cutoff)
 
     def _only(self, part: VisitedPart, cutoff: float) -> Outcome:
@@ -260,10 +265,15 @@ class TreeSearch:
         if self.flat:
             return self._best_of(part, itertools.chain(((least, ()),), every), Outcome(cutoff), least)
         # Without loops at the top, most of all trees are open still: a good one helps to leave them aside.
-        close = self.open_bound = max(least, self.bounds.close(part))
+        close = self.open_bound = max(least, self.bounds.close(part), self.floor)
         close = max(close, self.bound_without_loops(part.names, cutoff))
         best = self._best_of(part, every, Outcome(cutoff), close)
         return self._best_of(part, [(close, ())], best, close)
+
+    def _is_least(self, best: Outcome) -> bool:
+        """Whether nothing can be better than what is found of the whole; not where it weighs less than it can: then it
+        is a bound, and the cost model says more."""
+        return best.found is not None and math.isclose(best.bound, self.floor, rel_tol=RELATIVE_TOLERANCE)
 
     def _least_split(self, inside: VisitedPart, start: int, live: Exchange, cutoff: float) -> float:
         """What branches from one operation on weigh at least together, or the cutoff if that is less."""
@@ -296,7 +306,9 @@ class TreeSearch:
                 break
             self.means.check()
             if at_root is not None:
-                self.open_bound = min(waiting[0].bound, at_root)
+                self.open_bound = max(min(waiting[0].bound, at_root), self.floor)
+                if self._is_least(best):
+                    break
             bound, _, _, loops, nodes, is_close = heapq.heappop(waiting)
             if nodes is None:
                 for chosen in self._nodes_with(part, loops, _below(best)):

@@ -94,6 +94,14 @@ class UpperMemories:
         passed_over = all(one.keeps[role] != "must" for one in self.upper[1:depth] for role in roles)
         return passed_over and all(self.upper[depth].keeps[role] != "never" for role in roles)
 
+    def exchanging(self, cascade: Cascade, tensor: str) -> list[str]:
+        """Memories that may exchange an intermediate with some of its readers, outermost first; the outermost always
+        may."""
+        role = cascade.producers[tensor].output.role
+        readers = {user.problem.tensor(tensor).role for user in cascade.consumers[tensor]}
+        inner = (memory.name for memory in self.upper[1:])
+        return [self.outermost, *(m for m in inner if any(self.may_hold(m, {role, reader}) for reader in readers))]
+
     def bits_of_stays(
         self, cascade: Cascade, stays: Iterable[tuple[str, str]], wide_sums: bool = False
     ) -> dict[str, Room]:

@@ -18,10 +18,12 @@ from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
 from .equal import order_form_of
+from .operation_orders import MOST_ORDERS, orders
 from .oracle import ExactBranches
 from .part_bounds import Nearest
 from .parts import FoundPart
 from .question import CascadeQuestion
+from .single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
 from .tables.tables import TableBranches, supports
 from .tree_constraints import ANY_TREE
 from .tree_search import Fuse, TreeSearch
@@ -30,9 +32,6 @@ from .weights import Weights
 from .windowed import windowed_dims
 
 Kind = TypeVar("Kind", bound=TreeSearch)
-
-MOST_ORDERS = 1_000
-"""Orders of independent operations that are looked at."""
 
 FIRST_SHARE, LOOK_SHARE, FIRST_SECONDS = 0.5, 0.35, 3.0
 """Of the time that is left, and at most, for a first tree: of a search for one weighted sum, and of one of several."""
@@ -87,6 +86,7 @@ class WeightedSums:
     ragged_bounds  the same of mappings in which they need not; none where all divide
     plain_bounds  the same of mappings without shared loops along windows, where they were searched on their own
     nearest  what single operations cost at least, by their form (`PartBounds`): the same for all cascades on a machine
+    singles  the same with homes (`SingleBounds`)
     """
 
     question: CascadeQuestion
@@ -99,6 +99,7 @@ class WeightedSums:
     plain_bounds: list[tuple[Weights, float]] = field(default_factory=list)
     ragged_bounds: list[tuple[Weights, float]] = field(default_factory=list)
     nearest: Nearest = field(default_factory=dict)
+    singles: SingleLeast = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.memories = UpperMemories(self.question.arch)
@@ -274,13 +275,16 @@ class WeightedSums:
         search: TreeSearch = self.tree_search(weights, wide_sums, fuse, ragged=ragged)
         is_one = len(self.question.cascade.operations) == 1
         looked = weights in self._looked and not ragged
-        best = None if is_one or looked else self._first_tree(search, cutoff)
+        singles = None if is_one else self.single_bounds(weights, fuse)
+        best = None if is_one or looked else self._first_tree(search, cutoff, singles=singles)
         if best is not None:
             cutoff = weights.of(best.energy_pj, best.latency_cycles)
+            if singles is not None and self._weighs_at_most(singles.of_all(), best, weights):
+                return singles.of_all(), best
         bound, done = math.inf, 0
         try:
             for names in self.orders():
-                outcome = search.whole(names, cutoff)
+                outcome = search.whole(names, cutoff, 0.0 if singles is None else singles.of(names))
                 if outcome.found is not None:
                     cutoff, best = outcome.bound, outcome.found
                 done += 1
@@ -289,9 +293,27 @@ class WeightedSums:
             bound = min(search.open_bound, self._least_in(itertools.islice(self.orders(), done + 1, None), search))
         self.branches += search.branches
         self.pruned.update(search.pruned)
-        return min(cutoff, bound), search.incumbent or best
+        floor = 0.0 if singles is None else min(singles.of_all(), self.question.below)
+        return max(min(cutoff, bound), floor), search.incumbent or best
 
-    def _first_tree(self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE) -> FoundPart | None:
+    def _weighs_at_most(self, most: float, found: FoundPart, weights: Weights) -> bool:
+        """Whether a tree weighs no more than so much, by the cost model."""
+        corner = self.evaluated(found)
+        return corner is not None and weights.of(corner.energy, corner.latency) <= most * (1 + RELATIVE_TOLERANCE)
+
+    def single_bounds(self, weights: Weights, fuse: Fuse | None = None) -> SingleBounds | None:
+        """Bounds by operations one by one; None where they would take long, or say nothing."""
+        if not is_bounded_by_singles(self.question, self.memories, weights):
+            return None
+        question, means = self.question, self.means
+        solver = ExactBranches(question.cascade, question.arch, "uneven", question.tiling, means)
+        return SingleBounds(
+            question.cascade, self.memories, solver, weights, fuse or self._fuse, dict(question.stays), self.singles
+        )
+
+    def _first_tree(
+        self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE, singles: SingleBounds | None = None
+    ) -> FoundPart | None:
         """A good tree that is found soon, if there is one below the cutoff: the same search with the first mappings
         that come to hand for its branches, with perfect tiles, and first of trees with one split alone, and no shared
         loops along windows: there are fewer of them. It leaves less to look at, and is there when time runs out.
@@ -313,7 +335,8 @@ class WeightedSums:
             )
             try:
                 for names in self.orders():
-                    best = first.whole(names, cutoff).found or best
+                    floor = 0.0 if singles is None else singles.of(names)
+                    best = first.whole(names, cutoff * (1 - RELATIVE_TOLERANCE), floor).found or best
                     cutoff = cutoff if best is None else first.weights.of(best.energy_pj, best.latency_cycles)
             except OutOfMeans:
                 best = first.incumbent or best
@@ -405,24 +428,3 @@ class WeightedSums:
     def _is_narrow(self, operation: str) -> bool:
         output, arch = self.question.cascade.operation(operation).output, self.question.arch
         return arch.partial_width_bits(output) == arch.width_bits(output)
-
-
-def orders(cascade: Cascade) -> Iterator[tuple[str, ...]]:
-    """All orders in which each operation is done after those that write what it reads, and before those that put the
-    next generation in its place; that of the cascade first."""
-    needs: dict[str, set[str]] = {operation.name: set() for operation in cascade}
-    for tensor, producer in cascade.producers.items():
-        for reader in cascade.consumers[tensor]:
-            if reader.reads_before(tensor):
-                needs[producer.name].add(reader.name)
-            else:
-                needs[reader.name].add(producer.name)
-
-    def further(done: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        if len(done) == len(needs):
-            yield done
-        for name, needed in needs.items():
-            if name not in done and needed <= set(done):
-                yield from further((*done, name))
-
-    return further(())

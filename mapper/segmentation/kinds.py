@@ -49,6 +49,7 @@ class GroupKind:
     cascade   the first of them
     stays     of its tensors
     least     none of its mappings weighs less, with any room
+    is_close  whether that is as close as it can be said without a search
     findings  of searches
     refused   why there is no mapping, where a search has said so
     """
@@ -56,6 +57,7 @@ class GroupKind:
     cascade: Cascade
     stays: NamedStays
     least: float = 0.0
+    is_close: bool = False
     findings: list[Finding] = field(default_factory=list)
     refused: TilewrightError | None = None
 
