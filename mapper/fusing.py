@@ -15,10 +15,11 @@ from typing import Any, Final
 
 from ..arch import Architecture, Memory
 from ..arch.units import size_text
-from ..cost_models import ENERGY, Capped
-from ..cost_models.cascades import FusedCost
+from ..cost_models import ENERGY, Capped, Objective
+from ..cost_models.cascades import FusedCost, check_lined_cascade, evaluate_open_tree
 from ..cost_models.cost import capacity_parts
-from ..ir import Cascade, FusedMapping, InfeasibleError, UndecidedError
+from ..cost_models.layouts import has_lines, packed
+from ..ir import Cascade, FusedMapping, InfeasibleError, TilewrightError, UndecidedError
 from .cascades import (
     CascadeAnswer,
     CascadeQuestion,
@@ -33,6 +34,7 @@ from .cascades import (
 from .cascades.tree_constraints import ANY_TREE, read_tree_constraints
 from .cascades.upper_memories import UpperMemories
 from .certificate import RELATIVE_TOLERANCE, Certificate
+from .lined_cascades import kept_on_chip, unfused_in_lines
 from .model_version import MODEL_VERSION
 from .question import Question, canonical_json, plain_architecture, plain_problem
 from .several import best_of, search_in_turn, with_time_left
@@ -143,6 +145,8 @@ def answer_cascade(question: CascadeQuestion) -> FusedAnswer:
     Raises InfeasibleError when nothing fits, with the memory that is too small or the limit that cannot be kept;
     UndecidedError when time or memory run out before anything is found; TilewrightError for what cannot be searched.
     """
+    if has_lines(question.arch):
+        return _answer_in_lines(question)
     plain = _without_iterations(question.cascade)
     if question.fuse == "none" or not question.cascade.intermediates or plain is None:
         return answer_alone(question)
@@ -175,6 +179,53 @@ def _without_iterations(cascade: Cascade) -> Cascade | None:
     """The cascade with those of its forms that can be done with nothing fused; None: there is none."""
     plain = [form for form in cascade.forms if not iterates(form)]
     return replace(plain[0], others=tuple(plain[1:])) if plain else None
+
+
+def _answer_in_lines(question: CascadeQuestion) -> FusedAnswer:
+    """The better of two trees by what their lines cost: the best one where lines are always full, and the one in which
+    each operation is mapped as is best with its lines, with what they exchange whole in an inner memory where that is
+    better. No tree costs less than the first does with full lines, which is the certificate's bound.
+
+    Raises TilewrightError as `answer_cascade` does; also for trees whose lines are not counted, and for objectives with
+    limits or several parts.
+    """
+    if type(question.objective) is not Objective or question.objective.is_lexicographic:
+        hint = "minimize energy, latency, edp, ed2p or a formula, without limits"
+        message = f"cascades in lines know no objective such as {question.objective.name}"
+        raise TilewrightError(message, where="objective", hint=hint)
+    for form in question.cascade.forms:
+        check_lined_cascade(form, question.arch)
+    started, limit = time.perf_counter(), question.limits.time_s
+    limits = replace(question.limits, time_s=None if limit is None else limit / 2)
+    mapping, bound = unfused_in_lines(replace(question, cascade=question.cascade.forms[0], limits=limits))
+    fuse: Fuse = "plain" if question.fuse == "all" else question.fuse
+    full = replace(question, arch=packed(question.arch), fuse=fuse)
+    best = _in_lines(question, answer_alone(with_time_left(full, started)))
+    proof = best.certificate
+    cost, _ = evaluate_open_tree(mapping, question.arch)
+    value = cost.objective(question.objective)
+    unfused = None
+    if fuse != "none":
+        figures = cost.energy_pj, cost.latency_cycles, outer_words(cost)
+        least = min(value, max(bound, proof.lower_bound))
+        told = replace(proof, value=value, lower_bound=least, constraints=_CONSTRAINTS["none"])
+        unfused = Unfused(*figures, told)
+        mapping = kept_on_chip(question, mapping, memories_of_exchange(question.arch))
+        cost, _ = evaluate_open_tree(mapping, question.arch)
+        value = cost.objective(question.objective)
+    else:
+        proof = replace(proof, lower_bound=max(bound, proof.lower_bound))
+    if value < proof.value and question.constraints == ANY_TREE:
+        best, proof = replace(best, mapping=mapping, cost=cost), replace(proof, value=value)
+    if proof.lower_bound >= proof.value * (1 - RELATIVE_TOLERANCE):
+        proof = replace(proof, lower_bound=proof.value)
+    return replace(best, certificate=proof, unfused=unfused)
+
+
+def _in_lines(question: CascadeQuestion, answer: FusedAnswer) -> FusedAnswer:
+    """What a tree costs on a machine with lines that was found where they are full."""
+    cost, _ = evaluate_open_tree(answer.mapping, question.arch)
+    return replace(answer, cost=cost, certificate=replace(answer.certificate, value=cost.objective(question.objective)))
 
 
 def answer_below(question: CascadeQuestion) -> FusedAnswer | NothingBelow:

@@ -13,8 +13,8 @@ from ...arch import Architecture
 from ...ir import FusedMapping, LoopNest, Mapping, MappingError, Node, Operation, OperationPath, Place, Renews
 from ..boundaries import Boundary, chains_of, check_chain, check_hierarchy
 from ..cost import check_axes
-from ..layouts import refuse_lines
 from .asks import check_asks, readers_of, widest
+from .tensor_layouts import check_lines
 from .windows import Made, windows_of
 
 
@@ -118,7 +118,7 @@ def _check_placement(fused: FusedMapping, path: OperationPath, arch: Architectur
 def _check_supported(fused: FusedMapping, arch: Architecture) -> None:
     if arch.latency == "with_fill" and fused.tree.branches:
         _check_fills(fused, arch)
-    refuse_lines(arch, "cascades", MappingError)
+    check_lines(fused, arch)
     for address, tree in fused.tree.walk():
         for position, item in enumerate(tree.items):
             if isinstance(item, Renews) and not any(

@@ -105,7 +105,8 @@ def check_searchable(question: CascadeQuestion) -> None:
     if arch.latency == "with_fill" and arch.overlap == "across_operations" and len(question.cascade.operations) > 1:
         message = "with 'overlap: across_operations' no operation waits for tiles: 'latency: with_fill' says otherwise"
         raise TilewrightError(message, where=arch.name, hint="leave one of them out")
-    refuse_lines(arch, "cascades")
+    hint = "ask for the best tree of one cascade, or leave the line of that memory out"
+    refuse_lines(arch, "fronts, rankings and groups of cascades", hint)
     _check_iterations(question)
 
 

@@ -100,7 +100,8 @@ class SearchContext:
     def blocks(self) -> Blocks:
         """Where loops directly inside arrays may pay."""
         patterned = self.zeros.rules.patterned if self.zeros is not None else frozenset()
-        return Blocks(self.hierarchy, self.tiling, self.keeps_dominated, patterned)
+        every = self.every_mapping or self._zeros_say_more
+        return Blocks(self.hierarchy, self.tiling, every, patterned, self.costs.lines)
 
     @property
     def zeros(self) -> ZeroBounds | None:
@@ -111,8 +112,11 @@ class SearchContext:
     def keeps_dominated(self) -> bool:
         """Whether rows that cost no less than another one in every column may still be wanted: all are, or columns do
         not say what lines cost, or all that zeros do."""
-        zeros_say_more = self.zeros is not None and self.zeros.rules.rows_count
-        return self.every_mapping or self.costs.lines is not None or zeros_say_more
+        return self.every_mapping or self.costs.lines is not None or self._zeros_say_more
+
+    @property
+    def _zeros_say_more(self) -> bool:
+        return self.zeros is not None and self.zeros.rules.rows_count
 
     @property
     def many_arrays(self) -> bool:

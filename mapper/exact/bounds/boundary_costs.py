@@ -63,7 +63,7 @@ class BoundaryBounds:
 
     def _cost(self, boundary: MemoryBoundary, passed: int) -> Floats:
         words = np.ascontiguousarray(self.words_at_tiles(boundary)).ravel()
-        costs = self.book(boundary, passed, words, gaps=self._gaps_at_tiles(boundary))
+        costs = self.book(boundary, passed, words, gaps=self._gaps_at_tiles(boundary, passed))
         return costs.reshape(*costs.shape[:2], *self.lattice.shape)
 
     def words_at_tiles(self, boundary: MemoryBoundary) -> Floats:
@@ -90,7 +90,7 @@ class BoundaryBounds:
             self._word_bits_at_tiles = WordBits(self.cost_columns.zeros, self.lattice)
         return self._word_bits_at_tiles
 
-    def _gaps_at_tiles(self, boundary: MemoryBoundary) -> Gaps | None:
+    def _gaps_at_tiles(self, boundary: MemoryBoundary, passed: int) -> Gaps | None:
         """Per end of a boundary, (cells,) words of the lines that pass over the words in them, or bits of its words
         over the least that they may take, charged at each tile."""
         lines, word_bits, t = self.cost_columns.lines, self.word_bits, boundary.tensor
@@ -98,7 +98,9 @@ class BoundaryBounds:
             return word_bits.of_larger(boundary.outer, t).ravel(), word_bits.of_smaller(boundary.inner, t).ravel()
         if lines is None:
             return None
-        ends = (lines.gaps_at_tiles(boundary, memory, self.lattice) for memory in (boundary.outer, boundary.inner))
+        ends = (
+            lines.gaps_at_tiles(boundary, memory, self.lattice, passed) for memory in (boundary.outer, boundary.inner)
+        )
         outer, inner = (np.broadcast_to(end, self.lattice.shape).ravel() for end in ends)
         return outer, inner
 
