@@ -305,9 +305,9 @@ class WeightedSums:
             return None
         question, means = self.question, self.means
         solver = ExactBranches(question.cascade, question.arch, "uneven", question.tiling, means)
-        return SingleBounds(
-            question.cascade, self.memories, solver, weights, fuse or self._fuse, dict(question.stays), self.singles
-        )
+        near, trees = self.tree_search(weights, fuse=fuse).bounds, fuse or self._fuse
+        stays = dict(question.stays)
+        return SingleBounds(question.cascade, self.memories, solver, near, weights, trees, stays, self.singles)
 
     def _first_tree(
         self, search: TreeSearch, cutoff: float, share: float = FIRST_SHARE, singles: SingleBounds | None = None
