@@ -218,8 +218,8 @@ class SingleBounds:
         return self.known[key]
 
     def _uneven(self, operation: Operation, options: Options) -> float:
-        """What an operation weighs at least whose visits may be uneven: with all tensors near, and each word from its
-        home once."""
+        """What an operation weighs at least, even if its visits are uneven: with all tensors near, and each word from
+        its home once."""
         tensors, sizes = (tensor.name for tensor in operation.problem.tensors), operation.problem.dims
         further = (
             min(self.near.far(operation, tensor, sizes, home)[0] for home in homes)
@@ -239,7 +239,7 @@ class SingleBounds:
             homes = tuple(sorted(zip((t.name for t in operation.problem.tensors), chosen, strict=True)))
             asked = BranchQuestion(operation.name, tile, homes, self.memories.room, again, cut=every)
             least = min(least, visits * self.solver.lower(asked, self.weights, least / visits))
-        return least
+        return max(least, self._uneven(operation, options))  # where time was too short for a search
 
 
 def _users(operations: Iterable[Operation]) -> Users:

@@ -147,10 +147,9 @@ class GroupSearch:
     def _is_bounded_closer(self, edge: GroupEdge) -> bool:
         """Whether the bound of a group is raised by what its operations cost one by one: once for each kind."""
         kind = edge.kind
-        if kind is None or kind.is_close or len(kind.cascade.operations) == 1:
+        if kind is None or kind.floor is not None or len(kind.cascade.operations) == 1:
             return False
-        kind.is_close, before = True, edge.bound
-        kind.least = max(kind.least, bound_by_singles(self._bounded(kind), self._singles))
+        before, kind.floor = edge.bound, bound_by_singles(self._bounded(kind), self._singles)
         self.steps.tell([kind])
         return edge.bound > before * (1 + RELATIVE_TOLERANCE)
 
@@ -194,7 +193,8 @@ class GroupSearch:
     def _asked(self, kind: GroupKind, taken: Taken, below: float) -> CascadeQuestion:
         """The question about a group with the room that is left, and the time."""
         asked, machine = self.question.of_group(kind.cascade), self.residency.less(self.question.arch, taken)
-        return replace(asked, arch=machine, stays=kind.stays, below=below, limits=self._limits())
+        known = kind.floor or 0.0
+        return replace(asked, arch=machine, stays=kind.stays, below=below, floor=known, limits=self._limits())
 
     def _found(self, kind: GroupKind, taken: Taken, below: float, answer: FusedAnswer | NothingBelow) -> Finding:
         """What an answer says of a kind. Where tiles fit by their sum, and no addresses for them are found, it is no
