@@ -33,6 +33,9 @@ from .steps import GroupEdge, NetworkSteps
 LEAST_SECONDS = 0.1
 """That a group has when time is up: operations that are not known have to be, to have an answer at all."""
 
+FIRST_SHARE = 0.02
+"""Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
+
 ANSWER_SECONDS = 1e-5
 """That the answer takes in the end, for each step that it is chosen from."""
 
@@ -184,10 +187,10 @@ class GroupSearch:
 
     def _limits(self) -> Limits:
         """Of the search of one group, within the time that is left for all."""
-        limits = self.question.limits
-        if self._seconds_left == math.inf:
+        limits, total = self.question.limits, self.question.total_s
+        if total is None:
             return limits
-        seconds = self._longer * (limits.time_s if limits.time_s is not None else math.inf)
+        seconds = self._longer * min(total * FIRST_SHARE, math.inf if limits.time_s is None else limits.time_s)
         return replace(limits, time_s=max(LEAST_SECONDS, min(seconds, self._seconds_left)))
 
     def _asked(self, kind: GroupKind, taken: Taken, below: float) -> CascadeQuestion:
