@@ -183,7 +183,11 @@ class GroupSearch:
 
     def _bounded(self, kind: GroupKind) -> CascadeQuestion:
         """The question about a group with all the room that there is, for bounds on it."""
-        return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=self._limits())
+        limits = self.question.limits
+        if self._seconds_left < math.inf:
+            seconds = math.inf if limits.time_s is None else limits.time_s
+            limits = replace(limits, time_s=max(LEAST_SECONDS, min(seconds, self._seconds_left)))
+        return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=limits)
 
     def _limits(self) -> Limits:
         """Of the search of one group, within the time that is left for all."""
