@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ...ir import Loop, Node, ceil_div
-from .weights import Weights
+from .weights import OpenRegion, Weights
 
 Sizes = tuple[tuple[str, int], ...]
 """Dimensions of one operation and their elements, as far as one visit goes."""
@@ -95,6 +95,10 @@ class BranchAnswer:
 class BranchSolver(Protocol):
     """Answers questions about branches, exactly."""
 
+    @property
+    def knows_all(self) -> bool:
+        """Whether bounds are what mappings weigh, whatever has been asked before."""
+
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff."""
 
@@ -107,5 +111,5 @@ class BranchSolver(Protocol):
     def fastest(self, operation: str, sizes: Sizes) -> float:
         """Cycles that a tile takes at least, however fast ports are, as far as that can be said soon."""
 
-    def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
-        """Mappings that weigh less than the cutoff, of which no other one has as little energy and latency."""
+    def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
+        """Mappings that lie in a region, of which no other one has as little energy and latency."""

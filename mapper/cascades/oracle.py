@@ -19,7 +19,7 @@ from ..tilings import Tiling
 from .branch import BranchAnswer, BranchMapping, BranchQuestion, Room, Sizes
 from .known_branches import KnownBranches
 from .upper_memories import UpperMemories
-from .weights import ENERGY_ALONE, LATENCY_ALONE, Weights
+from .weights import ENERGY_ALONE, LATENCY_ALONE, OpenRegion, Weights
 
 LOWER_SHARE, LOWER_SECONDS = 0.05, 2.0
 """Of the time that is left, and at most, for what a whole operation costs at least."""
@@ -49,6 +49,11 @@ class ExactBranches:
         self._known = KnownBranches(self.cascade, self.arch)
         self._lowest: dict[tuple[BranchQuestion, Weights], float] = {}
         self._fastest: dict[tuple[str, Sizes], float] = {}
+
+    @property
+    def knows_all(self) -> bool:
+        """Bounds follow from what has been searched."""
+        return False
 
     def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
         """The mapping of least weight, if it weighs less than the cutoff.
@@ -105,17 +110,19 @@ class ExactBranches:
             self._fastest[operation, sizes] = min(best, search.open_bound) if search.out_of_time else best
         return self._fastest[operation, sizes]
 
-    def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
-        """Mappings that weigh less than the cutoff, of which no other one has as little energy and latency: one after
-        the other, each the least energy of all that are faster than the one before.
+    def front(self, question: BranchQuestion, region: OpenRegion) -> list[BranchMapping]:
+        """Mappings that lie in a region, of which no other one has as little energy and latency: one after the other,
+        each the least energy of all that are faster than the one before.
 
         Raises OutOfMeans when time or memory run out first."""
         least = [self.least(question, alone).mapping for alone in (ENERGY_ALONE, LATENCY_ALONE)]
         found: list[BranchMapping] = []
         if least[0] is None or least[1] is None:
             return found
-        most_energy = (cutoff - weights.latency * least[1].latency_cycles) / weights.energy
-        most_latency = (cutoff - weights.energy * least[0].energy_pj) / weights.latency
+        weights, limits = region.weights, region.limits
+        most_energy = (limits.weight - weights.latency * least[1].latency_cycles) / weights.energy
+        most_latency = (limits.weight - weights.energy * least[0].energy_pj) / weights.latency
+        most_energy, most_latency = min(most_energy, limits.energy), min(most_latency, limits.latency)
         visits = question.visits
         while most_latency >= least[1].latency_cycles and most_energy >= least[0].energy_pj:
             fast_enough = ENERGY.capped(latency=_finite(visits * most_latency))
@@ -124,7 +131,7 @@ class ExactBranches:
                 break
             capped = LATENCY.capped(energy=visits * cheapest.energy_pj)
             point = self._mapping(question, capped, math.inf) or cheapest
-            if weights.of(point.energy_pj, point.latency_cycles) < cutoff:
+            if region.of(point.energy_pj, point.latency_cycles) < 1:
                 found.append(point)
             most_latency = point.latency_cycles * (1 - STEP)
         return found

@@ -81,8 +81,9 @@ class SingleBounds:
     _forms: dict[str, object] = field(default_factory=dict)
 
     def of_all(self) -> float:
-        """What the whole cascade weighs at least, in any order."""
-        return min(map(self.of, itertools.islice(orders(self.cascade), MOST_ORDERS)), default=math.inf)
+        """What the whole cascade weighs at least, in any order; 0 where there are too many."""
+        found = list(itertools.islice(orders(self.cascade), MOST_ORDERS + 1))
+        return min(map(self.of, found)) if len(found) <= MOST_ORDERS else 0.0
 
     def of(self, names: Sequence[str]) -> float:
         """What the whole cascade weighs at least, its operations done in an order."""

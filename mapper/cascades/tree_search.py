@@ -42,14 +42,14 @@ from .exchanges import Exchange, Exchanges
 from .generations import Generations, homes_of
 from .node_choices import NodeChoice, NodeChoices
 from .oracle import ExactBranches
-from .part_bounds import Nearest, OwnLeast, PartBounds
+from .part_bounds import Nearest, PartBounds
 from .parts import FoundPart, Outcome, VisitedPart, less_room, less_rooms, some_of, with_busy
 from .placing import Placing
 from .ragged_loops import Overs, RaggedLoops, below_loops
 from .shared_loops import Loops, SharedLoops, loop_item
 from .tree_constraints import ANY_TREE, TreeConstraints
-from .upper_memories import UpperMemories
-from .weights import Weights
+from .upper_memories import Floats, UpperMemories
+from .weights import Weights, Yardstick
 from .window_passing import WindowPassing
 from .windowed import covering
 
@@ -324,22 +324,28 @@ class TreeSearch:
         self.pruned["loops"] += sum(left.nodes is None for left in waiting)
         return best
 
-    def _nodes_with(self, part: VisitedPart, loops: Loops, cutoff: float) -> list[NodeChoice]:
-        """All nodes above a split with some loops that fit, with what passes through windows, below a cutoff."""
+    def _nodes_with(
+        self, part: VisitedPart, loops: Loops, cutoff: float, measure: Yardstick | None = None
+    ) -> list[NodeChoice]:
+        """All nodes above a split with some loops that fit, with what passes through windows, below a cutoff.
+
+        measure  what has to be below it, instead of what the part weighs
+        """
+        measure = measure or self.weights
         taken = self.windows.rooms(part, loops)
         room = None if taken is None else less_rooms(part.room, taken)
         if taken is None or room is None:
             self.pruned["capacity"] += 1
             return []
         left = replace(part, room=room)
-        found = self.nodes.combined(left, self.nodes.by_tensor(left, loops), cutoff)
+        found = self.nodes.combined(left, self.nodes.by_tensor(left, loops), cutoff, measure)
         if not any(taken):
-            return list(self._with_exchanges(part, loops, found, cutoff))
+            return list(self._with_exchanges(part, loops, found, cutoff, measure))
         both = [tuple((*own, *more) for own, more in zip(one.taken, taken, strict=True)) for one in found]
         return [replace(one, taken=rooms) for one, rooms in zip(found, both, strict=True)]
 
     def _with_exchanges(
-        self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float
+        self, part: VisitedPart, loops: Loops, found: Sequence[NodeChoice], cutoff: float, measure: Yardstick
     ) -> Iterator[NodeChoice]:
         """Nodes above a split, with what intermediates take besides, where it is known that they pass there: in the
         memories that have room for them."""
@@ -350,15 +356,20 @@ class TreeSearch:
         for nodes in found:
             inside = self._inside(part, loops, nodes)
             least = min(
-                (self._taking(own, nodes, inside, loops, e) for e in self.exchanges.together(inside)), default=math.inf
+                (
+                    self.bounds.with_more(own, *self._taking(nodes, inside, loops, exchange), measure)
+                    for exchange in self.exchanges.together(inside)
+                ),
+                default=math.inf,
             )
             if least < cutoff:
                 yield replace(nodes, bound=max(nodes.bound, least))
             else:
                 self.pruned["capacity"] += 1
 
-    def _taking(self, own: OwnLeast, nodes: NodeChoice, inside: VisitedPart, loops: Loops, exchange: Exchange) -> float:
-        """What a part weighs at least with some nodes above its split, and intermediates in some memories."""
+    def _taking(self, nodes: NodeChoice, inside: VisitedPart, loops: Loops, exchange: Exchange) -> tuple[float, Floats]:
+        """pJ, and (operations, ports) cycles, that some nodes above a split, and intermediates in some memories, take
+        at least."""
         energy, cycles, visits = nodes.least_pj, nodes.cycles.copy(), math.prod(loop.trips for loop in loops)
         for tensor, memory, _ in exchange:
             for user in self.placing.users(inside, tensor):
@@ -366,7 +377,7 @@ class TreeSearch:
                 more, later = self.bounds.far(user, tensor, inside.sizes[place], memory)
                 times = visits * inside.full_share(place)
                 energy, cycles[place] = energy + times * more, cycles[place] + times * later
-        return self.bounds.with_more(own, energy, cycles)
+        return energy, cycles
 
     def _close(self, part: VisitedPart, loops: Loops, nodes: NodeChoice) -> float:
         """What a part weighs at least with some loops and nodes, by what its operations would be asked below them."""
@@ -453,8 +464,7 @@ class TreeSearch:
         if start == count:
             return Split(0.0, 0.0, 0.0)
         best: Split | None = None
-        rest_of = [self.bounds.of(some_of(inside, end, count)) for end in range(start, count + 1)]
-        if rest_of[0] >= cutoff:
+        if self.bounds.of(some_of(inside, start, count)) >= cutoff:
             return None
         rest_of = [self.bounds.close(some_of(inside, end, count)) for end in range(start, count + 1)]
         if rest_of[0] >= cutoff:

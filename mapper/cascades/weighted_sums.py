@@ -14,9 +14,10 @@ from typing import NamedTuple, TypeVar
 
 from ...arch import Architecture
 from ...cost_models.cascades import FusedCost, evaluate_tree
-from ...ir import FusedMapping, MappingError, Node, Tree
+from ...ir import Cascade, FusedMapping, MappingError, Node, Tree
 from ..certificate import RELATIVE_TOLERANCE
 from ..means import Means, OutOfMeans
+from .equal import order_form_of
 from .operation_orders import MOST_ORDERS, orders
 from .oracle import ExactBranches
 from .part_bounds import Nearest
@@ -24,6 +25,7 @@ from .parts import FoundPart
 from .question import CascadeQuestion
 from .single_bounds import SingleBounds, SingleLeast, is_bounded_by_singles
 from .tables.tables import TableBranches, supports
+from .tree_constraints import ANY_TREE
 from .tree_search import Fuse, TreeSearch
 from .upper_memories import UpperMemories
 from .weights import ENERGY_ALONE, Weights
@@ -155,18 +157,18 @@ class WeightedSums:
         except OutOfMeans:
             return 0.0
 
-    def solve(self, weights: Weights) -> Corner | None:
-        """The least of one weighted sum."""
+    def solve(self, weights: Weights, most: float = math.inf) -> Corner | None:
+        """The least of one weighted sum; what weighs so much or more is not looked for."""
         started, whole = time.perf_counter(), self.means
         self._fall_back(weights)
         self.use(whole.share(DIVIDED_SHARE) if self.has_ragged_loops else whole)
         try:
             if self._has_windows:
-                self._solve_with_windows(weights)
+                self._solve_with_windows(weights, most)
             else:
-                self._solve(weights, self._least_known(weights))
+                self._solve(weights, self._least_known(weights, most))
             if self.has_ragged_loops:
-                self._solve_ragged(weights, whole, time.perf_counter() - started)
+                self._solve_ragged(weights, most, whole, time.perf_counter() - started)
         finally:
             self.use(whole)
         if self.out_of_means:
@@ -186,13 +188,13 @@ class WeightedSums:
         shared = question.fuse in ("all", "plain") and len(question.cascade.operations) > 1
         return shared and question.tiling == "ragged" and isinstance(self.solver, ExactBranches)
 
-    def _solve_ragged(self, weights: Weights, means: Means, taken: float) -> None:
+    def _solve_ragged(self, weights: Weights, most: float, means: Means, taken: float) -> None:
         """The best tree in which tiles below shared loops need not divide, if it is better than what is known, and a
         bound on all of them.
 
         taken  seconds for those in which they do
         """
-        unfinished, known = self.out_of_means, self._least_known(weights)
+        unfinished, known = self.out_of_means, self._least_known(weights, most)
         started, self._taken = time.perf_counter(), self._taken + taken
         self.use(means.at_most(max(self._taken, RAGGED_SECONDS) - self._taken_ragged))
         bound, found = self._least(weights, known, fuse="plain", ragged=True)
@@ -228,16 +230,16 @@ class WeightedSums:
         }
         return "plain" if fuse == "all" and max(users.values(), default=0) > 1 else fuse
 
-    def _solve_with_windows(self, weights: Weights) -> None:
+    def _solve_with_windows(self, weights: Weights, most: float) -> None:
         """The best tree where some have shared loops along windows. What these weigh is bounded: if that which seems
         best weighs more in the end, or time runs out, the best one without such loops may weigh less."""
         whole = self.means
         self.use(whole.share(WINDOWS_SHARE))
         try:
-            self._solve(weights, self._least_known(weights))
+            self._solve(weights, self._least_known(weights, most))
         finally:
             self.use(whole)
-        known, (_, bound), unfinished = self._least_known(weights), self.bounds[-1], self.out_of_means
+        known, (_, bound), unfinished = self._least_known(weights, most), self.bounds[-1], self.out_of_means
         if bound < known * (1 - RELATIVE_TOLERANCE):
             bound, found = self._least(weights, known, fuse="plain")
             self._evaluate(weights, found)
@@ -256,9 +258,9 @@ class WeightedSums:
             self.corners.append(corner)
         return min(self.corners, key=lambda c: weights.of(c.energy, c.latency), default=None)
 
-    def _least_known(self, weights: Weights) -> float:
+    def _least_known(self, weights: Weights, most: float = math.inf) -> float:
         known = min((weights.of(c.energy, c.latency) for c in self.corners), default=math.inf)
-        return min(known, self.question.below)
+        return min(known, self.question.below, most)
 
     def _fall_back(self, weights: Weights) -> None:
         """Know some mapping, where any fits."""
@@ -407,12 +409,26 @@ class WeightedSums:
         )
 
     def orders(self) -> Iterator[tuple[str, ...]]:
-        """All orders in which the operations can be done, that of the cascade first."""
-        found = itertools.islice(orders(self.question.cascade), MOST_ORDERS + 1)
-        for number, names in enumerate(found):
-            if number == MOST_ORDERS:
-                raise OutOfMeans
-            yield names
+        """All orders in which the operations can be done, that of the cascade first; of those that differ in names
+        alone, one."""
+        found, are_all = self._orders
+        yield from found
+        if not are_all:
+            raise OutOfMeans
+
+    @cached_property
+    def _orders(self) -> tuple[list[tuple[str, ...]], bool]:
+        """Orders, and whether these are all."""
+        question = self.question
+        found = list(itertools.islice(orders(question.cascade), MOST_ORDERS + 1))
+        are_all, found = len(found) <= MOST_ORDERS, found[:MOST_ORDERS]
+        if len(found) == 1 or question.constraints != ANY_TREE or question.stays:  # these know names
+            return found, are_all
+        forms: dict[object, tuple[str, ...]] = {}
+        for names in found:
+            ordered = Cascade(question.cascade.name, tuple(map(question.cascade.operation, names)))
+            forms.setdefault(order_form_of(ordered, question.arch), names)
+        return list(forms.values()), are_all
 
     def evaluated(self, found: FoundPart) -> Corner | None:
         """What a tree costs by the cost model; None where sums are wider than the bound took them for."""

@@ -20,7 +20,7 @@ from ..bounds.once import OnceEach, uncharged
 from ..context import SearchContext
 from ..hierarchy import BLOCK_END, MemoryBoundary, NodeGroup, State
 from ..instances import tiles_needed
-from ..rows import Flags, Floats, Ints, distinct, row_codes, taken
+from ..rows import Flags, Floats, Ints, distinct, repeated, row_codes, taken
 from .first_tiles import first_tiles
 
 
@@ -42,12 +42,7 @@ class Followers:
 
     def all_of(self, rows: slice) -> tuple[Ints, Ints]:
         """Some rows, each as often as tiles follow it, and these tiles."""
-        kinds = self.kinds[rows]
-        counts = np.array([len(tiles) for tiles in self.tiles], dtype=np.int64)
-        starts, own = np.cumsum(counts) - counts, counts[kinds]
-        which = np.repeat(np.arange(len(kinds)), own)
-        offsets = np.arange(len(which)) - np.repeat(np.cumsum(own) - own, own)
-        found = np.concatenate(self.tiles)[starts[kinds][which] + offsets] if len(which) else which
+        which, found = repeated(self.tiles, self.kinds[rows])
         return which + (rows.start or 0), found
 
     def parts(self, most: int) -> Iterator[slice]:
