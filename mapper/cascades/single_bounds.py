@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
@@ -181,7 +181,9 @@ class SingleBounds:
         ordered = tuple(sorted(found, key=self.memories.depth.__getitem__))
         return ordered[-1:] if self.memories.nearer_is_cheaper else ordered
 
-    def _keeping(self, tensor: Tensor, home: str, sizes: dict[str, int] | None, role: Role | None = None) -> list[str]:
+    def _keeping(
+        self, tensor: Tensor, home: str, sizes: Mapping[str, int] | None, role: Role | None = None
+    ) -> list[str]:
         """Memories further in than a home that may keep a tile of a tensor, and have room for it; None: of any size.
 
         role  that it has for another operation that uses the same node
@@ -192,7 +194,7 @@ class SingleBounds:
         kept = [memory.name for memory in inner if all(memory.keeps[one] != "never" for one in roles)]
         return [memory for memory in kept if room is None or memory in room]
 
-    def _with_room(self, tensor: Tensor, sizes: dict[str, int]) -> Iterator[str]:
+    def _with_room(self, tensor: Tensor, sizes: Mapping[str, int]) -> Iterator[str]:
         """Memories with room for a tile of a tensor, in any part of them."""
         arch = self.memories.arch
         bits = tensor_tile_words(tensor, sizes, arch.footprint) * arch.width_bits(tensor)

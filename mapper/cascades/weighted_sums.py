@@ -328,8 +328,8 @@ class WeightedSums:
             return None
         question, means = self.question, self.means
         solver = ExactBranches(question.cascade, question.arch, "uneven", question.tiling, means)
-        near, trees = self.tree_search(weights, fuse=fuse).bounds, fuse or self._fuse
-        stays = dict(question.stays)
+        search: TreeSearch = self.tree_search(weights, fuse=fuse)
+        near, trees, stays = search.bounds, search.fuse, dict(question.stays)
         return SingleBounds(question.cascade, self.memories, solver, near, weights, trees, stays, self.singles)
 
     def _first_tree(

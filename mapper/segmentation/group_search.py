@@ -36,6 +36,9 @@ LEAST_SECONDS = 0.1
 FIRST_SHARE = 0.02
 """Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
 
+ADDRESS_SHARE = 0.05
+"""Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
+
 ANSWER_SECONDS = 1e-5
 """That the answer takes in the end, for each step that it is chosen from."""
 
@@ -132,7 +135,10 @@ class GroupSearch:
     @property
     def _seconds_left(self) -> float:
         """For searches: the answer takes some of the time as well, by the steps that it is chosen from."""
-        return self.means.seconds_left - len(self.steps.edges) * ANSWER_SECONDS
+        spare = len(self.steps.edges) * ANSWER_SECONDS
+        if self.question.total_s is not None and self.residency.candidates:
+            spare += min(PLAN_SECONDS, ADDRESS_SHARE * self.question.total_s)
+        return self.means.seconds_left - spare
 
     # ---- groups --------------------------------------------------------------------------------------------
 
