@@ -12,9 +12,9 @@ from rich.text import Text
 from ..arch import Architecture
 from ..ir import Cascade
 from ..mapper.cascades import iterates
+from ..mapper.cascades.operation_orders import MOST_ORDERS, orders
 from ..mapper.cascades.ragged_loops import FEW
 from ..mapper.cascades.sharing import SharedDim, shared_dims
-from ..mapper.cascades.weighted_sums import MOST_ORDERS, orders
 from ..mapper.fusing import memories_outside
 from .cascade_page import cascade_rows
 from .fused_page import NOT_IN_THE_SPACE

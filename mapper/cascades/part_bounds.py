@@ -194,6 +194,10 @@ class PartBounds:
         part = math.prod(size for _, size in sizes) / self.cascade.operation(name).problem.macs
         return part * energy, part * latency
 
+    def nearest_pj(self, name: str) -> float:
+        """The least energy of a whole operation with endless room, and with all tensors near."""
+        return self._nearest(name)[0]
+
     def _nearest(self, name: str) -> tuple[float, float]:
         """The least energy and the least latency of a whole operation with endless room, and with all tensors near;
         those that may pass the nearest memory by also further out, where ports may be wider. Where its visits may be

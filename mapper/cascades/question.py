@@ -32,6 +32,7 @@ class CascadeQuestion:
     stays          (tensor, memory) of tensors from outside that lie there whole before the run, or are left there after
                    it: no word of them passes the outermost memory
     below          only mappings whose objective is less than this are of interest
+    floor          none has less, as is known: of least energy alone. It ends a search that has found as much
     """
 
     cascade: Cascade
@@ -44,6 +45,7 @@ class CascadeQuestion:
     constraints: TreeConstraints = ANY_TREE
     stays: tuple[tuple[str, str], ...] = ()
     below: float = math.inf
+    floor: float = 0.0
 
     @property
     def overlaps(self) -> bool:

@@ -16,33 +16,33 @@ of a loop are visits: of each of them an operation costs what so much smaller a 
 spares it what comes again with every step, for which there has to be room. Fewer steps never cost more, so loops of
 prime trips stand for all.
 
-Where shared loops may step along what readers see through windows, visits are uneven: then of the operation with as
-many positions as visits are parts of, its part.
+Where shared loops may step along what readers see through windows, visits are uneven: such an operation weighs at least
+what `PartBounds` says of it.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...cost_models.cost import capacity_parts, tensor_tile_words
 from ...cost_models.sets import is_plain
-from ...ir import Cascade, Operation, ProblemError, Role, Tensor, ceil_div
-from .branch import BranchQuestion, BranchSolver, Sizes
+from ...ir import Cascade, Operation, Role, Tensor
+from .branch import BranchQuestion, BranchSolver
 from .equal import form_of
 from .operation_orders import MOST_ORDERS, orders
+from .part_bounds import PartBounds
 from .question import CascadeQuestion
 from .sharing import SharedDim, shared_dims
 from .tree_search import Fuse
 from .upper_memories import UpperMemories
 from .weights import Weights
-from .windowed import Windowed, windowed_dims
+from .windowed import windowed_dims
 
 SingleLeast = dict[object, float]
-"""By weights, form of an operation, homes, room, step and the windows along which its visits may be uneven: what it
-weighs at least on its own."""
+"""By weights, form of an operation, homes, room and step: what it weighs at least on its own."""
 
 Options = tuple[tuple[str, ...], ...]
 """By tensor of an operation, memories of which one is its home."""
@@ -63,6 +63,7 @@ class SingleBounds:
     """Bounds of one cascade on one machine, by weights of energy alone on a machine that does not leak.
 
     solver  of operations in the uneven space
+    near    what operations weigh at least with all tensors near
     fuse    of the trees that are bounded, as of `TreeSearch`
     stays   (tensor, memory) of tensors from outside that lie there whole
     known   what is known of single operations; more is noted there
@@ -71,6 +72,7 @@ class SingleBounds:
     cascade: Cascade
     memories: UpperMemories
     solver: BranchSolver
+    near: PartBounds
     weights: Weights
     fuse: Fuse
     stays: dict[str, str]
@@ -79,8 +81,9 @@ class SingleBounds:
     _forms: dict[str, object] = field(default_factory=dict)
 
     def of_all(self) -> float:
-        """What the whole cascade weighs at least, in any order."""
-        return min(map(self.of, itertools.islice(orders(self.cascade), MOST_ORDERS)), default=math.inf)
+        """What the whole cascade weighs at least, in any order; 0 where there are too many."""
+        found = list(itertools.islice(orders(self.cascade), MOST_ORDERS + 1))
+        return min(map(self.of, found)) if len(found) <= MOST_ORDERS else 0.0
 
     def of(self, names: Sequence[str]) -> float:
         """What the whole cascade weighs at least, its operations done in an order."""
@@ -133,7 +136,7 @@ class SingleBounds:
         """The dimension and trips of a shared loop, where each of its steps costs an operation as much as a tile of its
         own; None where a node above the loop may spare it some of that, or steps are uneven."""
         own = dim.of(operation.name)
-        if operation.name in dim.uneven or list(windowed_dims(self.cascade, operation)):
+        if operation.name in dim.uneven:
             return None
         smallest = dict(operation.problem.dims) | {other.of(operation.name): 1 for other in beside}
         smallest[own] = operation.problem.sizes[own]
@@ -178,7 +181,9 @@ class SingleBounds:
         ordered = tuple(sorted(found, key=self.memories.depth.__getitem__))
         return ordered[-1:] if self.memories.nearer_is_cheaper else ordered
 
-    def _keeping(self, tensor: Tensor, home: str, sizes: dict[str, int] | None, role: Role | None = None) -> list[str]:
+    def _keeping(
+        self, tensor: Tensor, home: str, sizes: Mapping[str, int] | None, role: Role | None = None
+    ) -> list[str]:
         """Memories further in than a home that may keep a tile of a tensor, and have room for it; None: of any size.
 
         role  that it has for another operation that uses the same node
@@ -189,7 +194,7 @@ class SingleBounds:
         kept = [memory.name for memory in inner if all(memory.keeps[one] != "never" for one in roles)]
         return [memory for memory in kept if room is None or memory in room]
 
-    def _with_room(self, tensor: Tensor, sizes: dict[str, int]) -> Iterator[str]:
+    def _with_room(self, tensor: Tensor, sizes: Mapping[str, int]) -> Iterator[str]:
         """Memories with room for a tile of a tensor, in any part of them."""
         arch = self.memories.arch
         bits = tensor_tile_words(tensor, sizes, arch.footprint) * arch.width_bits(tensor)
@@ -204,38 +209,40 @@ class SingleBounds:
 
         step  dimension and trips of a loop, each step of which is a visit
         """
-        windows = list(windowed_dims(self.cascade, operation)) if self.fuse == "all" else []
-        dims, name = operation.problem.dim_names, operation.name
-        uneven = tuple((dims.index(one.dim), one.extra, tuple(sorted(one.steps))) for one in windows)
+        if self.fuse == "all" and any(windowed_dims(self.cascade, operation)):
+            return self._uneven(operation, options)
+        name, dims = operation.name, operation.problem.dim_names
         if name not in self._forms:
             self._forms[name] = form_of(Cascade(name, (operation,)))
         where = None if step is None else (dims.index(step[0]), step[1])
-        key = self.weights, self._forms[name], options, self.memories.room, uneven, where
+        key = self.weights, self._forms[name], options, self.memories.room, where
         if key not in self.known:
-            self.known[key] = self._least_of_new(operation, options, windows, step)
+            self.known[key] = self._least_of_new(operation, options, step)
         return self.known[key]
 
-    def _least_of_new(
-        self, operation: Operation, options: Options, windows: list[Windowed], step: tuple[str, int] | None
-    ) -> float:
+    def _uneven(self, operation: Operation, options: Options) -> float:
+        """What an operation weighs at least, even if its visits are uneven: with all tensors near, and each word from
+        its home once."""
+        tensors, sizes = (tensor.name for tensor in operation.problem.tensors), operation.problem.dims
+        further = (
+            min(self.near.far(operation, tensor, sizes, home)[0] for home in homes)
+            for tensor, homes in zip(tensors, options, strict=True)
+        )
+        return self.weights.energy * (self.near.nearest_pj(operation.name) + sum(further))
+
+    def _least_of_new(self, operation: Operation, options: Options, step: tuple[str, int] | None) -> float:
         least, again, visits = math.inf, 1, 1
-        whole = operation.problem.dims
+        tile = operation.problem.dims
         if step is not None:
             own, visits = step
-            whole = tuple((dim, size // visits if dim == own else size) for dim, size in whole)
+            tile = tuple((dim, size // visits if dim == own else size) for dim, size in tile)
             again = visits if own in operation.reduced_dims else 1
-        for dims in (whole, *_covering_sizes(whole, windows)):
-            part = visits * math.prod(n for _, n in whole) / math.prod(n for _, n in dims)
-            for chosen in itertools.product(*options):
-                homes = tuple(sorted(zip((t.name for t in operation.problem.tensors), chosen, strict=True)))
-                every = frozenset(operation.problem.dim_names)
-                asked = BranchQuestion(operation.name, dims, homes, self.memories.room, again, cut=every)
-                try:
-                    found = self.solver.lower(asked, self.weights, least / part)
-                except ProblemError:  # more positions than a search counts
-                    return 0.0
-                least = min(least, part * found)
-        return least
+        every = frozenset(operation.problem.dim_names)
+        for chosen in itertools.product(*options):
+            homes = tuple(sorted(zip((t.name for t in operation.problem.tensors), chosen, strict=True)))
+            asked = BranchQuestion(operation.name, tile, homes, self.memories.room, again, cut=every)
+            least = min(least, visits * self.solver.lower(asked, self.weights, least / visits))
+        return max(least, self._uneven(operation, options))  # where time was too short for a search
 
 
 def _users(operations: Iterable[Operation]) -> Users:
@@ -246,15 +253,3 @@ def _users(operations: Iterable[Operation]) -> Users:
 def _primes(number: int) -> list[int]:
     """Prime factors of a number, each once."""
     return [n for n in range(2, number + 1) if number % n == 0 and all(n % m for m in range(2, math.isqrt(n) + 1))]
-
-
-def _covering_sizes(whole: Sizes, windows: Sequence[Windowed]) -> Iterator[Sizes]:
-    """Sizes of an operation of which all uneven visits are parts."""
-    sizes = dict(whole)
-    for one in windows:
-        found = set()
-        for step in one.steps:
-            for times in range(1, ceil_div(step + one.extra, step) + 1):
-                found.add(math.lcm(times * step, sizes[one.dim]))
-        for covered in sorted(n for n in found if n != sizes[one.dim]):
-            yield tuple((dim, covered if dim == one.dim else n) for dim, n in whole)

@@ -33,6 +33,12 @@ from .steps import GroupEdge, NetworkSteps
 LEAST_SECONDS = 0.1
 """That a group has when time is up: operations that are not known have to be, to have an answer at all."""
 
+FIRST_SHARE = 0.02
+"""Of all the time, at most, for a group at first: where many groups take long, a good way is known sooner."""
+
+ADDRESS_SHARE = 0.05
+"""Of all the time, for addresses of what stays on chip: groups that have none together have to be left out."""
+
 ANSWER_SECONDS = 1e-5
 """That the answer takes in the end, for each step that it is chosen from."""
 
@@ -129,7 +135,10 @@ class GroupSearch:
     @property
     def _seconds_left(self) -> float:
         """For searches: the answer takes some of the time as well, by the steps that it is chosen from."""
-        return self.means.seconds_left - len(self.steps.edges) * ANSWER_SECONDS
+        spare = len(self.steps.edges) * ANSWER_SECONDS
+        if self.question.total_s is not None and self.residency.candidates:
+            spare += min(PLAN_SECONDS, ADDRESS_SHARE * self.question.total_s)
+        return self.means.seconds_left - spare
 
     # ---- groups --------------------------------------------------------------------------------------------
 
@@ -147,10 +156,9 @@ class GroupSearch:
     def _is_bounded_closer(self, edge: GroupEdge) -> bool:
         """Whether the bound of a group is raised by what its operations cost one by one: once for each kind."""
         kind = edge.kind
-        if kind is None or kind.is_close or len(kind.cascade.operations) == 1:
+        if kind is None or kind.floor is not None or len(kind.cascade.operations) == 1:
             return False
-        kind.is_close, before = True, edge.bound
-        kind.least = max(kind.least, bound_by_singles(self._bounded(kind), self._singles))
+        before, kind.floor = edge.bound, bound_by_singles(self._bounded(kind), self._singles)
         self.steps.tell([kind])
         return edge.bound > before * (1 + RELATIVE_TOLERANCE)
 
@@ -181,20 +189,25 @@ class GroupSearch:
 
     def _bounded(self, kind: GroupKind) -> CascadeQuestion:
         """The question about a group with all the room that there is, for bounds on it."""
-        return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=self._limits())
+        limits = self.question.limits
+        if self._seconds_left < math.inf:
+            seconds = math.inf if limits.time_s is None else limits.time_s
+            limits = replace(limits, time_s=max(LEAST_SECONDS, min(seconds, self._seconds_left)))
+        return replace(self.question.of_group(kind.cascade), stays=kind.stays, limits=limits)
 
     def _limits(self) -> Limits:
         """Of the search of one group, within the time that is left for all."""
-        limits = self.question.limits
-        if self._seconds_left == math.inf:
+        limits, total = self.question.limits, self.question.total_s
+        if total is None:
             return limits
-        seconds = self._longer * (limits.time_s if limits.time_s is not None else math.inf)
+        seconds = self._longer * min(total * FIRST_SHARE, math.inf if limits.time_s is None else limits.time_s)
         return replace(limits, time_s=max(LEAST_SECONDS, min(seconds, self._seconds_left)))
 
     def _asked(self, kind: GroupKind, taken: Taken, below: float) -> CascadeQuestion:
         """The question about a group with the room that is left, and the time."""
         asked, machine = self.question.of_group(kind.cascade), self.residency.less(self.question.arch, taken)
-        return replace(asked, arch=machine, stays=kind.stays, below=below, limits=self._limits())
+        known = kind.floor or 0.0
+        return replace(asked, arch=machine, stays=kind.stays, below=below, floor=known, limits=self._limits())
 
     def _found(self, kind: GroupKind, taken: Taken, below: float, answer: FusedAnswer | NothingBelow) -> Finding:
         """What an answer says of a kind. Where tiles fit by their sum, and no addresses for them are found, it is no

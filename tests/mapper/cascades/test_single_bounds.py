@@ -15,6 +15,8 @@ from tilewright.cost_models import ENERGY
 from tilewright.ir import Cascade
 from tilewright.mapper.cascades import CascadeQuestion, Fuse, bound_by_singles, bound_cascade, search_cascade
 from tilewright.mapper.cascades.oracle import ExactBranches
+from tilewright.mapper.cascades.part_bounds import PartBounds
+from tilewright.mapper.cascades.placing import Placing
 from tilewright.mapper.cascades.single_bounds import SingleBounds
 from tilewright.mapper.cascades.upper_memories import UpperMemories
 from tilewright.mapper.cascades.weights import ENERGY_ALONE
@@ -23,8 +25,10 @@ from tilewright.workloads import cascade
 
 
 def bounds_of(whole: Cascade, arch: Architecture, fuse: Fuse) -> SingleBounds:
-    solver = ExactBranches(whole, arch, "uneven", "perfect", Means())
-    return SingleBounds(whole, UpperMemories(arch), solver, ENERGY_ALONE, fuse, {})
+    memories, solver = UpperMemories(arch), ExactBranches(whole, arch, "uneven", "perfect", Means())
+    placing = Placing(whole, memories, "uneven")
+    near = PartBounds(whole, memories, "uneven", ENERGY_ALONE, solver, placing, may_be_uneven=fuse == "all")
+    return SingleBounds(whole, memories, solver, near, ENERGY_ALONE, fuse, {})
 
 
 @pytest.mark.parametrize("seeds", blocks(10, 5))
