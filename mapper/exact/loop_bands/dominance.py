@@ -115,8 +115,10 @@ def _everything(context: SearchContext, batch: Batch) -> list[Ints]:
 def _deciding_bits(context: SearchContext, batch: Batch) -> list[Ints]:
     """The tiles of holders, where the bits of words depend on them, of boundaries whose words are still to be counted,
     for the first time or again."""
-    zeros, path, found = context.zeros, batch.path, {}
-    for boundary in (*batch.state.waiting, *(p.boundary for p in batch.pending)) if zeros is not None else ():
+    zeros, path, found = context.zeros, batch.path, dict[int, Ints]()
+    if zeros is None:
+        return []
+    for boundary in (*batch.state.waiting, *(p.boundary for p in batch.pending)):
         for memory in (boundary.inner, boundary.outer):
             placed = memory != MAC and memory not in batch.state.ahead[boundary.tensor]
             if placed and zeros.depend_on_tiles(memory, boundary.tensor):
