@@ -85,7 +85,7 @@ class SearchContext:
         cells = math.prod(self.bounds.lattice.shape)
         if self.looked_at < self.effort.looked_at_per_cell * cells:
             return False
-        finer = self.bounds.finer(self.most_cells)
+        finer = self.bounds.finer(max(self.most_cells, min(self.bounds.affordable_cells, self.effort.most_cells)))
         if finer is not None:
             self.bounds = finer
             self.groups = GroupBounds(finer, self.effort)
