@@ -140,7 +140,7 @@ def _options(strategy: type[Strategy]) -> set[str]:
 
 def _check_plain(name: str, question: Question) -> None:
     """TilewrightError for the parts of a question that only the exact search knows."""
-    from .exact.bounds.lattice import check_searchable
+    from .exact.lattice import check_searchable
 
     where, hint = f"strategy {name}", 'take strategy "exact"'
     check_searchable(question.problem, question.tiling)

@@ -16,14 +16,14 @@ from tilewright.cost_models import ENERGY, Objective
 from tilewright.ir import Axis, Loop, LoopNest, Mapping, Node, Problem, ceil_div
 from tilewright.mapper.constraints import Constraints
 from tilewright.mapper.exact.bounds.bounds import Bounds
-from tilewright.mapper.exact.bounds.lattice import Lattice
 from tilewright.mapper.exact.bounds.table_columns import TableColumns
 from tilewright.mapper.exact.context import SearchContext
-from tilewright.mapper.exact.cost_columns import BoundaryCosts, CostColumns
+from tilewright.mapper.exact.counting.cost_columns import BoundaryCosts, CostColumns
+from tilewright.mapper.exact.counting.fill_point import FillPoint
+from tilewright.mapper.exact.counting.footprints import Footprints
 from tilewright.mapper.exact.effort import EFFORT, Effort
-from tilewright.mapper.exact.fill_point import FillPoint
-from tilewright.mapper.exact.footprints import Footprints
 from tilewright.mapper.exact.hierarchy import BLOCK_END, MAC, Block, Hierarchy, MemoryBoundary, NodeGroup, Path, State
+from tilewright.mapper.exact.lattice import Lattice
 from tilewright.mapper.exact.limits import SearchLimits
 from tilewright.mapper.exact.rows import Floats, Ints, Rows
 from tilewright.mapper.exact.visits import VisitTiles

@@ -30,15 +30,7 @@ branch.py         what a branch of one operation is asked
 loop_bounds.py    what a part weighs at least, for all trips of its loops at once
 oracle.py         branches answered by the exact search of one operation
 known_branches.py answers, and what follows from them
-tables.py         branches answered by tables, where these are exact:
-table_machine.py  which machines and operations; what they are in tables
-table_form.py     an operation without names: equal ones share tables
-table_lattice.py  tiles as numbers
-table_nodes.py    which nodes and loops are worth having
-table_inside.py   arrays and memories inside them, from the MAC outwards
-table_cuts.py     the least costs below each tile of the nearest memory
-table_branches.py own nodes of that memory, for a visit's tile and homes
-table_nest.py     loops and nodes of an entry
+tables/           branches answered by tables, where these are exact
 weights.py        sums of energy and latency
 """
 

@@ -21,7 +21,7 @@ from .oracle import ExactBranches
 from .part_bounds import Nearest
 from .parts import FoundPart
 from .question import CascadeQuestion
-from .tables import TableBranches, supports
+from .tables.tables import TableBranches, supports
 from .tree_search import Fuse, TreeSearch
 from .upper_memories import UpperMemories
 from .weights import Weights

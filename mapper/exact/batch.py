@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .bounds.bounds import Bounds
-from .fill_point import FillPoint
+from .counting.fill_point import FillPoint
 from .hierarchy import MemoryBoundary, Path, State
 from .rows import Floats, Index, Ints, Rows, taken
 

@@ -14,22 +14,22 @@ import numpy as np
 from ...cost_models import Objective
 from ..means import Means
 from ..tilings import Tiling
+from .arrays.blocks import Blocks
 from .batch import Batch, Order
-from .blocks import Blocks
 from .bounds.bounds import Bounds
 from .bounds.groups import GroupBounds
-from .cost_columns import BoundaryCosts
+from .counting.cost_columns import BoundaryCosts
+from .counting.fill_point import FillPoint
+from .counting.footprints import Footprints
+from .counting.traffic import TrafficModel
+from .counting.zeros import ZeroBounds
 from .effort import EFFORT, Effort
-from .fill_point import FillPoint
-from .footprints import Footprints
 from .hierarchy import BLOCK_END, MAC, Hierarchy, MemoryBoundary, NodeGroup, Path, State
 from .limits import SearchLimits
+from .loop_bands.trip_rules import trip_rules, trips_tried, windows_of
 from .rows import Floats, Ints, Rows
 from .symmetry import Mirror
-from .traffic import TrafficModel
-from .trip_rules import trip_rules, trips_tried, windows_of
 from .visits import VisitTiles
-from .zeros import ZeroBounds
 
 
 @dataclass

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .array_choices import ArrayChoices, ArrayPlans
+from .arrays.array_choices import ArrayChoices, ArrayPlans
+from .arrays.fanouts import bounded_by_groups, finer, groups_of, pass_fanout, rebounded, settled
 from .batch import Batch
 from .context import SearchContext
 from .effort import Effort
-from .fanouts import bounded_by_groups, finer, groups_of, pass_fanout, rebounded, settled
 from .finishing import Finishing
 from .frontier import Frontier, Open
-from .loops import expand_loops
+from .loop_bands.loops import expand_loops
 from .placements import OpenPlacement, Placements
 
 

@@ -10,13 +10,13 @@ from ...arch import Architecture
 from ...ir import Loop, LoopNest, Mapping, Node
 from ..constraints import Constraints
 from ..constraints.violations import violations
+from .arrays.single_axes import on_both_axes
 from .batch import Batch
 from .canonical import CanonicalForm
 from .context import SearchContext
-from .cost_columns import all_ports
+from .counting.cost_columns import all_ports
 from .found import BestFound
 from .nest_builder import build_mapping
-from .single_axes import on_both_axes
 
 
 @dataclass

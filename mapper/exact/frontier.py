@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .array_choices import ArrayChoices
+from .arrays.array_choices import ArrayChoices
 from .batch import Batch
 from .found import BestFound
 from .placements import OpenPlacement

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...ir import Problem
 from ..constraints.constraints import ANY, Constraints, Range
-from .arrays import AxisSpans, axis_spans
 from .hierarchy import Hierarchy, Path, Placement
+from .instances import AxisSpans, axis_spans
 from .rows import Flags, Floats, Ints, Rows, ceil_div_array
 
 

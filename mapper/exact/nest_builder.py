@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ir import Axis, Loop, LoopNest, Mapping, Node, Problem, ceil_div
-from .arrays import AxisSpans, split_over_axes
 from .batch import Order
 from .hierarchy import Path
+from .instances import AxisSpans, split_over_axes
 from .visits import VisitTiles
 
 

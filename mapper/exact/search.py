@@ -53,32 +53,32 @@ from ..space import SPACES, Space
 from ..space.regions import placements
 from ..space.size import count_mappings
 from ..tilings import TILINGS, Tiling, has_few_tiles, linear_growth
-from .array_choices import ArrayPlans
+from .arrays.array_choices import ArrayPlans
+from .arrays.single_axes import on_single_axes, with_single_axes
 from .bounds.bounds import Bounds, cells_for, lattice_of
 from .bounds.loop_charges import LoopCharges
 from .bounds.table_columns import TableColumns
-from .bounds.table_memo import TableBudget
 from .canonical import canonical_problem
 from .context import SearchContext
-from .cost_columns import BoundaryCosts, CostColumns, rounds_unequally
+from .counting.cost_columns import BoundaryCosts, CostColumns, rounds_unequally
+from .counting.footprints import Footprints
+from .counting.lines import LineBounds
+from .counting.zero_rules import ZeroRules
+from .counting.zeros import ZeroBounds
 from .effort import EFFORT, Effort
 from .exploring import Exploring
 from .finishing import Finishing
-from .footprints import Footprints
 from .found import BestFound, FoundMapping
 from .frontier import Frontier
 from .hierarchy import Hierarchy
 from .limits import SearchLimits, missing_dims, named_dims, wants_more
-from .lines import LineBounds
 from .placements import Placements
 from .simplest import simplest_mapping
-from .single_axes import on_single_axes, with_single_axes
 from .surroundings import ALONE, Surroundings
 from .symmetry import mirror_of
+from .table_memo import TableBudget
 from .unmet_limits import unmet_limits
 from .visits import VisitTiles
-from .zero_rules import ZeroRules
-from .zeros import ZeroBounds
 
 FREE = Constraints()
 

@@ -3,11 +3,9 @@
 bounds.py        for every tile that a row may have, by tables
 boundary_costs.py  what a boundary costs at least, at any tile
 once.py          what boundaries cost at least if every word passes once, for each row's own arrays
-lattice.py       the tiles that stand for all others
 array_tables.py  such tables from inside an array
 array_groups.py  groups of alike arrays
 groups.py        bounds for each of them
 loop_charges.py  what the next loop does to the boundaries that wait
 table_columns.py which cost columns tables have
-table_memo.py    the tables that were used last
 """

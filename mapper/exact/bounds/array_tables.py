@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..lattice import Lattice
 from ..rows import Floats, Ints
-from .lattice import Lattice
 
 
 def inside(lattice: Lattice, table: Floats, array: Ints, limits: Sequence[int]) -> Floats:

@@ -16,13 +16,13 @@ from ....cost_models.cost import tensor_tile_words
 from ....cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
 from ....cost_models.sets import distinct_sums
 from ....ir import Rank, Tensor
-from ..cost_columns import CostColumns
+from ..counting.cost_columns import CostColumns
+from ..counting.zeros import EVERYTHING
 from ..hierarchy import MAC, Hierarchy, MemoryBoundary
+from ..lattice import Lattice
 from ..rows import Floats
-from ..zeros import EVERYTHING
+from ..table_memo import TableBudget, TableMemo
 from .array_groups import ArrayGroup, Limit
-from .lattice import Lattice
-from .table_memo import TableBudget, TableMemo
 
 Gaps = tuple[Floats | float, Floats | float]
 """What lines take more than the words in them, in the outer and the inner memory of a boundary."""

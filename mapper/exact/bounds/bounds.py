@@ -29,18 +29,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ...tilings import Tiling, grid
-from ..arrays import axis_limits
+from ..counting.footprints import Footprints
 from ..effort import EFFORT, Effort
-from ..footprints import Footprints
 from ..hierarchy import BLOCK_END, Block, Hierarchy, MemoryBoundary, NodeGroup, State
+from ..instances import axis_limits
+from ..lattice import Lattice, check_searchable
 from ..rows import Floats, Ints
+from ..table_memo import TableBudget, TableMemo
 from .array_groups import ArrayGroup, any_arrays, stacked
 from .array_tables import inside, inside_each
 from .boundary_costs import BoundaryBounds
-from .lattice import Lattice, check_searchable
 from .loop_charges import End, LoopCharge, LoopCharges
 from .table_columns import TableColumns
-from .table_memo import TableBudget, TableMemo
 
 TABLE, BEYOND, STOPPED, SLID, GROWING = "table", "beyond", "stopped", "slid", "growing"
 AROUND_BLOCK, FIRST_WORDS = "around block", "first words"

@@ -9,10 +9,10 @@ from functools import partial
 
 from ..effort import EFFORT, Effort
 from ..hierarchy import State
+from ..lattice import Lattice
 from ..rows import Ints
 from .array_groups import ArrayGroup, from_fanout, group_key
 from .bounds import Bounds
-from .lattice import Lattice
 
 
 class GroupBounds:

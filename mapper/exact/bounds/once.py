@@ -15,8 +15,8 @@ from ....cost_models.cost import tensor_tile_words
 from ....cost_models.sets import distinct_sums
 from ....ir import Rank
 from ...tilings import Tiling
-from ..arrays import tiles_needed
 from ..hierarchy import MemoryBoundary, Placement, State
+from ..instances import tiles_needed
 from ..rows import Floats, Ints, Rows
 from .array_groups import Limit, partly_decided
 from .boundary_costs import BoundaryBounds

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from ....cost_models.ports import Port
-from ..cost_columns import CostColumns
+from ..counting.cost_columns import CostColumns
 from ..rows import Floats, Ints
 
 

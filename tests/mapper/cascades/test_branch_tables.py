@@ -18,7 +18,7 @@ from tilewright.cost_models import ENERGY, parse_objective
 from tilewright.cost_models.cascades import evaluate_tree, taken_bits, visit_cost
 from tilewright.ir import Cascade, FusedMapping, Loop, LoopNest, Mapping, MappingError, Node, Problem, Tree
 from tilewright.mapper.cascades.branch import BranchMapping, BranchQuestion
-from tilewright.mapper.cascades.tables import TableBranches, supports
+from tilewright.mapper.cascades.tables.tables import TableBranches, supports
 from tilewright.mapper.cascades.weights import ENERGY_ALONE, LATENCY_ALONE, Weights
 from tilewright.mapper.exact.search import search_exact
 from tilewright.workloads import cascade

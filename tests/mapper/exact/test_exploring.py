@@ -15,7 +15,8 @@ from longer import blocks
 from tilewright.arch import Architecture, ArrayAxis, Fanout, Keeps, Mac, Memory, load_arch
 from tilewright.cost_models import LATENCY, Objective
 from tilewright.ir import InfeasibleError, Problem
-from tilewright.mapper.exact import exploring, fanouts
+from tilewright.mapper.exact import exploring
+from tilewright.mapper.exact.arrays import fanouts
 from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.effort import EFFORT, Effort
@@ -103,7 +104,7 @@ def plainly(monkeypatch: pytest.MonkeyPatch, case: Case) -> float:
         patch.setattr(Exploring, "_pays_to_group", lambda *_: False)
         patch.setattr(Exploring, "_dive", lambda *_: None)
         patch.setattr(Batch, "unsettled", property(lambda _: False))
-        patch.setattr("tilewright.mapper.exact.loops.undominated", lambda _, batch: batch)
+        patch.setattr("tilewright.mapper.exact.loop_bands.loops.undominated", lambda _, batch: batch)
         return optimum(case)
 
 

@@ -22,7 +22,7 @@ from tilewright.cost_models.layouts import parse_layout, rank_names, tensor_exte
 from tilewright.cost_models.layouts.lines import laid_out
 from tilewright.cost_models.open_choices import evaluate_open
 from tilewright.ir import InfeasibleError, MappingError, Problem
-from tilewright.mapper.exact.lines import lines_of_tiles, lines_of_windows
+from tilewright.mapper.exact.counting.lines import lines_of_tiles, lines_of_windows
 from tilewright.mapper.exact.search import search_exact
 from tilewright.mapper.tilings import Tiling
 from tilewright.workloads import gemm

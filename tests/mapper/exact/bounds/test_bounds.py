@@ -18,14 +18,14 @@ from paths import Step, context_of, random_uneven, steps_to
 from tilewright.arch import Architecture
 from tilewright.cost_models import OBJECTIVES, Cost, evaluate, parse_objective
 from tilewright.ir import Mapping, MappingError, Problem
-from tilewright.mapper.exact.array_choices import ArrayChoices, ArrayPlans
+from tilewright.mapper.exact.arrays.array_choices import ArrayChoices, ArrayPlans
+from tilewright.mapper.exact.arrays.fanouts import groups_of
 from tilewright.mapper.exact.bounds.array_groups import group_of
 from tilewright.mapper.exact.bounds.bounds import Bounds
 from tilewright.mapper.exact.bounds.table_columns import TableColumns
 from tilewright.mapper.exact.canonical import canonical_problem
 from tilewright.mapper.exact.context import SearchContext
 from tilewright.mapper.exact.effort import EFFORT
-from tilewright.mapper.exact.fanouts import groups_of
 from tilewright.mapper.exact.hierarchy import Outline, Placement
 from tilewright.mapper.exact.placements import OpenPlacement, Placements
 from tilewright.mapper.exact.rows import Flags, Floats, Rows

@@ -20,7 +20,7 @@ from paths import context_of, steps_to
 from tilewright.arch import Architecture
 from tilewright.cost_models import ENERGY, evaluate
 from tilewright.ir import MappingError, Problem
-from tilewright.mapper.exact.array_choices import ArrayPlans
+from tilewright.mapper.exact.arrays.array_choices import ArrayPlans
 from tilewright.mapper.exact.batch import Batch
 from tilewright.mapper.exact.bounds.array_groups import group_of
 from tilewright.mapper.exact.canonical import canonical_problem

@@ -1,0 +1,266 @@
+"""Branches of one operation: own nodes of the nearest memory below a visit's tile, and around a cut tile."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ....ir import LoopNest, Mapping
+from ...exact.rows import Flags, Floats, Ints
+from .cuts import FAR, NEAR, OWN, CutTable, with_sources
+from .form import NamedForm
+from .inside import InsideTable
+from .nest import nest_of
+from .nodes import CutTiles, cut_tiles, orders
+
+Sources = tuple[int, ...]
+"""Per tensor, `NEAR` if its home is the nearest memory, else `FAR`."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Passing:
+    """Words that pass at own nodes of a tensor, where they depend on the visit's tile.
+
+    per_word  (columns,) what a word adds
+    words     (entries,) if the visit's tile had one element along some dimensions
+    dims      these dimensions
+    """
+
+    per_word: Floats
+    words: Floats
+    dims: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Own nodes in one order with all tiles, and all that is worth having below them.
+
+    cell, entry  (entries,) of `tiles`, and of `cuts`
+    bits     (entries,) that the own nodes take
+    columns  (columns, entries) costs of all visits, as far as they do not depend on the visit's tile
+    """
+
+    tiles: CutTiles
+    cuts: CutTable
+    cell: Ints
+    entry: Ints
+    bits: Ints
+    columns: Floats
+    passing: tuple[_Passing, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Families together, by bits, ascending.
+
+    fits     per dimension, (divisors, entries) whether an entry can stand below a visit's tile of such a size
+    which    (2, entries) family, and its entry
+    """
+
+    families: tuple[Family, ...]
+    fits: tuple[Flags, ...]
+    bits: Ints
+    columns: Floats
+    passing: tuple[_Passing, ...]
+    which: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """All that is worth having for a visit of some tile with some homes, by bits, ascending.
+
+    bits     (choices,) of the nearest memory
+    columns  (columns, choices) costs of one visit, as `CutTable` has them
+    entry    (choices,) of the sheet
+    """
+
+    sheet: Sheet
+    bits: Ints
+    columns: Floats
+    entry: Ints
+
+
+@dataclass
+class BranchTable:
+    """Branches of one form.
+
+    inside  what lies below the nearest memory
+    timed   whether cycles count
+    """
+
+    inside: InsideTable
+    timed: bool
+    _cuts: dict[Sources, CutTable] = field(default_factory=dict)
+    _sheets: dict[Sources, Sheet] = field(default_factory=dict)
+    _choices: dict[tuple[tuple[int, ...], Sources], Choices] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.form, self.machine = self.inside.form, self.inside.machine
+        self.lattice, self.first = self.inside.lattice, self.inside.first
+        self.points = math.prod(self.form.sizes)
+
+    def choices(self, tile: tuple[int, ...], homes: Sources) -> Choices:
+        """What there is for visits of a tile."""
+        key = tile, homes
+        if key not in self._choices:
+            if homes not in self._sheets:
+                self._sheets[homes] = self._sheet(homes)
+            self._choices[key] = self._of_tile(tile, self._sheets[homes])
+        return self._choices[key]
+
+    def _of_tile(self, tile: tuple[int, ...], sheet: Sheet) -> Choices:
+        fits = np.logical_and.reduce([fits[at] for fits, at in zip(sheet.fits, self.lattice.place(tile), strict=True)])
+        entry = np.flatnonzero(fits)
+        columns = sheet.columns.take(entry, 1)
+        for passing in sheet.passing:
+            whole = math.prod(tile[d] for d in passing.dims)
+            columns += passing.per_word[:, None] * (passing.words.take(entry) / whole)
+        columns *= math.prod(tile) / self.points
+        if self.timed:
+            return Choices(sheet, sheet.bits.take(entry), columns, entry)
+        steps = lower_steps(columns[0])
+        return Choices(sheet, sheet.bits.take(entry.take(steps)), columns.take(steps, 1), entry.take(steps))
+
+    def _sheet(self, homes: Sources) -> Sheet:
+        """All families for some homes, together."""
+        families = self._families(homes)
+        lengths = [len(family.bits) for family in families]
+        bits = np.concatenate([family.bits for family in families])
+        columns = np.concatenate([family.columns for family in families], 1)
+        order = np.lexsort([columns[0], bits])
+        which = np.array([np.repeat(np.arange(len(families)), lengths), np.concatenate([*map(np.arange, lengths)])])
+        fits = []
+        for d, divides in enumerate(self.lattice.divides):
+            own = []
+            for family in families:
+                ends = np.eye(len(divides), dtype=bool) if family.tiles.exactly[d] else divides
+                own.append(ends[self.lattice.places(d, family.tiles.outer[d])].take(family.cell, 0))
+            fits.append(np.ascontiguousarray(np.concatenate(own).take(order, 0).T))
+        passing = []
+        for number, family in enumerate(families):
+            for each in family.passing:
+                before, after = sum(lengths[:number]), sum(lengths[number + 1 :])
+                words = np.concatenate([np.zeros(before), each.words, np.zeros(after)]).take(order)
+                passing.append(_Passing(each.per_word, words, each.dims))
+        return Sheet(families, tuple(fits), bits[order], columns[:, order], _together(passing), which[:, order])
+
+    # ---- families ------------------------------------------------------------------------------------------
+
+    def _families(self, homes: Sources) -> tuple[Family, ...]:
+        """All orders of own nodes."""
+        options = []
+        for tensor, home in zip(self.form.problem.tensors, homes, strict=True):
+            keeps = self.machine.nearest.keeps[tensor.role]
+            own = {"must": (OWN,), "may": (OWN, FAR), "never": (FAR,)}[keeps]
+            options.append((NEAR,) if home == NEAR else own)
+        return tuple(
+            self._family(tuple(tensor for _, tensor in order), sources)
+            for sources in itertools.product(*options)
+            for order in orders([(1, tensor) for tensor, source in enumerate(sources) if source == OWN])
+        )
+
+    def _cut_table(self, sources: Sources) -> CutTable:
+        finishes = self.form.widths[self.form.output] == self.form.finished[self.form.output]
+        key = tuple(NEAR if s == OWN and (finishes or t != self.form.output) else s for t, s in enumerate(sources))
+        if key not in self._cuts:
+            self._cuts[key] = CutTable.of(self.inside, key, self.timed)
+        return self._cuts[key]
+
+    def _family(self, order: tuple[int, ...], sources: Sources) -> Family:
+        form, lattice, cuts = self.form, self.lattice, self._cut_table(sources)
+        tiles = cut_tiles(form, order)
+        number = lattice.numbers([lattice.places(d, cut) for d, cut in enumerate(tiles.cut)])
+        bits = np.zeros(len(number), dtype=np.int64)
+        for node, tensor in enumerate(order):
+            words = tiles.extents[node, form.dims_of(tensor)].prod(axis=0)
+            bits += self.machine.copies * words * form.widths[tensor]
+        counts = np.diff(cuts.start)[number]
+        cell = np.repeat(np.arange(len(number)), counts)
+        entry = np.arange(len(cell)) - np.repeat(np.cumsum(counts) - counts, counts) + cuts.start[number[cell]]
+        columns = cuts.columns.take(entry, 1)
+        passing = []
+        for node, tensor in enumerate(order):
+            per_word, always = self._passing(tensor, self.timed)
+            columns += always[:, None]
+            fixed = [d for d in form.dims_beside(tensor) if d not in tiles.whole[node]]
+            words = (self.points / tiles.extents[node, fixed].prod(axis=0)).take(cell)
+            if dims := tuple(sorted(tiles.whole[node])):
+                passing.append(_Passing(per_word, words, dims))
+            else:
+                columns += per_word[:, None] * words
+        return Family(tiles, cuts, cell, entry, bits[cell], columns, tuple(passing))
+
+    def _passing(self, tensor: int, timed: bool) -> tuple[Floats, Floats]:
+        """(columns,) what each word that enters an own node adds, and what it adds however many enter."""
+        form, arch = self.form, self.machine.arch
+        wide, narrow = form.widths[tensor], form.finished[tensor]
+        if tensor != form.output:
+            return self._cost(timed, (wide, 0.0), (0.0, wide)), self._cost(timed, (0.0, 0.0), (0.0, 0.0))
+        once = self.first * wide * arch.first_read_elision
+        drained = wide * arch.inner_drain_read
+        return (
+            self._cost(timed, (wide, wide), (drained, wide)),
+            self._cost(timed, (-once, -self.first * (wide - narrow)), (0.0, -once)),
+        )
+
+    def _cost(self, timed: bool, far: tuple[float, float], near: tuple[float, float]) -> Floats:
+        """(columns,) of bits that the outermost memory and the nearest one read and write."""
+        machine = self.machine
+        energy = 0.0
+        for memory, (read, written) in zip((machine.outermost, machine.nearest), (far, near), strict=True):
+            energy += (read * memory.read_energy_pj + written * memory.write_energy_pj) / memory.access_bits
+        if not timed:
+            return np.array([energy])
+        bits = far, near
+        ports = [bits[port.memory][0] * port.read + bits[port.memory][1] * port.write for port in machine.ports]
+        return np.array([energy, 0.0, 0.0, *ports])
+
+    # ---- mappings ------------------------------------------------------------------------------------------
+
+    def mapping(
+        self, named: NamedForm, sizes: dict[str, int], homes: dict[str, str], sheet: Sheet, entry: int
+    ) -> tuple[Mapping, Floats]:
+        """An entry of a sheet, below the homes of its tensors; (columns, 1) its costs of one visit, as if timed."""
+        number, place = sheet.which[:, entry].tolist()
+        family = sheet.families[number]
+        cell = int(family.cell[place])
+        cut = self.lattice.place(tuple(family.tiles.cut[:, cell].tolist()))
+        row = family.cuts.row(cut, int(family.entry[place]))
+        tile = named.tile(sizes)
+        nest = nest_of(self.inside, row, family.tiles, cell, tile)
+        return named.restored(sizes, homes, LoopNest(tuple(nest))), self._timed(family, cell, row, tile)
+
+    def _timed(self, family: Family, cell: int, row: int, tile: tuple[int, ...]) -> Floats:
+        """(columns, 1) costs of one visit of one mapping, cycles among them."""
+        rows = self.inside.rows.take(np.array([row]))
+        energy, ports = with_sources(self.inside, rows, family.cuts.sources, timed=True)
+        columns = np.array([energy, rows.busiest, rows.serial, *ports])
+        for node, tensor in enumerate(family.tiles.order):
+            per_word, always = self._passing(tensor, timed=True)
+            extent = family.tiles.extents[node, :, cell]
+            whole = family.tiles.whole[node]
+            beside = math.prod(tile[d] if d in whole else int(extent[d]) for d in self.form.dims_beside(tensor))
+            columns += (always + per_word * (self.points / beside))[:, None]
+        timed: Floats = columns * (math.prod(tile) / self.points)
+        return timed
+
+
+def lower_steps(values: Floats) -> Ints:
+    """Where values are lower than all before."""
+    least = np.minimum.accumulate(values)
+    lower = np.ones(len(least), dtype=bool)
+    np.less(least[1:], least[:-1], out=lower[1:])
+    return np.flatnonzero(lower)
+
+
+def _together(passing: list[_Passing]) -> tuple[_Passing, ...]:
+    """Those of different families that depend on the visit's tile alike, as one."""
+    found: dict[tuple[object, ...], _Passing] = {}
+    for each in passing:
+        key = each.dims, *each.per_word.tolist()
+        other = found.get(key)
+        found[key] = each if other is None else _Passing(each.per_word, each.words + other.words, each.dims)
+    return tuple(found.values())

@@ -1,0 +1,195 @@
+"""Branches answered by tables: exact on machines of one memory outside the arrays, a few tables for every operation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ....arch import Architecture
+from ....ir import Cascade, Loop, Node
+from ...constraints import Constraints
+from ...exact.rows import Floats, Ints
+from ...question import FREE
+from ...space import Space
+from ...tilings import Tiling
+from ..branch import BranchAnswer, BranchMapping, BranchQuestion, Sizes
+from ..upper_memories import UNBOUNDED
+from ..weights import Weights
+from .branches import BranchTable, Choices, Sources, lower_steps
+from .cuts import FAR, NEAR, fronts
+from .form import NamedForm, TableForm
+from .inside import InsideTable
+from .machine import TableMachine, refusal
+
+
+def supports(
+    cascade: Cascade, arch: Architecture, space: Space, tiling: Tiling, constraints: Constraints = FREE
+) -> str | None:
+    """Why tables cannot answer for a search; None if they can."""
+    return refusal(cascade, arch, space, tiling, constraints)
+
+
+class StepFunction(NamedTuple):
+    """The least energy of a visit for every room.
+
+    bits       that each step needs of the nearest memory, ascending
+    energy_pj  from there on, descending
+    """
+
+    bits: Ints
+    energy_pj: Floats
+
+
+class _Tabled(NamedTuple):
+    """All but the room and the ports of a question."""
+
+    table: BranchTable
+    named: NamedForm
+    choices: Choices
+
+
+@dataclass
+class TableBranches:
+    """Branches of one cascade on one machine, in the uneven space of perfect tiles, if `supports` says nothing.
+
+    searches  how many tables have been made
+    """
+
+    cascade: Cascade
+    arch: Architecture
+    searches: int = 0
+    _named: dict[str, NamedForm] = field(default_factory=dict)
+    _insides: dict[tuple[TableForm, float], InsideTable] = field(default_factory=dict)
+    _tables: dict[tuple[TableForm, float, bool], BranchTable] = field(default_factory=dict)
+    _asked: dict[tuple[object, ...], _Tabled] = field(default_factory=dict)
+    _mappings: dict[tuple[object, ...], tuple[tuple[Loop | Node, ...], Floats]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.machine = TableMachine(self.arch)
+        self._leakage = self.arch.total_leakage_pj_per_cycle
+
+    # ---- answers -------------------------------------------------------------------------------------------
+
+    def least(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> BranchAnswer:
+        """The mapping of least weight, if it weighs less than the cutoff; a small part of the time, if it does not."""
+        asked, values = self._values(question, weights)
+        if not len(values):
+            return BranchAnswer(math.inf)
+        best = int(values.argmin())
+        weight = float(values[best])
+        return BranchAnswer(weight, self._mapping(asked, question, best) if weight < cutoff else None)
+
+    def lower(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> float:
+        """What the mapping of least weight weighs, or the cutoff if that is less; infinite if nothing fits."""
+        _, values = self._values(question, weights)
+        return float(values.min(initial=cutoff))
+
+    def bound(self, question: BranchQuestion, weights: Weights) -> float:
+        """The same."""
+        return self.lower(question, weights)
+
+    def fastest(self, operation: str, sizes: Sizes) -> float:  # noqa: ARG002 - tables say at once what ports allow
+        """Nothing is known of it without ports."""
+        return 0.0
+
+    def step_function(self, question: BranchQuestion) -> StepFunction:
+        """The least energy for every room, with leakage; the question's own room is not looked at."""
+        choices = self._ask(question, timed=self._leakage > 0).choices
+        energy = choices.columns[0]
+        if self._leakage:
+            energy = energy + self._leakage * self._latency(choices.columns, question)
+        steps = lower_steps(energy)
+        bits = choices.bits.take(steps)
+        last = np.ones(len(bits), dtype=bool)
+        np.less(bits[:-1], bits[1:], out=last[:-1])
+        return StepFunction(bits[last], energy.take(steps[last]))
+
+    def front(self, question: BranchQuestion, weights: Weights, cutoff: float = math.inf) -> list[BranchMapping]:
+        """Mappings below a cutoff of which no other one has as little energy and latency, from the least energy on."""
+        asked = self._ask(question, timed=True)
+        fitting = self._fitting(asked.choices, question)
+        latency = self._latency(asked.choices.columns[:, :fitting], question)
+        energy = asked.choices.columns[0, :fitting] + self._leakage * latency
+        light = np.flatnonzero(weights.energy * energy + weights.latency * latency < cutoff)
+        energy, latency = energy[light], latency[light]
+        found = fronts(np.zeros(len(light), dtype=np.int64), np.array([energy, latency]))
+        return [self._mapping(asked, question, at) for at in light[found[np.argsort(energy[found])]].tolist()]
+
+    # ---- figures -------------------------------------------------------------------------------------------
+
+    def _values(self, question: BranchQuestion, weights: Weights) -> tuple[_Tabled, Floats]:
+        """(choices that fit,) what they weigh."""
+        timed = self._leakage > 0 or not weights.energy_only
+        asked = self._ask(question, timed)
+        choices = asked.choices
+        fitting = self._fitting(choices, question)
+        energy = weights.energy * choices.columns[0, :fitting]
+        if not timed:
+            return asked, energy
+        of_latency = weights.energy * self._leakage + weights.latency
+        return asked, energy + of_latency * self._latency(choices.columns[:, :fitting], question)
+
+    def _fitting(self, choices: Choices, question: BranchQuestion) -> int:
+        """How many choices have room."""
+        room = next((bits for memory, _, bits in question.room if memory == self.machine.nearest.name), UNBOUNDED)
+        return int(np.searchsorted(choices.bits, room, side="right"))
+
+    def _latency(self, columns: Floats, question: BranchQuestion) -> Floats:
+        """(choices,) cycles of a visit, by timed columns."""
+        machine = self.machine
+        memories = machine.outermost, machine.nearest
+        busy = {memory: (read, written) for memory, read, written in question.busy}
+        busiest, serial = columns[1], columns[2]
+        alone = [np.zeros_like(serial), np.zeros_like(serial)]
+        for port, cycles in zip(machine.ports, columns[3:], strict=True):
+            memory = memories[port.memory]
+            read, written = busy.get(memory.name, (0.0, 0.0))
+            cycles = cycles + (read * port.read + written * port.write)
+            if memory.overlaps:
+                busiest = np.maximum(busiest, cycles)
+            else:
+                alone[port.memory] = np.maximum(alone[port.memory], cycles)
+        latency: Floats = busiest + serial + alone[0] + alone[1]
+        return latency
+
+    # ---- tables --------------------------------------------------------------------------------------------
+
+    def _ask(self, question: BranchQuestion, timed: bool) -> _Tabled:
+        key = question.operation, question.sizes, question.homes, question.again, timed
+        if key not in self._asked:
+            self._asked[key] = self._tabled(question, timed)
+        return self._asked[key]
+
+    def _tabled(self, question: BranchQuestion, timed: bool) -> _Tabled:
+        if question.operation not in self._named:
+            self._named[question.operation] = NamedForm.of(self.cascade.operation(question.operation), self.arch)
+        named = self._named[question.operation]
+        tile, homes = named.tile(dict(question.sizes)), dict(question.homes)
+        nearest = self.machine.nearest.name
+        sources: Sources = tuple(NEAR if homes[name] == nearest else FAR for name in named.tensors)
+        form = named.form
+        adding = math.prod(tile[d] for d in form.dims_beside(form.output))
+        first = math.prod(form.sizes) / (adding * question.again)
+        key = form, first, timed
+        if key not in self._tables:
+            if key[:2] not in self._insides:
+                self._insides[key[:2]] = InsideTable(form, self.machine, first)
+            self.searches += 1
+            self._tables[key] = BranchTable(self._insides[key[:2]], timed)
+        return _Tabled(self._tables[key], named, self._tables[key].choices(tile, sources))
+
+    def _mapping(self, asked: _Tabled, question: BranchQuestion, at: int) -> BranchMapping:
+        entry, sheet = int(asked.choices.entry[at]), asked.choices.sheet
+        key = question.operation, question.sizes, question.homes, question.again, asked.table.timed, entry
+        if key not in self._mappings:
+            sizes, homes = dict(question.sizes), dict(question.homes)
+            mapping, columns = asked.table.mapping(asked.named, sizes, homes, sheet, entry)
+            self._mappings[key] = mapping.nest.items[len(asked.named.tensors) :], columns
+        items, columns = self._mappings[key]
+        latency = float(self._latency(columns, question)[0])
+        nearest = self.machine.nearest
+        used = ((nearest.name, "", int(asked.choices.bits[at])),) if nearest.size_bits else ()
+        return BranchMapping(float(columns[0, 0]) + self._leakage * latency, latency, used, items)

@@ -1,0 +1,369 @@
+"""From words to costs: energy, and the cycles of every bounded port, as columns of one array.
+
+Column 0 is energy in pJ. Every further column is one port of one memory: cycles that one instance needs for its
+bits, averaged over the instances in use (the busiest instance needs no less). Costs of different boundaries add.
+
+Where the bits of a word depend on the tile of the memory that is read, the last columns hold the words of each operand
+that have been read from a memory whose tile is not known yet, by then at the least bits; `settle` adds the others.
+
+Bounds are minimized column by column, so the least energy and the least cycles of a port may belong to different
+mappings. For a product of the two that is too modest: `exchange_rate` adds, per port, the column
+energy + rate * cycles, and whoever has a bound on it has a better bound on the product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ....arch import Architecture, Memory
+from ....cost_models import EDP, ENERGY, Objective
+from ....cost_models.hops import hops
+from ....cost_models.passing import sum_bits_at_inner, sum_bits_at_outer
+from ....cost_models.ports import Port, ports_of, run_cycles
+from ...tilings import Tiling
+from ..hierarchy import MAC, Hierarchy, MemoryBoundary
+from ..rows import Floats, Ints, Rows
+from ..surroundings import ALONE, Surroundings
+from .fill_point import FillPoint
+from .lines import LineBounds
+from .traffic import TrafficModel
+from .zeros import EVERYTHING, ZeroBounds
+
+
+def all_ports(arch: Architecture) -> tuple[Port, ...]:
+    """The bounded ports of all memories of an architecture."""
+    return tuple(port for memory in arch.memories for port in ports_of(memory))
+
+
+@dataclass(frozen=True)
+class CostColumns:
+    """Turns the words of boundaries into cost columns.
+
+    lines  what lines of memories take more than the words in them; None: no memory has lines
+    zeros  what those of operands leave; None: they have none
+    """
+
+    arch: Architecture
+    ports: tuple[Port, ...]
+    exchange_rate: float | None = None
+    surroundings: Surroundings = ALONE
+    lines: LineBounds | None = None
+    zeros: ZeroBounds | None = None
+
+    @classmethod
+    def of(
+        cls,
+        arch: Architecture,
+        exchange_rate: float | None = None,
+        objective: Objective | None = None,
+        surroundings: Surroundings = ALONE,
+        lines: LineBounds | None = None,
+        zeros: ZeroBounds | None = None,
+    ) -> CostColumns:
+        """Columns for an architecture; `exchange_rate` in pJ per cycle. Where only energy is minimized, and none of it
+        leaks, no port has a column."""
+        timeless = objective == ENERGY and not arch.total_leakage_pj_per_cycle
+        banks = () if lines is None else lines.bank_ports()
+        ports = () if timeless else (*all_ports(arch), *banks)
+        return cls(arch, ports, exchange_rate, surroundings, lines, zeros)
+
+    @cached_property
+    def once_of(self) -> float:
+        """Part of the first visits of partial sums that no sum has to be read for, and of the last ones that finish
+        them: where other visits add to the same words, only one in so many."""
+        return 1 / self.surroundings.again
+
+    @cached_property
+    def _busy(self) -> tuple[float, ...]:
+        """Cycles of every port that other things take."""
+        found = []
+        for port in self.ports:
+            found.append(port.cycles(*self.surroundings.busy.get(port.memory.name, (0.0, 0.0))))
+        return tuple(found)
+
+    @property
+    def count(self) -> int:
+        return self.costing + len(self._unsettled)
+
+    @property
+    def costing(self) -> int:
+        """Columns that cost something."""
+        return 1 + len(self.ports) * (1 if self.exchange_rate is None else 2)
+
+    @property
+    def _joint(self) -> slice:
+        """The columns of energy and cycles together."""
+        return slice(1 + len(self.ports), self.costing)
+
+    @property
+    def _unsettled(self) -> tuple[int, ...]:
+        """Operands the bits of whose words depend on tiles."""
+        return () if self.zeros is None else self.zeros.rules.unsettled
+
+    def leave_unsettled(self, costs: Floats, tensor: int, words: Floats) -> None:
+        """Note words that are read from a memory whose tile is not known."""
+        costs[self.costing + self._unsettled.index(tensor)] += words
+
+    def settle(self, costs: Floats, tensor: int, memory: Memory, bits: Floats, instances: Floats) -> None:
+        """Add what is missing of words read from a memory whose tile is known now: (rows,) bits of each."""
+        if tensor in self._unsettled:
+            column = self.costing + self._unsettled.index(tensor)
+            words = costs[column].copy()
+            costs[column] = 0.0
+            self.book(costs, memory, words * bits, np.zeros(1), instances)
+
+    @cached_property
+    def _leakage(self) -> float:
+        return self.arch.total_leakage_pj_per_cycle
+
+    def leaked(self, latency: Floats) -> Floats | float:
+        """pJ that leak in some cycles, which may be infinitely many."""
+        return self._leakage * latency if self._leakage else 0.0
+
+    def book(
+        self,
+        costs: Floats,
+        memory: Memory,
+        read_bits: Floats,
+        write_bits: Floats,
+        instances: Floats,
+        in_blocks: Floats | None = None,
+        costing: Floats | float = 1.0,
+    ) -> None:
+        """Add one memory's bits, summed over its instances, to the columns; `costs` is (columns, ...).
+
+        costing    which part of them costs energy
+        in_blocks  instances at each of which the bits are rounded up to whole blocks, where the memory has them;
+                   None: they are not, which is a bound
+        """
+        reads, writes = read_bits, write_bits
+        if memory.block_bits and in_blocks is not None:
+            reads, writes = (_whole(bits, memory.block_bits * in_blocks) for bits in (read_bits, write_bits))
+        energy = reads * (memory.read_energy_pj / memory.access_bits)
+        energy = energy + writes * (memory.write_energy_pj / memory.access_bits)
+        self.book_energy(costs, energy * costing)
+        self._book_cycles(costs, memory, None, read_bits, write_bits, instances)
+
+    def book_banks(
+        self, costs: Floats, memory: Memory, tensor: int, reading: Floats, writing: Floats, instances: Floats
+    ) -> None:
+        """Add cycles for which a tensor keeps banks of one memory busy, summed over its instances."""
+        self._book_cycles(costs, memory, tensor, reading, writing, instances)
+
+    def _book_cycles(
+        self, costs: Floats, memory: Memory, waits_for: int | None, reads: Floats, writes: Floats, instances: Floats
+    ) -> None:
+        for column, port in enumerate(self.ports, 1):
+            if port.memory is memory and port.waits_for == waits_for:
+                cycles = port.cycles(reads, writes, instances)
+                costs[column] += cycles
+                if self.exchange_rate is not None:
+                    costs[column + len(self.ports)] += self.exchange_rate * cycles
+
+    def book_energy(self, costs: Floats, energy_pj: Floats | float) -> None:
+        """Add energy that belongs to no port."""
+        costs[0] += energy_pj
+        costs[self._joint] += energy_pj
+
+    def latency(self, costs: Floats, steps: Floats) -> Floats:
+        """Cycles: the slowest of compute and overlapping ports, plus the ports that do not overlap."""
+        busiest: dict[str, tuple[bool, Floats]] = {}
+        for column, port in enumerate(self.ports, 1):
+            cycles, name = costs[column] + self._busy[column - 1], port.memory.name
+            known = busiest.get(name)
+            busiest[name] = port.memory.overlaps, cycles if known is None else np.maximum(known[1], cycles)
+        return run_cycles(steps / self.arch.mac.per_cycle, busiest.values())
+
+    def objective(self, objective: Objective, costs: Floats, steps: Floats) -> Floats:
+        """The objective of complete columns; of bounds, a bound."""
+        energy, latency = costs[0], self.latency(costs, steps)
+        value: Floats = objective.value(energy + self.leaked(latency), latency)
+        rate = self.exchange_rate
+        if objective == EDP and rate is not None:
+            value = np.maximum(value, 0.0)  # a new array, to be raised in place
+            total = energy + rate * latency
+            for busy, joint_alone in zip(self._busy, costs[self._joint], strict=True):
+                joint = joint_alone + rate * busy
+                self._raise_product(value, energy, latency, joint, np.flatnonzero(total < joint))
+        return value
+
+    def _raise_product(self, value: Floats, energy: Floats, latency: Floats, joint: Floats, rows: Ints) -> None:
+        """Raise bounds on a product of energy and latency, in some rows whose weighted sum is known to be larger.
+
+        The least product with energy + rate * latency >= joint lies at one of the two ends, whatever leaks.
+        """
+        rate = self.exchange_rate
+        if not len(rows) or rate is None:
+            return
+        least, shortest, joint = energy[rows], latency[rows], joint[rows]
+        with np.errstate(invalid="ignore"):  # infinite where nothing fits: the value says so already
+            longest, most = (joint - least) / rate, joint - rate * shortest
+            ends = (least + self.leaked(longest)) * longest, (most + self.leaked(shortest)) * shortest
+            value[rows] = np.fmax(value[rows], np.minimum(*ends))
+
+
+def rounds_unequally(arch: Architecture, tiling: Tiling) -> bool:
+    """Whether bits are rounded up to whole blocks at instances that do not all move as many: then a mapping with fewer
+    words may need more blocks, and blocks are left to the cost model."""
+    return tiling == "ragged" and any(memory.block_bits for memory in arch.memories)
+
+
+def _whole(bits: Floats, block_bits: Floats) -> Floats:
+    """Bits rounded up to whole blocks; what floats have added is no block."""
+    rounded: Floats = np.ceil(bits / block_bits * (1 - 1e-12)) * block_bits
+    return rounded
+
+
+@dataclass(frozen=True)
+class BoundaryCosts:
+    """Cost columns of single boundaries.
+
+    counts_blocks  round up to whole blocks: with perfect tilings, every instance of a memory moves as many words
+    """
+
+    hierarchy: Hierarchy
+    cost_columns: CostColumns
+    counts_blocks: bool = True
+
+    @property
+    def lines(self) -> LineBounds | None:
+        """What lines take more than words."""
+        return self.cost_columns.lines
+
+    def words(
+        self,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        exactly: bool = False,
+    ) -> tuple[Floats, Floats]:
+        """(rows,) words given to the inner memory's instances, and words that the outer memory serves; without a
+        charge, the words of a boundary at the MAC.
+
+        exactly  see `TrafficModel.served`
+        """
+        if fill_point is None:
+            served = model.computed(rows, boundary)
+            return served, served
+        tensor = self.hierarchy.problem.tensors[boundary.tensor]
+        if self._halo_is_exact(boundary):
+            # An exact halo keeps words at wraps and ragged edges that depend on all loops above: bounded here,
+            # and counted once the mapping is complete.
+            distinct = np.full(len(rows), float(model.distinct_words(tensor)))
+            return distinct, distinct
+        return model.filled_and_served(rows, boundary, fill_point, exactly)
+
+    def of(
+        self,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        exactly: bool = False,
+    ) -> Floats:
+        """(columns, rows) of a boundary, charged as given."""
+        filled, served = self.words(model, rows, boundary, fill_point, exactly)
+        costs = self.book(model, rows, boundary, fill_point, (filled, served))
+        self._book_hops(costs, model, rows, boundary, fill_point, exactly)
+        return costs
+
+    def _book_hops(
+        self,
+        costs: Floats,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        exactly: bool,
+    ) -> None:
+        """Add the energy of hops; of operands with an exact halo it is left to the cost model."""
+        tensor = self.hierarchy.problem.tensors[boundary.tensor]
+        if fill_point is not None and self._halo_is_exact(boundary):
+            return
+        for f, fanout in enumerate(self.hierarchy.fanouts):
+            if fanout.hop_pj_per_bit and self.hierarchy.between(f, boundary):
+                instances = rows.arrays[f].prod(axis=1)
+                part = self.cost_columns.once_of
+                entering, leaving = (
+                    model.passing(rows, boundary, fill_point, inside, exactly, part) for inside in (f + 1, f)
+                )
+                passed = np.where(instances > 1, hops(instances, entering, leaving), 0.0)
+                width = self.cost_columns.arch.partial_width_bits(tensor)
+                self.cost_columns.book_energy(costs, passed * (width * fanout.hop_pj_per_bit))
+
+    def _halo_is_exact(self, boundary: MemoryBoundary) -> bool:
+        tensor = self.hierarchy.problem.tensors[boundary.tensor]
+        return not tensor.is_output and self.hierarchy.memories[boundary.inner].halo == "exact"
+
+    def book(
+        self,
+        model: TrafficModel,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        words_moved: tuple[Floats, Floats],
+    ) -> Floats:
+        """Cost columns of the words of one boundary, at the inner memory and at the outer one."""
+        costs, (filled, served) = np.zeros((self.cost_columns.count, len(rows))), words_moved
+        zeros = self.cost_columns.zeros
+        moved, timed = EVERYTHING if zeros is None else zeros.left(model, rows, boundary, fill_point)
+        tensor, none = self.hierarchy.problem.tensors[boundary.tensor], np.zeros(1)
+        for memory, outer in ((boundary.outer, True), (boundary.inner, False)):
+            if memory == MAC:
+                continue
+            if not tensor.is_output:
+                bits = self._word_bits(model, rows, boundary, memory) * (served if outer else filled)
+                read, written = (bits, none) if outer else (none, bits)
+            else:
+                words, finished = served if outer else filled, self._finished(model, rows, boundary, memory)
+                first = np.minimum(model.first_words(rows, tensor, memory) * self.cost_columns.once_of, words)
+                bits_at = sum_bits_at_outer if outer else sum_bits_at_inner
+                read, written = bits_at(self.cost_columns.arch, tensor, words, first, finished)
+            level, instances = self.hierarchy.memories[memory], model.instances(rows, memory)
+            in_blocks = instances if self.counts_blocks else None
+            if self.lines is not None:
+                more = self.lines.words_per_word(model, rows, boundary, memory, fill_point)
+                waiting = self.lines.cycles_per_word(model, rows, boundary, memory)
+                if waiting is not None:
+                    waiting = waiting / self.cost_columns.arch.partial_width_bits(tensor)
+                    reading, writing = read * waiting, written * waiting
+                    self.cost_columns.book_banks(costs, level, boundary.tensor, reading, writing, instances)
+                read, written = read * more, written * more
+            self.cost_columns.book(costs, level, read * timed, written * timed, instances, in_blocks, moved / timed)
+        if zeros is not None and self._is_unsettled(zeros, model, boundary):
+            self.cost_columns.leave_unsettled(costs, boundary.tensor, served * timed)
+        return costs
+
+    def _word_bits(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats | float:
+        """(rows,) bits of a word of an operand in one of the holders of a boundary; the least, where the tile of the
+        outer one is not known yet."""
+        zeros = self.cost_columns.zeros
+        if zeros is None:
+            return self.cost_columns.arch.width_bits(self.hierarchy.problem.tensors[boundary.tensor])
+        if memory == boundary.outer and not self._is_placed(model, boundary):
+            return zeros.least_bits(memory, boundary.tensor)
+        return zeros.bits(memory, boundary.tensor, rows.tiles[model.path.node_group_of(memory, boundary.tensor)])
+
+    def _is_unsettled(self, zeros: ZeroBounds, model: TrafficModel, boundary: MemoryBoundary) -> bool:
+        """Whether the bits of the words that are read depend on a tile that is not known yet."""
+        return zeros.depend_on_tiles(boundary.outer, boundary.tensor) and not self._is_placed(model, boundary)
+
+    def _is_placed(self, model: TrafficModel, boundary: MemoryBoundary) -> bool:
+        """Whether the node of the outer holder stands already."""
+        return any(
+            self.hierarchy.node_memory(node_group, boundary.tensor) == boundary.outer
+            for node_group in model.path.node_groups
+        )
+
+    def _finished(self, model: TrafficModel, rows: Rows, boundary: MemoryBoundary, memory: int) -> Floats:
+        """(rows,) words that are known to be finished when they leave the last time."""
+        tensor = self.hierarchy.problem.tensors[boundary.tensor]
+        if memory == model.path.placement[boundary.tensor][0]:
+            return np.zeros(len(rows))
+        shared = model.reduction_instances(rows, memory) > 1
+        finished: Floats = np.where(shared, 0.0, float(model.distinct_words(tensor)) * self.cost_columns.once_of)
+        return finished

@@ -1,0 +1,142 @@
+"""Words along single ranks of a tensor, for many partial mappings at once: along ranks of several dimensions (windows)
+they are looked up for every distinct setting of the loops (`windows.py`)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ....arch import Footprint
+from ....ir import Rank
+from ..rows import Floats, Ints, Rows, ceil_div_array, per_distinct_row
+from .fill_point import FillPoint
+from .row_loops import RowLoop, RowLoops
+from .windows import LoopKind, fewest_sums, rank_total
+
+NONE: frozenset[int] = frozenset()
+
+
+class RankTraffic:
+    """Words along ranks, of rows that have taken one path."""
+
+    def __init__(self, loops: RowLoops, footprint: Footprint) -> None:
+        self.loops = loops
+        self.sizes = loops.sizes
+        self.footprint = footprint
+
+    def _dims(self, rank: Rank) -> list[int]:
+        return [self.loops.dim_index[dim] for dim, _ in rank]
+
+    def charged(
+        self,
+        rows: Rows,
+        rank: Rank,
+        inner: int,
+        fill_point: FillPoint,
+        sharings: Sequence[frozenset[int]],
+        above: frozenset[int] = NONE,
+    ) -> list[tuple[Ints, Ints]]:
+        """Words wanted over the whole run, and held over when the tile slides; for each of some ways to be served.
+
+        inner     the node group that is filled
+        sharings  of each way, fanouts whose instances are served together
+        above     those that are looked at above the charge too, as far as they have been passed
+        """
+        dims = self._dims(rank)
+        if len(dims) <= 1:
+            total = self.sizes[dims[0]] if dims else np.int64(1)
+            words = np.broadcast_to(total, len(rows)), np.zeros(len(rows), dtype=np.int64)
+            return [words for _ in sharings]
+        kinds = fill_point.kinds(rows, dims)
+        outside = [self.loops.serving(kinds.rows, d, kinds.fill_point, above) for d in dims]
+        inside = [self.loops.instances(kinds.rows, d, inner, fill_point.band) for d in dims]
+        loops = [[*outer, *instances] for outer, instances in zip(outside, inside, strict=True)]
+        held = [self.loops.held(kinds.rows, d, inner) for d in dims]
+        sliding = None
+        if fill_point.slide is not None and fill_point.slide[0] in dims:
+            sliding = dims.index(fill_point.slide[0]), len(outside[0]) - 1
+        values = self._totals(rank, held, loops, sharings, sliding)[kinds.which]
+        return [(values[:, 2 * i], values[:, 2 * i + 1]) for i in range(len(sharings))]
+
+    def _totals(
+        self,
+        rank: Rank,
+        held: Sequence[Ints],
+        loops: Sequence[Sequence[RowLoop]],
+        sharings: Sequence[frozenset[int]],
+        sliding: tuple[int, int] | None = None,
+    ) -> Ints:
+        """(rows, 2 x sharings) words wanted and held, of tiles under loops along the dimensions of a rank, which have
+        loops of the same kinds.
+
+        held     per dimension, (rows,) elements of the tile
+        sliding  the dimension along which the tile slides, and which of its loops makes it
+        """
+        columns = [column for tile, each in zip(held, loops, strict=True) for column in (tile, *_columns(each))]
+        ways: list[tuple[LoopKind, ...]] = [
+            tuple("time" if x.fanout is None else "together" if x.fanout in sharing else "apart" for x in loops[0])
+            for sharing in sharings
+        ]
+        sizes = tuple(int(self.sizes[d]) for d in self._dims(rank))
+        coefficients = tuple(c for _, c in rank)
+
+        def count(key: tuple[int, ...]) -> tuple[int, ...]:
+            each = (rank_total(coefficients, sizes, key, kinds, sliding, self.footprint) for kinds in ways)
+            return tuple(itertools.chain.from_iterable(each))
+
+        return per_distinct_row(columns, count, 2 * len(sharings))
+
+    def computed(self, rows: Rows, rank: Rank, sharing: frozenset[int]) -> Ints:
+        """Words that all steps want: instances that share a step want a word once."""
+        dims = self._dims(rank)
+        total = np.int64(math.prod(int(self.sizes[d]) for d in dims))
+        if len(dims) <= 1:
+            return np.broadcast_to(total, len(rows))
+        passed = [fanout for fanout in range(len(self.loops.path.bands)) if fanout in sharing]
+        spread = sum((np.prod([rows.arrays[f][:, d] for f in passed], axis=0) > 1).astype(np.int64) for d in dims)
+        overlapping = np.broadcast_to(spread, len(rows)) > 1
+        words = np.full(len(rows), total)
+        if overlapping.any():
+            chosen = rows.take(np.flatnonzero(overlapping))
+            single = [np.ones(len(chosen), dtype=np.int64) for _ in dims]
+            loops = [self.loops.every(chosen, d) for d in dims]
+            words[overlapping] = self._totals(rank, single, loops, [sharing])[:, 0]
+        return words
+
+    # ---- sharing -------------------------------------------------------------------------------------------
+
+    def shared(self, rows: Rows, rank: Rank, tile: Ints, fanouts: Sequence[int]) -> Floats:
+        """(rows,) instances of some fanouts above a tile, (rows, dims), that may share a word of a window; at most.
+
+        Along one dimension, instances stand at least a tile apart, and a word lies in those that the window of the
+        tile covers; along the others, it may lie in all. And n instances along a dimension make the window longer by
+        n - 1 words at least, whatever their distance: a set of sums A + B has |A| + |B| - 1 elements at least. Of
+        windows of one word, the fewest words that one array of them may want are known.
+        """
+        if len(rank) <= 1 or not fanouts:
+            return np.ones(len(rows))
+        dims = [(self.loops.dim_index[dim], coefficient) for dim, coefficient in rank]
+        span = 1 + sum(c * (tile[:, d] - 1) for d, c in dims)
+        spread = [np.prod([rows.arrays[f][:, d] for f in fanouts], axis=0) for d, _ in dims]
+        apart = [c * tile[:, d] for d, c in dims]
+        near = [np.minimum(n, ceil_div_array(span, step)) / n for n, step in zip(spread, apart, strict=True)]
+        every = np.prod(spread, axis=0)
+        longer = span + np.sum(spread, axis=0) - len(dims)
+        if len(fanouts) == 1 and len(dims) == 2:
+            longer = np.where(span == 1, self._least_union(rank, spread), longer)
+        shared: Floats = every * np.minimum(np.min(near, axis=0), span / longer)
+        return shared
+
+    def _least_union(self, rank: Rank, spread: Sequence[Ints]) -> Ints:
+        """(rows,) words that so many instances along the two dimensions of a rank want together, at least, if each
+        wants one."""
+        sizes = tuple(int(self.sizes[d]) for d in self._dims(rank))
+        coefficients = tuple(coefficient for _, coefficient in rank)
+        return per_distinct_row(spread, lambda counts: (fewest_sums(coefficients, sizes, counts), 0))[:, 0]
+
+
+def _columns(loops: Sequence[RowLoop]) -> list[Ints]:
+    return [column for loop in loops for column in (loop.trips, loop.tile)]

@@ -1,0 +1,262 @@
+"""Words that cross the boundaries of a path, for many partial mappings at once.
+
+A row is one partial mapping from the inside out (`rows.py`). A tensor that has been charged has words that no loop
+further out can change: the tiles above the charge enter only through their number, ceil(size / tile). All counts are
+exact, with two exceptions where fanouts that share words lie above the charge: with ragged tiles, as long as such a
+fanout has not been passed; and for windows (ranks with several dimensions), of which the most that instances may have
+in common is taken as shared, until they are counted `exactly`, which takes long. Those are bounds, never above the
+exact count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ....cost_models.cost import tensor_tile_words
+from ....cost_models.passing import sums_inwards
+from ....ir import Tensor
+from ..hierarchy import MemoryBoundary, Path
+from ..rows import Floats, Ints, Rows, ceil_div_array
+from .fill_point import FillPoint
+from .rank_traffic import RankTraffic
+from .row_loops import RowLoops
+
+NONE: frozenset[int] = frozenset()
+
+
+class TrafficModel:
+    """Counts for rows that have taken one path."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.hierarchy = path.hierarchy
+        self.problem = path.hierarchy.problem
+        self.loops = RowLoops(path)
+        self.ranks = RankTraffic(self.loops, path.hierarchy.arch.footprint)
+        self.dim_index = self.loops.dim_index
+
+    def instances(self, rows: Rows, memory: int) -> Floats:
+        """(rows,) instances of a memory in use."""
+        used = np.ones(len(rows))
+        for fanout, inside in enumerate(self.hierarchy.inside):
+            if inside > memory:
+                used = used * rows.arrays[fanout].prod(axis=1)
+        return used
+
+    # ---- words ---------------------------------------------------------------------------------------------
+
+    def filled_and_served(
+        self, rows: Rows, boundary: MemoryBoundary, fill_point: FillPoint, exactly: bool = False
+    ) -> tuple[Floats, Floats]:
+        """(rows,) words given to all instances of the inner memory (operands) or leaving them (sums); and those
+        read from the outer memory, or arriving there.
+
+        exactly  see `served`
+        """
+        if exactly:
+            (filled,) = self._charged(rows, boundary, fill_point, [NONE])
+            return filled.astype(np.float64), self.served(rows, boundary, fill_point, exactly=True)
+        sharing = self._sharing(boundary, None)
+        filled, words = self._charged(rows, boundary, fill_point, [NONE, sharing])
+        shared = self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing)
+        served = self._shared_out(boundary, words, shared * self.shared_later(rows, boundary))
+        return filled.astype(np.float64), served
+
+    def served(
+        self,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint,
+        inside: int | None = None,
+        exactly: bool = False,
+    ) -> Floats:
+        """(rows,) words read from, or arriving at, the outer memory; or, if only the fanouts inside one share words,
+        those that pass there.
+
+        exactly  count what windows share over the fanouts that have been passed above the charge, one setting of the
+                 loops after the other
+        """
+        sharing = self._sharing(boundary, inside)
+        (words,) = self._charged(rows, boundary, fill_point, [sharing], sharing if exactly else NONE)
+        if exactly:
+            shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
+        else:
+            shared = self._shared_windows(rows, boundary, fill_point.band, fill_point.tile, sharing)
+        return self._shared_out(boundary, words, shared * self.shared_later(rows, boundary, inside))
+
+    def computed(self, rows: Rows, boundary: MemoryBoundary, inside: int | None = None) -> Floats:
+        """(rows,) words that the MACs take from, or give to, the innermost memory that keeps the tensor; or, if only
+        the fanouts inside one share words, those that pass there."""
+        tensor, sharing = self.problem.tensors[boundary.tensor], self._sharing(boundary, inside)
+        words = np.ones(len(rows), dtype=np.int64)
+        for dim, d in self.dim_index.items():
+            if dim not in tensor.dims:
+                words = words * self._settings(rows, d, sharing)
+        for rank in tensor.ranks:
+            words = words * self.ranks.computed(rows, rank, sharing)
+        shared = self._shared_windows(rows, boundary, self.path.band, self._top(rows), sharing)
+        return self._shared_out(boundary, words, shared * self.shared_later(rows, boundary, inside))
+
+    def _settings(self, rows: Rows, d: int, sharing: frozenset[int]) -> Ints:
+        """(rows,) settings of all loops along a dimension, those of instances that share words as one."""
+        kinds = rows.kinds(d)
+        return self.loops.active(d, self.loops.every(kinds.rows, d), sharing)[kinds.which]
+
+    def _charged(
+        self,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint,
+        sharings: Sequence[frozenset[int]],
+        above: frozenset[int] = NONE,
+    ) -> list[Ints]:
+        """(rows,) words, for each of some ways in which fanouts share them.
+
+        above  fanouts above the charge over which windows are counted one setting of the loops after the other
+        """
+        tensor = self.problem.tensors[boundary.tensor]
+        inner = self.path.node_group_of(boundary.inner, boundary.tensor)
+        words, kept = ([np.ones(len(rows), dtype=np.int64) for _ in sharings] for _ in range(2))
+        for rank in tensor.ranks:
+            slides = fill_point.slide is not None and any(self.dim_index[dim] == fill_point.slide[0] for dim, _ in rank)
+            each = self.ranks.charged(rows, rank, inner, fill_point, sharings, above)
+            for i, (wanted, held) in enumerate(each):
+                words[i] = words[i] * wanted
+                kept[i] = kept[i] * (held if slides else wanted)
+        if fill_point.slide is not None:
+            words = [all_of_it - held for all_of_it, held in zip(words, kept, strict=True)]
+        repeats = (self._repeats(rows, tensor, inner, fill_point, sharing) for sharing in sharings)
+        return [each * times for each, times in zip(words, repeats, strict=True)]
+
+    def _repeats(self, rows: Rows, tensor: Tensor, inner: int, fill_point: FillPoint, sharing: frozenset[int]) -> Ints:
+        """(rows,) settings of the loops along dimensions that a tensor does not have, those of instances that share
+        words as one."""
+        repeats = np.ones(len(rows), dtype=np.int64)
+        for dim, d in self.dim_index.items():
+            if dim not in tensor.dims:
+                kinds = fill_point.kinds(rows, (d,))
+                loops = self.loops.serving(kinds.rows, d, kinds.fill_point, sharing)
+                loops += self.loops.instances(kinds.rows, d, inner, fill_point.band)
+                repeats = repeats * self.loops.active(d, loops, sharing)[kinds.which]
+        return repeats
+
+    def passing(
+        self,
+        rows: Rows,
+        boundary: MemoryBoundary,
+        fill_point: FillPoint | None,
+        inside: int,
+        exactly: bool = False,
+        part: float = 1.0,
+    ) -> Floats:
+        """(rows,) words that pass between the holders in both directions, with only the fanouts inside one sharing.
+
+        part  of the first visits of partial sums, those that no sum has to be read for
+        """
+        if fill_point is None:
+            return self.computed(rows, boundary, inside)
+        tensor, words = self.problem.tensors[boundary.tensor], self.served(rows, boundary, fill_point, inside, exactly)
+        if not tensor.is_output:
+            return words
+        sharing = self._sharing(boundary, inside)
+        apart = [f for f in self._outside(boundary.inner) if f not in sharing]
+        first = float(self.distinct_words(tensor)) * self._parts(rows, apart)
+        return words + sums_inwards(self.hierarchy.arch, words, first * part)
+
+    def steps(self, rows: Rows) -> Floats:
+        """(rows,) time steps; at least, where fanouts are not passed yet."""
+        steps = np.ones(len(rows), dtype=np.float64)
+        later = rows.arrays[len(self.path.bands) :]
+        every = frozenset(range(len(self.hierarchy.fanouts)))
+        for d, size in enumerate(self.loops.sizes.tolist()):
+            steps_along = self._settings(rows, d, every).astype(np.float64)
+            if later:
+                spread = np.prod([a[:, d] for a in later], axis=0)
+                all_spread = np.prod([a[:, d] for a in rows.arrays], axis=0)
+                steps_along = np.maximum(steps_along / spread, ceil_div_array(size, all_spread))
+            steps = steps * steps_along
+        return steps
+
+    def first_words(self, rows: Rows, tensor: Tensor, memory: int) -> Floats:
+        """(rows,) distinct output words that the instances of a memory ever hold, each instance its own."""
+        return float(self.distinct_words(tensor)) * self.reduction_instances(rows, memory)
+
+    def reduction_instances(self, rows: Rows, memory: int) -> Floats:
+        """(rows,) instances of a memory among which each holds a part of the same sums."""
+        return self._parts(rows, self._outside(memory))
+
+    def _outside(self, memory: int) -> list[int]:
+        """Fanouts outside a memory."""
+        return [fanout for fanout, inside in enumerate(self.hierarchy.inside) if inside > memory]
+
+    def _parts(self, rows: Rows, fanouts: Sequence[int]) -> Floats:
+        """(rows,) instances of some fanouts that ever have a part of the same sum; at most, while fanouts are still to
+        be passed."""
+        sums = [d for dim, d in self.dim_index.items() if dim not in self.problem.output.dims]
+        passed = [fanout for fanout in fanouts if fanout < len(self.path.bands)]
+        if len(passed) == 1:  # all instances of a single array have work at first
+            passed = []
+        parts = np.ones(len(rows))
+        for fanout in fanouts:
+            if fanout not in passed:
+                parts = parts * rows.arrays[fanout][:, sums].prod(axis=1)
+        for d in sums if passed else ():
+            kinds = rows.kinds(d)
+            instances = self.loops.instances(kinds.rows, d, -1, self.path.band)
+            nested = [loop for loop in instances if loop.fanout in passed]
+            parts = parts * self.loops.active(d, nested, NONE)[kinds.which]
+        return parts
+
+    def _sharing(self, boundary: MemoryBoundary, inside: int | None) -> frozenset[int]:
+        """Fanouts between the holders whose instances share words: all of them, or those inside one."""
+        count = len(self.hierarchy.fanouts) if inside is None else inside
+        return frozenset(f for f in range(count) if self.hierarchy.joins(f, boundary))
+
+    def distinct_words(self, tensor: Tensor) -> int:
+        """Distinct words of the whole tensor: no fewer are moved, whatever a tile's footprint counts."""
+        return tensor_tile_words(tensor, self.problem.sizes)
+
+    # ---- sharing -------------------------------------------------------------------------------------------
+
+    def _top(self, rows: Rows) -> Ints:
+        """(rows, dims) what has grown so far."""
+        return self.loops.array_tile(rows, self.path.band)
+
+    def shared_later(self, rows: Rows, boundary: MemoryBoundary, inside: int | None = None) -> Floats:
+        """(rows,) instances, over fanouts that are not passed yet, that share a word of a tensor that none of their
+        dimensions moves; with ragged tiles at most."""
+        others = [i for dim, i in self.dim_index.items() if dim not in self.problem.tensors[boundary.tensor].dims]
+        shared = np.ones(len(rows))
+        sharing = self._sharing(boundary, inside)
+        for fanout in range(len(self.path.bands), len(self.hierarchy.fanouts)):
+            if fanout in sharing:
+                shared = shared * rows.arrays[fanout][:, others].prod(axis=1)
+        return shared
+
+    def most_shared(self, rows: Rows, boundary: MemoryBoundary) -> Floats:
+        """(rows,) instances of all fanouts that share a word of a tensor, whatever tiles come; at most."""
+        tensor, index = self.problem.tensors[boundary.tensor], self.dim_index
+        windows = {index[dim] for rank in tensor.ranks if len(rank) > 1 for dim, _ in rank}
+        dims = [d for dim, d in index.items() if dim not in tensor.dims or d in windows]
+        shared = np.ones(len(rows))
+        for fanout in self._sharing(boundary, None):
+            shared = shared * rows.arrays[fanout][:, dims].prod(axis=1)
+        return shared
+
+    def _shared_out(self, boundary: MemoryBoundary, words: Ints, shared: Floats) -> Floats:
+        """(rows,) words that are served, where so many instances share one: every word of the tensor at least once."""
+        return np.maximum(words / shared, self.distinct_words(self.problem.tensors[boundary.tensor]))
+
+    def _shared_windows(
+        self, rows: Rows, boundary: MemoryBoundary, band: int, tile: Ints, sharing: frozenset[int]
+    ) -> Floats:
+        """(rows,) instances of fanouts above a band, passed or not, that may share a word of a window of the tile
+        (rows, dims); at most."""
+        bands = self.path.bands
+        above = [f for f in sorted(sharing) if f >= len(bands) or bands[f] > band]
+        shared = np.ones(len(rows))
+        for rank in self.problem.tensors[boundary.tensor].ranks:
+            shared = shared * self.ranks.shared(rows, rank, tile, above)
+        return shared

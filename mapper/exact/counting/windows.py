@@ -1,0 +1,63 @@
+"""Words along a rank of several dimensions, for one setting of the loops: whole numbers in, whole numbers out."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Literal
+
+from ....arch import Footprint
+from ....cost_models.moves import rank_words
+from ....ir import Digit
+
+LoopKind = Literal["time", "together", "apart"]
+"""A loop in time; one of instances that are served together; one of instances that are not."""
+
+
+@lru_cache(maxsize=1 << 14)
+def fewest_sums(coefficients: tuple[int, ...], sizes: tuple[int, ...], counts: tuple[int, ...]) -> int:
+    """The fewest distinct sums of two arithmetic progressions with so many elements, for any tile that stands between
+    neighbours.
+
+    Sums a*i + b*j are equal along one direction only: (b, -a) / gcd(a, b).
+    """
+    one, other = counts
+    apart = [
+        [c * tile for tile in range(1, (size - 1) // max(n - 1, 1) + 1)] or [c]
+        for c, size, n in zip(coefficients, sizes, counts, strict=True)
+    ]
+    equal = 0
+    for a in apart[0]:
+        for b in apart[1]:
+            common = math.gcd(a, b)
+            equal = max(equal, max(one - b // common, 0) * max(other - a // common, 0))
+    return one * other - equal
+
+
+@lru_cache(maxsize=1 << 17)
+def rank_total(
+    coefficients: tuple[int, ...],
+    sizes: tuple[int, ...],
+    key: tuple[int, ...],
+    kinds: tuple[LoopKind, ...],
+    sliding: tuple[int, int] | None,
+    footprint: Footprint,
+) -> tuple[int, int]:
+    """Words wanted along a rank at all settings of the loops above a node, and held when its tile slides.
+
+    key      per dimension: the node's tile, then (trips, tile) of every loop, outermost first
+    kinds    of these loops, the same along every dimension
+    sliding  the dimension along which the tile slides, and which of its loops makes it
+    """
+    width = 1 + 2 * len(kinds)
+    digits, tiles = [], []
+    for d in range(len(sizes)):
+        tile, *loops = key[d * width : (d + 1) * width]
+        along = (Digit(i, loops[2 * i], loops[2 * i + 1], kind != "time") for i, kind in enumerate(kinds))
+        digits.append(tuple(x for x in along if x.trips > 1))
+        tiles.append(tile)
+    together = frozenset(i for i, kind in enumerate(kinds) if kind == "together")
+    wanted, _ = rank_words(coefficients, sizes, tuple(digits), tuple(tiles), None, together, footprint)
+    if sliding is None or not any(x.position == sliding[1] for x in digits[sliding[0]]):
+        return wanted, 0
+    return wanted, rank_words(coefficients, sizes, tuple(digits), tuple(tiles), sliding[1], together, footprint)[1]

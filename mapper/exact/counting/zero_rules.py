@@ -1,0 +1,189 @@
+"""What zeros of operands mean for a search, before anything of a mapping is known, and which of its rules still hold.
+
+- Loops that charge nothing stand best as far inside as they can. That is so without savings: tiles of nodes do not
+  depend on the order between them. With savings it is so where, of a tensor, all memories out to some one skip alike: a
+  loop of n trips further inside makes n accesses one, of what is used with it n times as much, which is in use no more
+  often than one of the n parts is; and nothing that has been charged depends on it. (`orders_count`: it is not so.)
+- Rows that cost no less in any column are left aside. That is so if columns say all: not where words pass that a memory
+  further out may leave out, where units or memories leave out operations by what stands further in, nor where the
+  format that takes the fewest bits may not be the one that fits. (`rows_count`)
+- With ragged tiles, loops no longer than leaves as many tiles: so if a word takes no more bits in a smaller tile, and
+  nothing is left out. (`trips_count`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ....arch import Architecture, Memory
+from ....arch.spec import SparseFormat
+from ....cost_models.sparse import Density, Uniform, densities_of
+from ....cost_models.sparse.at_mac import zeros_at_mac
+from ....cost_models.sparse.formats import nonzero_share, possible_formats
+from ....cost_models.sparse.savings import box
+from ....cost_models.sparse.shares import check_known, patterned_dims
+from ....ir import Problem, Role, Tensor
+from ...tilings import Tiling
+
+ALIKE: frozenset[SparseFormat] = frozenset(("uncompressed", "bitmask", "blocks"))
+"""Formats in which every word of a tensor has as many bits on average, whatever its tile."""
+
+
+@dataclass(frozen=True)
+class ZeroRules:
+    """What zeros mean for a problem on a machine, before anything of a mapping is known.
+
+    problem, arch  as they are given; the search may see smaller ones
+    """
+
+    problem: Problem
+    arch: Architecture
+    tiling: Tiling
+
+    def __post_init__(self) -> None:
+        check_known(self.problem, self.arch)
+
+    @cached_property
+    def densities(self) -> dict[str, Density]:
+        """By tensor."""
+        return densities_of(self.problem)
+
+    def shape(self, tensor: Tensor) -> tuple[int, ...]:
+        """Places along each rank."""
+        return box(tensor, self.problem.sizes, self.arch.footprint)
+
+    def nonzero(self, tensor: Tensor) -> float:
+        """The chance that a word is not zero."""
+        if tensor.name not in self.densities:
+            return 1.0
+        return nonzero_share(self.densities[tensor.name], self.shape(tensor))
+
+    def formats(self, memory: Memory, tensor: Tensor) -> tuple[SparseFormat, ...]:
+        """How a memory may hold a tensor."""
+        if tensor.name not in self.densities:
+            return ("uncompressed",)
+        return possible_formats(memory, tensor, self.densities[tensor.name])
+
+    def keeping(self, tensor: Tensor) -> list[Memory]:
+        """The memories that may keep a tensor, outermost first."""
+        return [memory for memory in self.arch.memories if memory.keeps[tensor.role] != "never"]
+
+    def deciding(self, tensor: Tensor, roles: Sequence[Role]) -> list[Tensor]:
+        """The operands with zeros of some roles, other than a tensor."""
+        return [
+            other
+            for other in self.problem.operands
+            if other is not tensor and other.role in roles and other.name in self.densities
+        ]
+
+    def saves(self, memory: Memory, tensor: Tensor) -> bool:
+        """Whether a memory may leave out accesses of a tensor."""
+        return any(self.deciding(tensor, by_role.get(tensor.role, ())) for by_role in (memory.gates, memory.skips))
+
+    @cached_property
+    def orders_count(self) -> bool:
+        """Whether loops that charge nothing may pay elsewhere than as far inside as they can stand."""
+        return not all(self._is_known(tensor) and self._mac_finds_all(tensor) for tensor in self._saving)
+
+    @cached_property
+    def rows_count(self) -> bool:
+        """Whether a row may be wanted that costs no less than another one in every column."""
+        choices = any(
+            len(self.formats(memory, tensor)) > 1
+            for tensor in self.problem.operands
+            for memory in self.keeping(tensor)[1:]
+        )
+        return choices or self.orders_count or (self.tiling == "ragged" and bool(self._saving))
+
+    @cached_property
+    def trips_count(self) -> bool:
+        """Whether loops may pay that are longer than leaves as many tiles."""
+        return self.rows_count or bool(self.unsettled)
+
+    @cached_property
+    def unsettled(self) -> tuple[int, ...]:
+        """Operands, as numbers, the bits of whose words depend on tiles, but for those of the outermost memory."""
+        return tuple(
+            t
+            for t, tensor in enumerate(self.problem.tensors)
+            if not all(self.is_alike(memory, tensor) for memory in self.keeping(tensor)[1:])
+        )
+
+    @cached_property
+    def _saving(self) -> list[Tensor]:
+        """Tensors of which some memory may leave out accesses."""
+        tensors = self.problem.tensors
+        return [tensor for tensor in tensors if any(self.saves(memory, tensor) for memory in self.keeping(tensor))]
+
+    def is_alike(self, memory: Memory, tensor: Tensor) -> bool:
+        """Whether a word takes as many bits in every tile."""
+        kinds = self.formats(memory, tensor)
+        return len(kinds) == 1 and kinds[0] in ALIKE
+
+    def _is_known(self, tensor: Tensor) -> bool:
+        """Whether what is left of a tensor's words follows from what lies inside: no memory leaves out more than those
+        inside it do, by skipping, and words that decide are alike."""
+        inwards = self.keeping(tensor)[::-1]
+        if tensor.is_output:  # the innermost holder alone leaves anything out, whichever that is
+            saving = [memory for memory in inwards if self.saves(memory, tensor)]
+        else:
+            saving = inwards[: 1 + max(i for i, memory in enumerate(inwards) if self.saves(memory, tensor))]
+        skips = {memory.skips.get(tensor.role, ()) for memory in saving}
+        gating = any(self.deciding(tensor, memory.gates.get(tensor.role, ())) for memory in saving)
+        others = {*self.deciding(tensor, sum(skips, ()))}
+        alike = all(isinstance(self.densities[other.name], Uniform) for other in others)
+        return len(skips) == 1 and not gating and alike
+
+    def _mac_finds_all(self, tensor: Tensor) -> bool:
+        """Whether the units skip all that is left out of an operand on its way: they skip every zero of the other."""
+        if tensor.is_output:
+            return True  # what is left out of an output is no operation
+        mac, others = self.arch.mac, self.deciding(tensor, ("input", "weight"))
+        return all(
+            zeros_at_mac(mac, other, self.densities[other.name], self.nonzero(other))[1] == 1.0 - self.nonzero(other)
+            for other in others
+        )
+
+    @property
+    def apart(self) -> frozenset[str]:
+        """Dimensions that stay on their own in the problem that is searched: where not only the number of words in a
+        tile counts."""
+        found: set[str] = set()
+        for tensor in self.problem.operands:
+            density = self.densities.get(tensor.name)
+            by_shape = any("csr" in self.formats(memory, tensor) for memory in self.keeping(tensor))
+            if density is not None and (by_shape or not isinstance(density, Uniform)):
+                found |= tensor.dims
+        return frozenset(found)
+
+    @property
+    def patterned(self) -> frozenset[str]:
+        """Dimensions along which it counts which words are used together, and not only how many: of operands that
+        decide about others, and whose words are not all alike."""
+        found: set[str] = set()
+        for tensor in self.problem.tensors:
+            for memory in self.keeping(tensor):
+                for roles in (memory.gates.get(tensor.role, ()), memory.skips.get(tensor.role, ())):
+                    for other in self.deciding(tensor, roles):
+                        found |= patterned_dims(other, self.densities[other.name])
+        return frozenset(found)
+
+    @property
+    def machine(self) -> Architecture:
+        """The machine whose units leave out as many operations as any mapping may: of it, costs are bounds."""
+        energy = cycles = 1.0
+        for tensor in self.problem.operands:
+            if tensor.name not in self.densities:
+                continue
+            density, zero = self.densities[tensor.name], 1.0 - self.nonzero(tensor)
+            gated, skipped = zeros_at_mac(self.arch.mac, tensor, density, 1.0 - zero)
+            for other in self.problem.operands:
+                for memory in self.keeping(other) if other is not tensor else []:
+                    gated = zero if tensor.role in memory.gates.get(other.role, ()) else gated
+                    skipped = zero if tensor.role in memory.skips.get(other.role, ()) else skipped
+            energy, cycles = energy * (1.0 - max(gated, skipped)), cycles * (1.0 - skipped)
+        mac = self.arch.mac
+        changed = mac.model_copy(update={"energy_pj": mac.energy_pj * energy, "per_cycle": mac.per_cycle / cycles})
+        return self.arch.model_copy(update={"mac": changed})

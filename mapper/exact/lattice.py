@@ -1,0 +1,244 @@
+"""The tiles that stand for all others, as a lattice over which least costs are tabulated.
+
+Per dimension there is an axis of *cells*, largest tile first: with perfect tiling one cell per divisor, with ragged
+tiling one per number of tiles, ceil(size / tile), or, where that would make the lattice too large, per few of them.
+The product of all axes is the lattice. On it, "the least over all tiles around this one" is a running minimum along
+each axis; with perfect tiling an axis is folded by the prime factors of the size, so that "around" means multiples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ...ir import Problem, ProblemError
+from ..tilings import Tiling, grid, linear_growth
+from .effort import EFFORT
+from .rows import Floats, Ints
+
+LONGEST_DIMENSION = 2**25
+"""The largest size of a dimension that is searched: tables have an entry for each of its elements."""
+
+LONGEST_WINDOW = 2**14
+"""The same for ragged tilings of a dimension under strides: every size of a tile counts there."""
+
+STEPS = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Cells for every doubling of a tile that are tried, where neighbours share cells."""
+
+FEW = 8
+"""So few numbers next to each other are handled one column after the other: numpy's inner loop would be as short."""
+
+
+def check_searchable(problem: Problem, tiling: Tiling) -> None:
+    """ProblemError for a problem whose tables would not fit the memory of a computer."""
+    hint = "give a part of the layer"
+    for dim, size in problem.dims:
+        every_size = tiling == "ragged" and not linear_growth(problem, dim)
+        most = LONGEST_WINDOW if every_size else LONGEST_DIMENSION
+        if size > most:
+            message = f"dimension {dim} has {size:,} elements, expected {most:,} at most for a search"
+            raise ProblemError(message, where=problem.name, hint=hint)
+
+
+class Lattice:
+    """Cells per dimension.
+
+    for_perfect  whether the tiles of a search are perfect all the same, and the lattice is a coarse one of ragged tiles
+    group_cells  cells of the lattices for groups of arrays, at most
+    least, most  per dimension, the smallest and the largest tile of each cell, of those that stand for others
+    places       per dimension, for every tile from 0 to the size: its cell
+    """
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        tiling: Tiling,
+        even: Sequence[bool],
+        most_cells: int = EFFORT.most_cells,
+        for_perfect: bool = False,
+        group_cells: tuple[int, ...] = EFFORT.group_cells,
+    ) -> None:
+        self.sizes = tuple(sizes)
+        self.tiling = tiling
+        self.even = tuple(even)
+        self.for_perfect = for_perfect
+        self.group_cells = group_cells
+        self._folds: list[tuple[int, ...]] = []
+        self.tiles: list[Ints] = []
+        for size, grows in zip(self.sizes, self.even, strict=True):
+            if tiling == "perfect":
+                folds, axis = _divisors(size)
+            else:
+                axis = np.array(grid(size, tiling, grows)[::-1], dtype=np.int64)
+                folds = (len(axis),)
+            self._folds.append(folds)
+            self.tiles.append(axis)
+        self.cells = [np.arange(len(axis)) for axis in self.tiles]
+        if tiling == "ragged":
+            self._coarsen(most_cells)
+
+    def _coarsen(self, most_cells: int) -> None:
+        """Let neighbours share a cell where the lattice would be too large: all axes alike, the shortest a step ahead
+        where not all can take it."""
+        if math.prod(map(len, self.tiles)) <= most_cells:
+            return
+        every = range(len(self.tiles))
+        finer = [[_shared_cells(axis, steps) for steps in STEPS] + [np.arange(len(axis))] for axis in self.tiles]
+        chosen = [0] * len(self.tiles)
+        while True:
+            counts = [int(finer[d][chosen[d]][-1]) + 1 for d in every]
+            for d in sorted(every, key=lambda d: (chosen[d], len(self.tiles[d]))):
+                further = int(finer[d][min(chosen[d] + 1, len(STEPS))][-1]) + 1
+                if chosen[d] < len(STEPS) and math.prod(counts) // counts[d] * further <= most_cells:
+                    chosen[d] += 1
+                    break
+            else:
+                break
+        self.cells = [finer[d][chosen[d]] for d in every]
+        self._folds = [(int(cells[-1]) + 1,) for cells in self.cells]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every tile has a cell of its own."""
+        return all(len(cells) == n for cells, n in zip(self.cells, self.shape, strict=True)) and not self.for_perfect
+
+    def of_cells(self, most_cells: int) -> Lattice:
+        """A lattice of the same tiles, of at most so many cells."""
+        return Lattice(self.sizes, self.tiling, self.even, most_cells, self.for_perfect, self.group_cells)
+
+    @cached_property
+    def for_groups(self) -> tuple[Lattice, ...]:
+        """Lattices to bound groups of arrays on, one after the other: from a few cells to all of them."""
+        if self.tiling == "perfect" or self.for_perfect:
+            return (self,)
+        fewer = [n for n in self.group_cells if 2 * n < math.prod(self.shape)]
+        return (*(Lattice(self.sizes, self.tiling, self.even, n) for n in fewer), self)
+
+    def cell_of(self, tile: Sequence[int]) -> tuple[slice, ...]:
+        """The cell of one tile; of none, that of the whole problem, which is the first one of every axis."""
+        if not tile:
+            return (slice(0, 1),) * len(self.sizes)
+        cells = [int(places[n]) for places, n in zip(self.places, tile, strict=True)]
+        return tuple(slice(cell, cell + 1) for cell in cells)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(int(cells[-1]) + 1 for cells in self.cells)
+
+    @cached_property
+    def starts(self) -> list[Ints]:
+        """Per dimension, the position of every cell's largest tile among the tiles."""
+        return [np.searchsorted(cells, np.arange(n)) for cells, n in zip(self.cells, self.shape, strict=True)]
+
+    @cached_property
+    def least(self) -> list[Ints]:
+        return [
+            axis[np.append(starts[1:], len(axis)) - 1] for axis, starts in zip(self.tiles, self.starts, strict=True)
+        ]
+
+    @cached_property
+    def places(self) -> list[Ints]:
+        found = []
+        for size, axis, cells in zip(self.sizes, self.tiles, self.cells, strict=True):
+            order = np.argsort(axis)
+            inside = np.searchsorted(axis[order], np.arange(size + 1), side="right") - 1
+            found.append(cells[order[np.maximum(inside, 0)]])
+        return found
+
+    @cached_property
+    def steps(self) -> list[Ints]:
+        """Per dimension, for every tile from 0 to the size: what it adds to the number of a cell."""
+        strides = [math.prod(self.shape[d + 1 :]) for d in range(len(self.shape))]
+        return [places * stride for places, stride in zip(self.places, strides, strict=True)]
+
+    def cell(self, tiles: Ints) -> Ints:
+        """(rows,) the cells of (rows, dims) tiles, numbered as in a flattened table."""
+        found = self.steps[0][tiles[:, 0]]
+        for d in range(1, len(self.sizes)):
+            found = found + self.steps[d][tiles[:, d]]
+        return found
+
+    def least_in_cells(self, values: np.ndarray, dims: Sequence[int]) -> np.ndarray:
+        """The least per cell of values per tile, one axis for each of the dimensions."""
+        for axis, d in enumerate(dims):
+            if len(self.cells[d]) != self.shape[d]:
+                values = np.minimum.reduceat(values, self.starts[d], axis=axis)
+        return values
+
+    def along(self, dims: Sequence[int], values: np.ndarray) -> np.ndarray:
+        """Values with one axis for each of the dimensions, shaped to broadcast over the lattice."""
+        shape = [1] * len(self.sizes)
+        for d, n in zip(dims, values.shape, strict=True):
+            shape[d] = n
+        return np.transpose(values, np.argsort(dims)).reshape(shape)
+
+    def around(self, table: Floats, dims: Iterable[int]) -> Floats:
+        """(..., lattice): for every cell, the least over tiles around it that grow along `dims` only."""
+        dims = tuple(dims)
+        return self.grow_around(table.copy(), dims) if dims else table
+
+    def grow_around(self, table: Floats, dims: Iterable[int]) -> Floats:
+        """The same, in place of the table."""
+        wanted = set(dims)
+        before = math.prod(table.shape[: -len(self.sizes)])
+        for d, folds in enumerate(self._folds):
+            for n in folds:
+                if d in wanted:
+                    for lines in _in_long_loops(table.reshape(before, n, -1)):
+                        for i in range(1, n):
+                            np.minimum(lines[:, i], lines[:, i - 1], out=lines[:, i])
+                before *= n
+        return table
+
+    def within(self, table: Floats) -> Floats:
+        """(lattice): for every cell, the least over tiles that are no larger along any dimension."""
+        for d, least in enumerate(self.least):
+            rising = np.argsort(least)
+            table = np.minimum.accumulate(np.take(table, rising, axis=d), axis=d)
+            table = np.take(table, np.argsort(rising), axis=d)
+        return table
+
+
+def _in_long_loops(lines: Floats) -> list[Floats]:
+    """The same numbers, (before, n, after), in parts over which numpy's inner loops are long."""
+    return [lines[:, :, i] for i in range(lines.shape[-1])] if lines.shape[-1] <= FEW else [lines]
+
+
+def _divisors(size: int) -> tuple[tuple[int, ...], Ints]:
+    """How an axis folds by prime factors, and its divisors in that order, largest exponents first."""
+    tiles, folds = np.ones(1, dtype=np.int64), []
+    for prime, power in _prime_powers(size):
+        exponents = np.arange(power, -1, -1)
+        tiles = np.multiply.outer(tiles, prime**exponents).ravel()
+        folds.append(power + 1)
+    return tuple(folds) or (1,), tiles
+
+
+def _prime_powers(size: int) -> list[tuple[int, int]]:
+    found, prime, left = [], 2, size
+    while prime * prime <= left:
+        power = 0
+        while left % prime == 0:
+            left, power = left // prime, power + 1
+        if power:
+            found.append((prime, power))
+        prime += 1
+    if left > 1:
+        found.append((left, 1))
+    return found
+
+
+def _shared_cells(axis: Ints, steps: float) -> Ints:
+    """Cells of tiles in descending order: the whole dimension alone, the others up to powers of two, with so many steps
+    between one of these and the next.
+
+    Most arrays have as many instances as some power of two, and most memories that many words. So the tiles of a cell,
+    dealt out to an array, come to one cell again and not to two; and where the smallest tiles of some cells fit a
+    memory, the largest are not much larger than what fits.
+    """
+    place = np.ceil(np.log2(axis) * steps - 1e-9)
+    place[0] = np.inf
+    return np.cumsum(np.append(0, place[1:] < place[:-1]))

@@ -1,0 +1,263 @@
+"""The innermost tiles, for many arrays at once.
+
+Where nothing is placed yet, every row starts from a single element: rows differ in their arrays only, and the tiles
+that fit are the same for all of them. What follows is bounded by a cell of the lattice, whose place along each
+dimension depends on the tile and the instances along that dimension alone. So all pairs of a row and a tile are looked
+at in a few passes over whole numbers, and hardly any of them is left to be costed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ....ir import ceil_div
+from ..batch import Batch
+from ..bounds.bounds import AroundBlock
+from ..context import SearchContext
+from ..hierarchy import BLOCK_END, NodeGroup, State
+from ..instances import AxisSpans, spread_counts, tiles_needed
+from ..rows import Flags, Floats, Ints, Rows, distinct, row_codes
+from ..symmetry import compared
+
+
+@dataclass(frozen=True)
+class _Along:
+    """One dimension.
+
+    sizes      tiles along it, ascending
+    picks      (tiles,) which of them each of the tiles that fit has
+    cells      (choices, sizes) place in the flattened lattice that a tile and the instances above it come to; too large
+               a number where the axes cannot spread them so
+    instances  (rows,) which of the choices each row has
+    """
+
+    picks: Ints
+    cells: npt.NDArray[np.int32]
+    instances: Ints
+
+
+def first_tiles(
+    context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup], memory: int, below: float
+) -> Iterator[tuple[Ints, Ints]] | None:
+    """All pairs of a row, as its index, and an innermost tile, (dims,), that may lead to something below the cutoff; in
+    parts.
+
+    memory  whose loops grow the tile
+
+    None: more tiles fit than can be tried.
+    """
+    trip_rules = context.trip_rules(batch, node_groups)
+    tiles = _fitting(context, batch, node_groups, memory, trip_rules)
+    if tiles is None:
+        return None
+    if not len(tiles):
+        return iter(())
+    block = _block_above(context, batch, node_groups)
+    if block is not None:
+        return _below_block(context, batch, block, tiles, trip_rules, below)
+    return _hopeful(context, batch, tiles, trip_rules, below)
+
+
+def _block_above(context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup]) -> State | None:
+    """The state above a node group, where loops directly inside the first fanout come next; None: they do not."""
+    placed = context.hierarchy.place(batch.state, node_groups[0], ())
+    is_next = len(node_groups) == 1 and context.hierarchy.next_node_groups(placed) == (BLOCK_END,)
+    return placed if is_next else None
+
+
+def _below_block(
+    context: SearchContext, batch: Batch, state: State, tiles: Ints, trip_rules: Ints, below: float
+) -> Iterator[tuple[Ints, Ints]]:
+    """The pairs of a row and one of some tiles, (tiles, dims), with loops directly inside the first fanout above them;
+    `state` is that above the tile's node group."""
+    dims = range(len(context.sizes))
+    along = [_along(context, batch, tiles, d, 1, trip_rules[:, d], adjacent=False) for d in dims]
+    codes = [np.zeros(0, dtype=np.int64)]
+    for choice in batch.bounds.around_block(state):
+        for rows, which in _pairs(context, batch, choice.far, along, tiles, below, choice.near):
+            context.means.check()
+            rows, which = (pair[_not_mirrored(context, batch, rows, tiles[which])] for pair in (rows, which))
+            hopeful = _pays_below(context, batch, state, choice, rows, tiles[which], below)
+            codes.append((rows * len(tiles) + which)[hopeful])
+    found = np.unique(np.concatenate(codes))
+    for first in range(0, len(found), context.rows_at_once):
+        rows, which = np.divmod(found[first : first + context.rows_at_once], len(tiles))
+        yield rows, tiles[which]
+
+
+def _pays_below(
+    context: SearchContext, batch: Batch, state: State, choice: AroundBlock, rows: Ints, tiles: Ints, below: float
+) -> Flags:
+    """Whether pairs of a row and a tile stay below the cutoff, if loops directly inside the first fanout charge some
+    boundaries, and whether these loops may pay."""
+    arrays, costs, block = batch.rows.take(rows), batch.costs[:, rows], state.block
+    assert block is not None
+    most = _largest_below(context, arrays)
+    for boundary in choice.charged:
+        shared = context.model(batch.path).most_shared(arrays, boundary)
+        costs = costs + batch.bounds.charged_inside(boundary, block, tiles, most, shared)
+    covered = np.minimum(tiles * arrays.arrays[0], np.array(context.sizes, dtype=np.int64))
+    costs = costs + batch.bounds.at(choice.far, covered, batch.member[rows])
+    hopeful = context.below(context.value(costs, batch.steps[rows]), below)
+    return hopeful & context.blocks.may_pay_above(block, batch.path.placement, arrays.arrays, tiles)
+
+
+def _largest_below(context: SearchContext, arrays: Rows) -> Ints:
+    """(rows, dims) the largest tiles that leave work for all instances of all arrays."""
+    visit, one = context.visit, np.ones((len(arrays), len(context.sizes)), dtype=np.int64)
+    sizes, needed = np.array(visit.sizes, dtype=np.int64), tiles_needed([one, *arrays.arrays], visit.perfect)
+    # So many tiles at least: the largest one of which there are so many.
+    ragged = np.where(needed > 1, (sizes - 1) // np.maximum(needed - 1, 1), sizes)
+    return np.where(visit.perfect, sizes // needed, ragged)
+
+
+def _hopeful(
+    context: SearchContext, batch: Batch, tiles: Ints, trip_rules: Ints, below: float
+) -> Iterator[tuple[Ints, Ints]]:
+    """The pairs of a row and one of some tiles, (tiles, dims)."""
+    tables = batch.bounds.growing(batch.state, ())
+    table = tables.far[0] if tables.near[0] is None else tables.near[0]
+    assert table is not None
+    follow = batch.bounds.fanouts_after(batch.state) if tables.near[0] is None else 0
+    along = [_along(context, batch, tiles, d, follow, trip_rules[:, d]) for d in range(len(context.sizes))]
+    found: list[tuple[Ints, Ints]] = []
+    for rows, which in _pairs(context, batch, table, along, tiles, below):
+        context.means.check()
+        kept = _not_mirrored(context, batch, rows, tiles[which])
+        found.append((rows[kept], which[kept]))
+        if sum(len(rows) for rows, _ in found) > context.rows_at_once:
+            yield _joined(found, tiles)
+            found = []
+    if any(len(rows) for rows, _ in found):
+        yield _joined(found, tiles)
+
+
+def _joined(found: Sequence[tuple[Ints, Ints]], tiles: Ints) -> tuple[Ints, Ints]:
+    rows, which = (np.concatenate([pair[i] for pair in found]) for i in range(2))
+    return rows, tiles[which]
+
+
+def _not_mirrored(context: SearchContext, batch: Batch, rows: Ints, tiles: Ints) -> Ints:
+    """The pairs of a row and a tile, (pairs, dims), that do not come after their mirror images: where arrays are their
+    own mirror images, tiles decide."""
+    if context.mirror is None:
+        return np.arange(len(rows))
+    same = compared([array[rows] for array in batch.rows.arrays], context.mirror, len(rows)) == 0
+    return np.flatnonzero(~(same & (compared([tiles], context.mirror, len(rows)) > 0)))
+
+
+def _fitting(
+    context: SearchContext, batch: Batch, node_groups: Sequence[NodeGroup], memory: int, trip_rules: Ints
+) -> Ints | None:
+    """(tiles, dims) innermost tiles that some node group has room for; None if there are too many."""
+    tiles = np.ones((1, len(context.sizes)), dtype=np.int64)
+    largest = context.largest(batch.state, node_groups)
+    for d in range(len(context.sizes)):
+        sizes = _sizes(context, memory, d, largest[d], trip_rules[:, d])
+        if len(tiles) * len(sizes) > 8 * context.effort.most_tiles:
+            return None
+        tiles = np.repeat(tiles, len(sizes), axis=0)
+        tiles[:, d] = np.tile(sizes, len(tiles) // len(sizes))
+        fits = np.zeros(len(tiles), dtype=bool)
+        for node_group in node_groups:
+            fits |= context.footprints.leaves_room(
+                context.hierarchy.residents(batch.state, node_group), node_group, [], tiles
+            )
+        context.leave_aside("capacity", int(np.count_nonzero(~fits)))
+        tiles = tiles[fits]
+    return tiles if len(tiles) <= context.effort.most_tiles else None
+
+
+def _sizes(context: SearchContext, memory: int, d: int, largest: int, trip_rules: Ints) -> Ints:
+    """Tiles along a dimension that a loop over single elements may make below some of the arrays."""
+    most = min(context.limits.most_trips(memory, d), largest)
+    codes = row_codes(list(trip_rules.T)) if trip_rules.size else np.zeros(1, dtype=np.int64)
+    known = trip_rules[distinct(codes)[0]].tolist()
+    trips = set().union(*(context.trips(d, context.visit.sizes[d], largest, *columns) for columns in known))
+    return np.array([f for f in sorted(trips) if f <= most], dtype=np.int64)
+
+
+def _along(
+    context: SearchContext, batch: Batch, tiles: Ints, d: int, follow: int, trip_rules: Ints, adjacent: bool = True
+) -> _Along:
+    """One dimension of all pairs; the first `follow` fanouts stand above the tile, directly if `adjacent`."""
+    sizes, picks = np.unique(tiles[:, d], return_inverse=True)
+    arrays = [array[:, d] for array in batch.rows.arrays]
+    columns = np.array([*arrays, *trip_rules.T]).reshape(-1, len(batch))
+    choices, instances = np.unique(columns, axis=1, return_inverse=True)
+    lattice, size = batch.bounds.lattice, context.sizes[d]
+    stride = int(np.prod(lattice.shape[d + 1 :]))
+    never = int(np.prod(lattice.shape))
+    spans = context.limits.spans(0)[d] if follow and adjacent else None
+    cells = np.empty((choices.shape[1], len(sizes)), dtype=np.int32)
+    for choice, column in enumerate(choices.T):
+        counts, known = np.split(column, [len(arrays)])
+        covered = np.minimum(sizes * int(counts[:follow].prod()), size)
+        fine = _leaves_room(context, sizes, counts, d, spans)
+        fine &= np.isin(sizes, context.trips(d, context.visit.sizes[d], int(sizes[-1]), *known.tolist()))
+        cells[choice] = np.where(fine, lattice.places[d][covered] * stride, never)
+    return _Along(picks, cells, instances.reshape(-1))
+
+
+def _leaves_room(context: SearchContext, sizes: Ints, counts: Ints, d: int, spans: AxisSpans | None) -> np.ndarray:
+    """Whether each tile leaves room for the instances of all fanouts to come."""
+    size, tiling = context.visit.sizes[d], context.visit.tilings[d]
+    needed = int(tiles_needed([np.ones(1, dtype=np.int64), *counts.reshape(-1, 1)], tiling == "perfect")[0])
+    fine = []
+    for tile in sizes.tolist():
+        left = ceil_div(size, tile)
+        if tiling == "perfect":
+            fine.append(left % needed == 0)
+        else:
+            realizable = spans is None or int(counts[0]) in spread_counts(
+                left, spans, tiling, context.reduced_spread[d]
+            )
+            fine.append(left >= needed and realizable)
+    return np.array(fine)
+
+
+def _pairs(
+    context: SearchContext,
+    batch: Batch,
+    table: Floats,
+    along: Sequence[_Along],
+    tiles: Ints,
+    below: float,
+    near: Floats | None = None,
+) -> Iterator[tuple[Ints, Ints]]:
+    """Rows and tiles, by their indices, that stay below the cutoff.
+
+    table  bounds by the cells that the instances of a tile come to
+    near   bounds by the tile, to be added
+    """
+    count = len(tiles)
+    tables = np.moveaxis(table.reshape(*table.shape[:2], -1), 1, 0)
+    never = tables.shape[2]
+    tables = np.concatenate([tables, np.full((*tables.shape[:2], 1), np.inf)], axis=2)
+    flat, columns = tables.reshape(len(tables), -1), batch.bounds.columns
+    at_once = max(1, min(context.effort.pairs_at_once, 8 * context.rows_at_once) // max(count, 1))
+    for first in range(0, len(batch), at_once):
+        rows = np.arange(first, min(first + at_once, len(batch)))
+        # What not even the least of all these rows could add to is not looked at row by row.
+        least = batch.costs[np.ix_(columns.chosen, rows)].min(axis=1, keepdims=True)
+        fewest = np.full(flat.shape[1], batch.steps[rows].min())
+        alive = columns.tables.objective(context.objective, least + flat, fewest) < below
+        alive[never :: never + 1] = False  # even where the objective looks at no column that is infinite there
+        cells = np.zeros((len(rows), count), dtype=np.int32)
+        for dim in along:
+            cells += np.take(dim.cells[dim.instances[rows]], dim.picks, axis=1)
+        np.minimum(cells, never, out=cells)
+        if len(table) > 1:
+            cells += (batch.member[rows, None] * (never + 1)).astype(np.int32)
+        row, tile = np.nonzero(alive[cells])
+        costs = batch.costs[:, rows[row]] + columns.in_rows(flat[:, cells[row, tile]])
+        if near is not None:
+            costs += batch.bounds.at(near, tiles[tile], batch.member[rows[row]])
+        values = context.value(costs, batch.steps[rows[row]])
+        fine = values < below
+        context.leave_aside("bound", cells.size - int(np.count_nonzero(fine)))
+        yield rows[row[fine]], tile[fine]
