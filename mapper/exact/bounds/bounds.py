@@ -56,7 +56,7 @@ FEWEST_CELLS = 500
 FINER = 6
 """By how many times as many cells a lattice gets finer, at most."""
 
-FINER_AT_LEAST = 2
+FINER_AT_LEAST = 1.5
 """Less than so many times as many cells are not worth making all tables again."""
 
 MOST_STATES = 600
@@ -171,8 +171,10 @@ class Bounds:
         cells, lattice = math.prod(self.lattice.shape), self.lattice
         if lattice.is_whole or FINER_AT_LEAST * cells > most_cells:
             return None
-        self.forget()
         finer = lattice.of_cells(int(min(FINER * cells, most_cells)))
+        if math.prod(finer.shape) < FINER_AT_LEAST * cells:
+            return None
+        self.forget()
         return Bounds(self.hierarchy, self.footprints, finer, self.columns, budget=self.memo.budget, moves=self.moves)
 
     def prepare(self, state: State) -> None:
