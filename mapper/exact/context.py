@@ -31,6 +31,9 @@ from .rows import Floats, Ints, Rows
 from .symmetry import Mirror
 from .visits import VisitTiles
 
+MUCH_FINER = 3
+"""So many times as many cells are worth making all tables of a usual lattice again."""
+
 
 @dataclass
 class SearchContext:
@@ -86,8 +89,10 @@ class SearchContext:
         cells = math.prod(self.bounds.lattice.shape)
         if self._finest or self.looked_at < self.effort.looked_at_per_cell * cells:
             return False
-        affordable = min(self.bounds.affordable_cells, self.effort.most_cells)
-        finer = self.bounds.finer(max(self.most_cells, affordable))
+        most = self.most_cells
+        if MUCH_FINER * cells > most:  # but a lattice that began small may get as large as others begin
+            most = min(self.bounds.affordable_cells, self.effort.first_cells)
+        finer = self.bounds.finer(most)
         if finer is None:
             self._finest = True
             return False
